@@ -66,3 +66,48 @@ def test_a_folder_without_a_review_is_told(tmp_path: Path, capsys: pytest.Captur
     assert "is not a review" in capsys.readouterr().err
     assert main(["review", "verify", str(tmp_path)]) == 1
     assert "is not a review" in capsys.readouterr().out
+
+
+def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from tests.review.receipts import SPEC, add, form_of, prediction, take
+
+    from fieldassay.records.labels_file import read_labels
+    from fieldassay.review import sheets
+    from fieldassay.review.store import Store
+
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    (tmp_path / "llama.jsonl").write_text(json.dumps(prediction(1)) + "\n")
+    folder, spec, pred = (str(tmp_path / name) for name in ("review", "spec.yaml", "llama.jsonl"))
+    shares = ["--double", "0", "--withhold", "0", "--empty", "0"]
+    assert main(["review", "new", folder, "--spec", spec, "--pred", f"a={pred}", *shares]) == 0
+    assert "1 documents, 1 sheets, 9 values asked" in capsys.readouterr().out
+    store = Store(Path(folder))
+    me = add(store)
+    assert take(store, me) == 1
+    form = form_of(store)
+    with store.reading() as db:
+        given = {one["node"]: one["given"] for one in sheets.view(db, form, me, 1)["asked"]}
+    for node, text in given.items():
+        answer = sheets.Answer(node, "value", text)
+        store.write(lambda log, answer=answer: sheets.save_label(log, form, me, 1, answer))
+    store.write(lambda log: sheets.finish(log, form, me, 1))
+    assert main(["review", "export", folder, "-o", str(tmp_path / "labels.jsonl")]) == 0
+    [sheet] = read_labels(tmp_path / "labels.jsonl")
+    assert (sheet.document, sheet.reviewer, len(sheet.labels)) == ("doc-001", "r1", 9)
+    assert {label.origin for label in sheet.labels.values()} == {"confirmed"}
+    assert main(["review", "verify", folder]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--from-run", "x"], "--from-run and --suspicious go together"),
+        (["--spec", "spec.yaml", "--double", "2"], "is no share"),
+        ([], "Give either --spec FILE or --protocol NAME"),
+    ],
+)
+def test_what_new_cannot_do_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
+) -> None:
+    assert main(["review", "new", str(tmp_path / "review"), *arguments]) == 2
+    assert told in capsys.readouterr().err

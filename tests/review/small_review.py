@@ -41,7 +41,6 @@ def document(number: int, *, slots: int = 1) -> dict[str, Any]:
                 "slot": slot,
                 "blind": int(slots == 2),
                 "margin": float(number),
-                "items": {},
             }
             for slot in range(slots)
         ],

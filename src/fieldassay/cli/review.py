@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommands, json_option
+from fieldassay.cli.grouping import GroupedCommand, GroupedCommands, json_option, option
+from fieldassay.cli.inputs import reading_options, spec_options
+from fieldassay.cli.storing import lookup_option
+
+if TYPE_CHECKING:
+    from fieldassay.review.make import Made
 
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+
+
+def _share(flag: str, name: str, default: float, told: str) -> Callable[[Any], Any]:
+    return option(flag, name, group="Work", type=float, default=default, show_default=True, help=told)
 
 
 @click.group(cls=GroupedCommands)
@@ -19,9 +29,164 @@ def review() -> None:
     DIR is the folder of a review.
 
     \b
+    fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
+    fieldassay review open invoices-1
+    fieldassay review export invoices-1 -o labels.jsonl
     fieldassay review verify invoices-1
     fieldassay review log invoices-1 --csv > log.csv
     """
+
+
+@review.command(cls=GroupedCommand)
+@_FOLDER
+@spec_options
+@option(
+    "-p",
+    "--pred",
+    "preds",
+    group="Inputs",
+    metavar="[NAME=]PATH",
+    multiple=True,
+    help="The predictions of one system. Without them every field is asked, and nothing shown.",
+)
+@option("--pred-key", group="Inputs", metavar="KEY", help="Where in a row of predictions the record is.")
+@option(
+    "-g",
+    "--gold",
+    group="Inputs",
+    metavar="PATH",
+    help="Trusted gold of some documents: planted errors, and the accuracy of reviewers, stand on it.",
+)
+@option("--gold-key", group="Inputs", metavar="KEY", help="Where in a gold row the record is.")
+@option(
+    "--documents",
+    group="Inputs",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True),
+    help="The documents, by id, with or without the ending of the file.",
+)
+@reading_options
+@option(
+    "--policy",
+    group="Work",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Ask only for the reviews and audits of this policy of `calibrate`.  [default: everything]",
+)
+@option(
+    "--from-run",
+    group="Inputs",
+    metavar="RUN",
+    help="Review gold of this run instead; goes with --suspicious.",
+)
+@option(
+    "--suspicious",
+    "is_suspicious",
+    group="Inputs",
+    is_flag=True,
+    help="With --from-run: the gold values that all systems contradict in the same way.",
+)
+@_share("--double", "double", 0.1, "Documents that two people label, blind.")
+@_share("--withhold", "withheld", 0.1, "Values for review whose prediction is not shown.")
+@_share("--empty", "empty", 0.05, "Fields without a prediction that are asked.")
+@_share("--plant", "planted", 0.02, "Documents with trusted gold where one value is shown wrong.")
+@option("--seed", group="Work", type=int, default=0, show_default=True, help="The seed of all draws.")
+@lookup_option
+def new(folder: Path, **given: Any) -> int:
+    """Make a review of the predictions of one system; its shares are fixed from then on.
+
+    \b
+    fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
+    fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans --gold gold.jsonl
+    fieldassay review new gold-1 --from-run runs/a --suspicious --documents scans
+    """
+    from fieldassay.cli.output import complain, write
+
+    made = _make(folder, given)
+    for note in made.notes:
+        complain(note)
+    write(
+        f"{folder}: {made.documents:,} documents, {made.sheets:,} sheets, {made.asked:,} values asked\n"
+        f"label them with: fieldassay review open {folder}\n"
+    )
+    return 0
+
+
+def _make(folder: Path, given: dict[str, Any]) -> Made:
+    """Return the review that the options describe; raise UsageError for invalid combinations."""
+    from fieldassay.calibration.policy_file import read_policy
+    from fieldassay.cli.inputs import (
+        keep_interruptible,
+        name_predictions,
+        read_gold_options,
+        read_spec_option,
+    )
+    from fieldassay.review.draw import Shares
+    from fieldassay.review.make import Request, make_review, make_suspicious_review
+    from fieldassay.runs.locate import find_run
+    from fieldassay.runs.run import Run
+
+    if (given["from_run"] is not None) != given["is_suspicious"]:
+        raise click.UsageError("--from-run and --suspicious go together.")
+    shares = Shares(given["double"], given["withheld"], given["empty"], given["planted"], given["seed"])
+    if given["from_run"] is not None:
+        if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
+            raise click.UsageError("--from-run takes spec, gold and predictions from the run.")
+        run = Run.open(find_run(given["from_run"], given["store"]))
+        return make_suspicious_review(folder, run, Request(documents=given["documents"], shares=shares))
+    policy = None if given["policy"] is None else read_policy(given["policy"])
+    needs_spec = policy is None or given["spec"] or given["protocol"]
+    keep_interruptible()
+    names = name_predictions(given["preds"])
+    if policy is not None and len(names) == 1 and "=" not in given["preds"][0]:
+        names = {policy.system: next(iter(names.values()))}
+    inputs = read_gold_options({"systems_key": None, "where": (), "match_ids": None, **given})
+    spec = read_spec_option(given) if needs_spec else None
+    return make_review(
+        folder, Request(spec, names, policy, given["gold"], given["documents"], shares, inputs)
+    )
+
+
+@review.command("open")
+@_FOLDER
+@click.option("--no-browser", is_flag=True, help="Only print the link.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
+def open_review(folder: Path, port: int, *, no_browser: bool) -> int:
+    """Label the values of a review in the browser, alone, on this machine.
+
+    The link works once, within a minute. The server listens to this machine only, and ends with Ctrl-C.
+    """
+    from fieldassay.cli.output import write
+    from fieldassay.review.store import Store
+    from fieldassay.review.web.serve import open_alone
+
+    def tell(link: str) -> None:
+        write(f"open this link within a minute: {link}\nCtrl-C ends the server; every label is saved\n")
+
+    open_alone(Store(folder), tell, opens_browser=not no_browser, port=port)
+    return 0
+
+
+@review.command()
+@_FOLDER
+@click.option(
+    "-o",
+    "--out",
+    "target",
+    metavar="FILE",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Where the labels go.",
+)
+def export(folder: Path, target: Path) -> int:
+    """Write the finished sheets of a review as a labels file."""
+    from fieldassay.cli.output import write
+    from fieldassay.review.export import write_sheets
+    from fieldassay.review.store import Store
+
+    count, head = write_sheets(Store(folder), target)
+    write(f"{target}: {count:,} sheets; head {head}\n")
+    return 0
 
 
 @review.command()

@@ -102,7 +102,7 @@ def queue_reviews(
     Values below no threshold count as accepted. Raises `ProblemsError` for another spec, and for predictions
     of several systems, without any confidence, or with no field of the policy.
     """
-    plan = _find_plan(policy, spec)
+    plan = find_plan(policy, spec)
     sources = open_predictions(plan, {policy.system: predictions}, inputs or InputOptions())
     source = sources.get(policy.system)
     if source is None or len(sources) > 1:
@@ -119,7 +119,7 @@ def queue_reviews(
                 )
             ]
         )
-    rows, unread = _read(plan, source)
+    rows, unread = read_values(plan, source)
     _check_rows(policy, rows, source.label)
     found = plan_review(policy, list_items(rows, policy.scale))
     values = {(doc, path): value for doc, path, value in rows.select("doc", "pred_path", "pred").iter_rows()}
@@ -138,7 +138,7 @@ def queue_reviews(
     )
 
 
-def _find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
+def find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
     """Return the plan of the spec that the policy was made with."""
     if spec is not None:
         plan = spec if isinstance(spec, Plan) else read_plan(spec)
@@ -162,7 +162,7 @@ def _find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
     return plan
 
 
-def _read(plan: Plan, source: Source) -> tuple[pl.DataFrame, list[str]]:
+def read_values(plan: Plan, source: Source) -> tuple[pl.DataFrame, list[str]]:
     """Return the predicted values, and the ids of the answers that cannot be read."""
     import polars as pl
 

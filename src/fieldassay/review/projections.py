@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
+from fieldassay.review.nodes import list_items
 from fieldassay.review.schema import OF_SHEET
 
 Body: TypeAlias = Mapping[str, Any]
@@ -36,17 +37,25 @@ def _document(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
     )
     for one in body["sheets"]:
         db.execute(
-            "INSERT INTO sheet VALUES (?,?,?,?,?,'open',NULL,NULL,NULL)",
+            "INSERT INTO sheet VALUES (?,?,?,?,?,'open',NULL,NULL,NULL,NULL)",
             (one["id"], number, one["slot"], one["blind"], one["margin"]),
         )
-        for listed, nodes in one["items"].items():
-            _write_items(db, one["id"], listed, nodes)
+        _first_items(db, one["id"])
 
 
 def _write_items(db: sqlite3.Connection, sheet: int, listed: str, nodes: list[str]) -> None:
     db.executemany(
         "INSERT INTO item VALUES (?,?,?,?)", [(sheet, listed, node, rank) for rank, node in enumerate(nodes)]
     )
+
+
+def _first_items(db: sqlite3.Connection, sheet: int) -> None:
+    """Write the items that the asked values of a sheet are in."""
+    asked = db.execute(
+        "SELECT node FROM asked WHERE document=(SELECT document FROM sheet WHERE id=?)", (sheet,)
+    )
+    for listed, nodes in list_items(node for (node,) in asked).items():
+        _write_items(db, sheet, listed, nodes)
 
 
 def _person(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
@@ -58,7 +67,14 @@ def _person(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  
 
 
 def _claim(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
-    db.execute("UPDATE sheet SET state='held', holder=? WHERE id=?", (body["person"], sheet))
+    """Give a sheet to a person; labels that somebody else left on it are not shown, and begin anew."""
+    person = body["person"]
+    last = db.execute("SELECT last FROM sheet WHERE id=?", (sheet,)).fetchone()
+    if last is not None and last[0] not in (None, person):
+        for table in ("label", "region", "item"):
+            db.execute(f"DELETE FROM {table} WHERE sheet=?", (sheet,))
+        _first_items(db, sheet)
+    db.execute("UPDATE sheet SET state='held', holder=?, last=? WHERE id=?", (person, person, sheet))
 
 
 def _release(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001

@@ -39,7 +39,7 @@ CREATE TABLE asked(
 CREATE TABLE sheet(
   id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES document(id), slot INTEGER NOT NULL,
   blind INTEGER NOT NULL, margin REAL NOT NULL, state TEXT NOT NULL, holder INTEGER, done_by INTEGER,
-  until TEXT, UNIQUE(document, slot)) STRICT;
+  last INTEGER, until TEXT, UNIQUE(document, slot)) STRICT;
 CREATE INDEX sheet_queue ON sheet(state, margin DESC, id);
 CREATE INDEX sheet_holder ON sheet(holder) WHERE holder IS NOT NULL;
 CREATE INDEX sheet_done_by ON sheet(done_by) WHERE done_by IS NOT NULL;
@@ -86,7 +86,7 @@ COMPARED: Mapping[str, tuple[str, ...]] = {
         "document", "node", "place", "field", "shown", "given", "predicted", "truth", "reason", "margin",
         "probability",
     ),
-    "sheet": ("id", "document", "slot", "blind", "margin", "state", "holder", "done_by"),
+    "sheet": ("id", "document", "slot", "blind", "margin", "state", "holder", "done_by", "last"),
     "label": (
         "sheet", "node", "state", "text", "canonical", "flags", "origin", "note", "person", "active_ms",
         "keys", "seq",

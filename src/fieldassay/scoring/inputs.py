@@ -143,9 +143,14 @@ def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
     )
 
 
+def open_gold(plan: Plan, gold: Records, inputs: InputOptions) -> Source:
+    """Return gold alone. Raises `ProblemsError` where it cannot be read."""
+    return _open(gold, gold_options(plan, inputs), "gold")
+
+
 def gold_ids(plan: Plan, gold: Records, inputs: InputOptions) -> tuple[str, ...]:
     """Return the ids of gold in their order. Raises `ProblemsError` where it cannot be read."""
-    return tuple(_open(gold, gold_options(plan, inputs), "gold").ids())
+    return tuple(open_gold(plan, gold, inputs).ids())
 
 
 def gold_values(plan: Plan, gold: Records, inputs: InputOptions, name: str) -> dict[str, str]:

@@ -1,0 +1,119 @@
+"""The draw of a review: which values are shown as predicted, not shown, or shown wrong on purpose.
+
+Everything is drawn by a hash of seed, document and path alone: the order of documents decides nothing, and
+the probability of every choice is known.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+
+from fieldassay.errors import Problem, ProblemsError
+
+
+class Shown(StrEnum):
+    """What stands in the field of a value before the reviewer answers."""
+
+    PREDICTION = "prediction"
+    NOTHING = "nothing"
+    PLANTED = "planted"
+    CONTEXT = "context"
+    """Not asked: shown beside asked values of its item, so that the item can be found on the page."""
+
+
+class Reason(StrEnum):
+    """Why a value is asked, besides the reasons of a review policy."""
+
+    NOT_PREDICTED = "not predicted"
+    DOUBLE = "double review"
+    NO_PREDICTIONS = "no predictions"
+    PLANTED = "planted"
+    SUSPICIOUS = "all systems contradict gold"
+    CONTEXT = "context"
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """The shares of a review, fixed when it is made.
+
+    `double` of the documents are labeled twice, blind; the prediction is withheld of `withheld` of the values
+    that the policy sends to review; `empty` of the fields without a prediction are asked; in `planted` of the
+    documents with trusted gold one value is shown wrong.
+    """
+
+    double: float = 0.1
+    withheld: float = 0.1
+    empty: float = 0.05
+    planted: float = 0.02
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        bad = [
+            Problem(f"--{name}", f"{share!r} is no share", "write 10% as 0.1", "invalid_option")
+            for name, share in asdict(self).items()
+            if name != "seed" and not (math.isfinite(share) and 0.0 <= share <= 1.0)
+        ]
+        if bad:
+            raise ProblemsError(bad)
+
+    def is_double(self, document: str) -> bool:
+        """Return whether a document is labeled by two people, each blind.
+
+        >>> sum(Shares().is_double(f"doc-{number}") for number in range(10_000))
+        987
+        """
+        return uniform(self.seed, "double", document) < self.double
+
+    def is_withheld(self, document: str, path: str) -> bool:
+        """Return whether the prediction of a value for review is not shown."""
+        return uniform(self.seed, "withheld", document, path) < self.withheld
+
+    def is_asked_empty(self, document: str, path: str) -> bool:
+        """Return whether a field without a prediction is asked."""
+        return uniform(self.seed, "empty", document, path) < self.empty
+
+    def is_planted(self, document: str) -> bool:
+        """Return whether one value of a document with trusted gold is shown wrong."""
+        return uniform(self.seed, "planted", document) < self.planted
+
+    def rank(self, document: str, path: str) -> float:
+        """Return the rank of a value among those of its document that could be planted."""
+        return uniform(self.seed, "rank", document, path)
+
+
+def uniform(seed: int, purpose: str, document: str, path: str = "") -> float:
+    """Return a number in [0, 1) that depends on its arguments alone, as if it were random.
+
+    >>> round(uniform(0, "double", "doc-1"), 4) == round(uniform(0, "double", "doc-1"), 4)
+    True
+    """
+    text = f"review {purpose} {seed} {len(document)} {document} {path}"
+    drawn = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(drawn, "little") / 2.0**64
+
+
+def looked_at(shares: Shares, audit: float | None, *, is_in_list: bool) -> float:
+    """Return the probability that a predicted value is labeled without its prediction being seen.
+
+    `audit` is the audited share of accepted values; None for a value that the policy sends to review. Values
+    in lists are not asked one by one where a document is labeled twice.
+
+    >>> shares = Shares(double=0.5, withheld=0.2)
+    >>> looked_at(shares, 0.1, is_in_list=False), looked_at(shares, None, is_in_list=True)
+    (0.55, 0.1)
+    """
+    alone = shares.withheld if audit is None else audit
+    return (0.0 if is_in_list else shares.double) + (1.0 - shares.double) * alone
+
+
+def spread(margins: Sequence[float], place: float) -> float:
+    """Return the margin at a place from 0 to 1 among margins in falling order; 0 without any.
+
+    >>> spread([9.0, 5.0, 1.0], 0.5), spread([], 0.5)
+    (5.0, 0.0)
+    """
+    return margins[min(int(place * len(margins)), len(margins) - 1)] if margins else 0.0

@@ -1,0 +1,131 @@
+"""The server of a review: every route in one table, each with the roles that may use it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from fieldassay.errors import FieldassayError
+from fieldassay.review import people
+from fieldassay.review.people import EVERYTHING, ROLES
+from fieldassay.review.sheets import Person, RefusedError
+from fieldassay.review.web import pages, sheet_routes, sign_in
+from fieldassay.review.web.guard import App, Guard, Site
+from fieldassay.review.web.room import Call, Room
+
+Handler = Callable[[Call], Any]
+_STATUS = {"conflict": 409, "forbidden": 403, "invalid": 422, "unknown": 404}
+_TOUCH_SECONDS = 60.0
+_LARGEST = 1 << 53
+NOBODY = Person(0, "", "")
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """A route: path, method, handler, and the roles that may use it; no roles: nobody need be signed in."""
+
+    path: str
+    method: Literal["GET", "POST", "PUT"]
+    handler: Handler
+    roles: frozenset[str]
+
+
+ALL = frozenset(ROLES)
+LABELING = frozenset({"reviewer", "adjudicator", "lead"})
+OPEN = frozenset[str]()
+
+PATHS: tuple[Path, ...] = (
+    Path("/", "GET", pages.shell("queue"), ALL),
+    Path("/sheet/{sheet:int}", "GET", pages.shell("sheet"), LABELING),
+    Path("/help", "GET", pages.shell("help"), ALL),
+    Path("/sign-in", "GET", pages.shell("sign-in"), OPEN),
+    Path("/sign-in", "POST", sign_in.sign_in, OPEN),
+    Path("/sign-out", "POST", sign_in.sign_out, ALL),
+    Path("/enter", "GET", sign_in.enter, OPEN),
+    Path("/assets/{digest}/{name}", "GET", pages.asset, OPEN),
+    Path("/favicon.ico", "GET", pages.no_icon, OPEN),
+    Path("/api/form", "GET", sheet_routes.describe_form, ALL),
+    Path("/api/head", "GET", sheet_routes.check_head, ALL),
+    Path("/api/claim", "POST", sheet_routes.claim, LABELING),
+    Path("/api/sheets/{sheet:int}", "GET", sheet_routes.view, LABELING),
+    Path("/api/sheets/{sheet:int}/labels", "PUT", sheet_routes.put_label, LABELING),
+    Path("/api/sheets/{sheet:int}/items", "PUT", sheet_routes.put_items, LABELING),
+    Path("/api/sheets/{sheet:int}/renew", "POST", sheet_routes.renew, LABELING),
+    Path("/api/sheets/{sheet:int}/release", "POST", sheet_routes.release, LABELING),
+    Path("/api/sheets/{sheet:int}/decline", "POST", sheet_routes.decline, LABELING),
+    Path("/api/sheets/{sheet:int}/finish", "POST", sheet_routes.finish, LABELING),
+    Path("/api/sheets/{sheet:int}/undo", "POST", sheet_routes.undo, LABELING),
+    Path("/api/read", "POST", sheet_routes.read_text, LABELING),
+    Path("/api/pages/{document:int}", "GET", sheet_routes.list_pages, LABELING),
+    Path("/api/pages/{document:int}/{page:int}", "GET", sheet_routes.draw_page, LABELING),
+    Path("/api/pages/{document:int}/{page:int}/words", "GET", sheet_routes.list_words, LABELING),
+    Path("/api/pages/{document:int}/find", "POST", sheet_routes.find_value, LABELING),
+)
+
+
+def make_app(room: Room, site: Site) -> App:
+    """Return the server as an ASGI application, the guard around it."""
+    routes = [Route(one.path, _endpoint(room, one), methods=[one.method]) for one in PATHS]
+    return Guard(Starlette(routes=routes), site)
+
+
+def _endpoint(room: Room, path: Path) -> Callable[[Request], Any]:
+    async def endpoint(request: Request) -> Response:
+        body = await request.body()
+        return await run_in_threadpool(_answer, room, path, request, body)
+
+    return endpoint
+
+
+def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
+    """Answer a request that passed the guard: session, role, handler."""
+    token = request.cookies.get(room.cookie, "")
+    found = people.find_session(room.db, token, room.clock()) if token else None
+    if path.roles:
+        if found is None:
+            is_page = path.method == "GET" and not path.path.startswith("/api/")
+            return RedirectResponse("/sign-in", 303) if is_page else _problem(401, "sign in first")
+        if found[0].role != EVERYTHING and found[0].role not in path.roles:
+            return _problem(403, "your role does not allow this")
+        if room.clock() - found[1] > _TOUCH_SECONDS:
+            room.write(lambda journal: people.touch_session(journal.db, token, room.clock()))
+    if any(isinstance(one, int) and one > _LARGEST for one in request.path_params.values()):
+        return _problem(404, "there is no such thing")
+    try:
+        data: Any = json.loads(body) if body else {}
+        if not isinstance(data, dict):
+            return _problem(422, "an object is expected")
+        call = Call(
+            room,
+            found[0] if found is not None else NOBODY,
+            request.path_params,
+            request.query_params,
+            data,
+            token,
+            request.client.host if request.client is not None else "",
+            request.headers.get("sec-fetch-site", ""),
+        )
+        answer = path.handler(call)
+    except RefusedError as error:
+        return _problem(_STATUS[error.kind], str(error))
+    except FieldassayError as error:
+        return _problem(500, str(error))
+    except (ValueError, RecursionError):
+        return _problem(422, "this is not JSON")
+    return answer if isinstance(answer, Response) else _json(answer)
+
+
+def _json(data: Mapping[str, Any]) -> Response:
+    return JSONResponse(data)
+
+
+def _problem(status: int, text: str) -> Response:
+    return JSONResponse({"problem": text}, status)

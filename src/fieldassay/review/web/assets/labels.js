@@ -1,0 +1,72 @@
+// One value: its field, read live by the spec, and what was said of it.
+const STATE_WORDS = { value: "labeled", absent: "absent", illegible: "illegible", skipped: "skipped" };
+
+function makeRow(asked, form) {
+  const field = form.get(asked.field) || { field: asked.field, type: "text", choices: [], types: [] };
+  return { node: asked.node, field, given: asked.given, isContext: asked.is_context, label: null, seq: 0, draft: null, region: null, places: [], place: -1, note: "", active: 0, keys: 0, isEditing: false };
+}
+
+// What stands in the field: a draft, the label, or what was given.
+const standing = (row) => row.draft ?? (row.label && row.label.state === "value" ? row.label.text : row.label ? "" : row.given ?? "");
+
+function nameOf(row) {
+  return row.node;
+}
+
+function rowElement(row, act) {
+  const id = `v-${act.indexOf(row)}`;
+  row.input = el("input", { id, type: "text", autocomplete: "off", spellcheck: "false", dir: "auto", "aria-describedby": "reading", "aria-label": row.node });
+  row.input.value = standing(row);
+  row.input.addEventListener("focus", () => act.enter(row, true));
+  row.input.addEventListener("input", () => act.type(row));
+  row.mark = el("span", { class: "mark-state" });
+  row.box = el("div", { class: "row", role: "group", tabindex: "-1", "data-row": row.node, "aria-label": nameOf(row) },
+    el("div", { class: "row-head" }, el("span", { class: "row-name" }, breakable(nameOf(row))), el("span", { class: "row-type", text: row.field.type }), row.mark),
+    row.input);
+  row.box.addEventListener("focus", () => act.enter(row, false));
+  drawMark(row);
+  return row.box;
+}
+
+function drawMark(row) {
+  const state = row.label ? row.label.state : row.isOpen === false ? "not asked here" : "";
+  row.mark.textContent = STATE_WORDS[state] || state;
+  row.box.className = `${row.box.tagName === "TD" ? "cell" : "row"} ${row.label ? `is-${row.label.state}` : row.isOpen === false ? "is-out" : "is-open"}`;
+  if (row.isActive) row.box.classList.add("at");
+}
+
+// What helps to fill in the active value: how the spec reads the text, its choices, its place on the page.
+const detail = {
+  node: null,
+  timer: 0,
+  build() {
+    this.reading = el("div", { id: "reading", class: "reading", role: "status" });
+    this.choices = el("div", { class: "choices" });
+    this.crop = el("div", { class: "crop-place" });
+    this.note = el("p", { class: "small" });
+    this.node = el("div", { class: "detail" }, this.crop, this.reading, this.choices, this.note);
+  },
+  show(row, choose) {
+    replace(this.crop, crop(row.region));
+    this.note.textContent = row.note ? `Note: ${row.note}` : "";
+    const choices = row.field.choices || [];
+    replace(this.choices, choices.slice(0, 40).map((text, at) => el("button", { type: "button", class: "choice", tabindex: "-1", on: { click: () => choose(row, text) } }, at < 9 ? el("kbd", { text: String(at + 1) }) : null, " ", text)));
+    this.read(row);
+  },
+  read(row) {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.readNow(row), 120);
+  },
+  async readNow(row) {
+    const text = standing(row);
+    if (!text.trim()) {
+      this.reading.textContent = row.label && row.label.state !== "value" ? STATE_WORDS[row.label.state] : "";
+      return;
+    }
+    const found = await ask("POST", "/api/read", { field: row.field.field, text }).catch((error) => ({ problem: error.message, flags: [] }));
+    if (standing(row) !== text) return;
+    this.reading.classList.toggle("bad", Boolean(found.problem));
+    const ambiguous = (found.flags || []).length ? ` (${found.flags.join(", ")})` : "";
+    this.reading.textContent = found.problem ? `Not readable: ${found.problem}` : found.is_empty ? "Means that there is no value" : `= ${found.canonical}${ambiguous}`;
+  },
+};

@@ -1,0 +1,104 @@
+// The screens, and the start of each.
+function sheetShell() {
+  return [
+    el("div", { class: "bar" }, el("h1", { id: "document-name", class: "document-name" }), el("span", { id: "count", class: "small" }), el("span", { id: "saving", class: "small", role: "status" }),
+      el("span", { class: "bar-right" },
+        el("button", { type: "button", class: "button", on: { click: () => find("#keys").showModal() } }, "Keys ", el("kbd", { text: "?" })),
+        el("button", { type: "button", class: "button", on: { click: () => declineSheet() } }, "Pass on"),
+        el("button", { type: "button", class: "button primary", on: { click: () => desk.finish() } }, "Finish ", el("kbd", { text: "Ctrl+Enter" })))),
+    el("p", { id: "told", class: "told", role: "alert" }),
+    el("div", { class: "desk" },
+      el("section", { class: "page-side", "aria-label": "Document" },
+        el("div", { class: "page-tools" }, tool("Page before", "‹", () => viewer.show(viewer.number - 1)), el("span", { id: "page-number", class: "small" }), tool("Page after", "›", () => viewer.show(viewer.number + 1)),
+          tool("Smaller", "−", () => viewer.setZoom(viewer.zoom / 1.25)), tool("Larger", "+", () => viewer.setZoom(viewer.zoom * 1.25))),
+        el("div", { id: "page", tabindex: "0", role: "region", "aria-label": "Page" })),
+      el("section", { id: "values", "aria-label": "Values" })),
+    keysDialog(),
+    el("dialog", { id: "planted", "aria-labelledby": "planted-title" }),
+  ];
+}
+
+const tool = (label, text, act) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, on: { click: act } }, text);
+
+async function startNext() {
+  const { sheet, held_by_others: held, until } = await ask("POST", "/api/claim", {});
+  if (sheet) window.location.assign(`/sheet/${sheet}`);
+  else if (document.body.dataset.screen !== "queue") window.location.assign("/");
+  else tell(held ? `Nothing is left for you. ${showCount(held, "sheet is", "sheets are")} with others, until ${new Date(until).toLocaleTimeString()} at the earliest.` : "Nothing is left for you.");
+}
+
+async function declineSheet() {
+  await saver.settle();
+  await ask("POST", `/api/sheets/${desk.sheet.id}/decline`, { note: "" }).then(startNext, (error) => tell(error.message));
+}
+
+// Errors that were shown on purpose are told when the sheet is done: a short lesson, and a measure.
+function tellPlanted(planted) {
+  const box = find("#planted");
+  const seen = planted.every((one) => one.is_caught);
+  const rows = planted.map((one) => el("p", {}, el("strong", {}, breakable(one.node)), " was shown wrong on purpose: ", showText(one.given), ". Right is ", showText(typeof one.truth === "string" ? one.truth : JSON.stringify(one.truth)), one.is_caught ? ". You saw it." : ". It was not seen."));
+  replace(box, el("h2", { id: "planted-title", text: seen ? "A test, and you saw the error" : "A test, and the error was not seen" }), rows, el("form", { method: "dialog" }, el("button", { class: "button primary", text: "Go on" })));
+  box.showModal();
+  find("button", box).focus();
+  return new Promise((done) => box.addEventListener("close", done, { once: true }));
+}
+
+async function queueScreen() {
+  const form = await ask("GET", "/api/form");
+  const of = (state) => form.states[state] || 0;
+  const total = Object.values(form.states).reduce((sum, one) => sum + one, 0);
+  const done = of("done") + of("adjudicated");
+  const canLabel = form.person.role !== "observer" && !form.closed;
+  replace(find("main"), el("div", { class: "wrap" },
+    el("h1", {}, breakable(form.name || "Review")),
+    el("p", { id: "told", class: "told", role: "alert" }),
+    el("p", { class: "lead", text: form.closed ? "This review is closed." : `${showCount(done, "sheet")} of ${total.toLocaleString("en-US")} done, ${of("held")} in work, ${of("open")} open. ${form.mine} by you.` }),
+    el("progress", { max: total || 1, value: done, "aria-label": "Sheets done" }),
+    canLabel ? el("p", {}, el("button", { type: "button", class: "button primary", id: "start", on: { click: () => startNext().catch((error) => tell(error.message)) } }, form.held.length ? "Go on" : "Start")) : null,
+    el("p", { class: "small" }, "You are ", el("strong", { text: form.person.alias }), ". Log: ", el("code", { text: form.head.slice(0, 24) }), "…"),
+    el("p", {}, el("a", { href: "/help", text: "Help" }), " · ", el("button", { type: "button", class: "link", on: { click: signOut } }, "Sign out"))));
+  find("#start")?.focus();
+  await checkHead(form.head);
+}
+
+async function signOut() {
+  await ask("POST", "/sign-out", {});
+  window.location.assign("/sign-in");
+}
+
+async function signInScreen() {
+  const name = el("input", { id: "name", type: "text", autocomplete: "username", required: true });
+  const password = el("input", { id: "password", type: "password", autocomplete: "current-password", required: true });
+  const form = el("form", { class: "sign-in" }, el("h1", { text: "Review" }), el("p", { id: "told", class: "told", role: "alert" }),
+    el("label", { for: "name", text: "Name" }), name, el("label", { for: "password", text: "Password" }), password,
+    el("button", { class: "button primary", text: "Sign in" }),
+    el("p", { class: "small", text: "Alone? Run the command again: its link signs in, once." }));
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    await ask("POST", "/sign-in", { name: name.value, password: password.value }).then(() => window.location.assign("/"), (error) => tell(error.message));
+  });
+  replace(find("main"), el("div", { class: "wrap" }, form));
+  name.focus();
+}
+
+async function helpScreen() {
+  replace(find("main"), el("div", { class: "wrap" }, el("h1", { text: "Help" }),
+    el("p", { class: "lead", text: "Label what stands on the document, as it stands there. Some fields are empty on purpose, and some values may be wrong on purpose: look at the page each time." }),
+    el("h2", { text: "Keys" }), keysTable(),
+    el("h2", { text: "What to say" }),
+    el("ul", {}, el("li", {}, el("strong", { text: "Absent" }), ": the document does not have it."), el("li", {}, el("strong", { text: "Illegible" }), ": it is there, and nobody can read it."), el("li", {}, el("strong", { text: "Skip" }), ": you cannot say; write why.")),
+    el("p", {}, el("a", { href: "/", text: "Back" }))));
+}
+
+const SCREENS = { queue: queueScreen, "sign-in": signInScreen, help: helpScreen, sheet: () => desk.start(Number(window.location.pathname.split("/").pop())) };
+
+document.addEventListener("DOMContentLoaded", async () => {
+  document.body.prepend(el("main", { id: "main", tabindex: "-1" }));
+  try {
+    await SCREENS[document.body.dataset.screen]();
+    document.body.dataset.ready = "yes";
+  } catch (error) {
+    replace(find("main"), el("div", { class: "wrap" }, el("h1", { text: "This cannot be shown" }), el("p", { class: "told", role: "alert", text: error.message }), el("p", {}, el("a", { href: "/", text: "Back to the queue" }))));
+    document.body.dataset.ready = "no";
+  }
+});

@@ -1,0 +1,329 @@
+// The sheet: one document, page beside values, by keyboard alone.
+const UNDO = "fieldassay-undo";
+const IDLE_MS = 60000;
+
+const desk = {
+  form: new Map(),
+  lists: [],
+  sheet: null,
+  rows: [],
+  byNode: new Map(),
+  at: null,
+  open: new Set(),
+  lastSign: 0,
+
+  async start(number) {
+    const form = await ask("GET", "/api/form");
+    this.form = new Map(form.fields.map((one) => [one.field, one]));
+    replace(find("main"), sheetShell());
+    detail.build();
+    viewer.onPick = (region) => this.pick(region);
+    saver.seqOf = (sheet, node) => (this.sheet && sheet === this.sheet.id ? this.byNode.get(node)?.seq ?? 0 : 0);
+    saver.onSaved = (one, saved) => this.saved(one, saved);
+    saver.onRefused = (one, error) => this.refused(one, error);
+    saver.send();
+    await saver.settle();
+    await this.load(number);
+    await this.replay();
+    document.addEventListener("keydown", (event) => this.key(event));
+    window.addEventListener("online", () => { saver.delay = 500; saver.send(); });
+    setInterval(() => this.tick(), 250);
+    setInterval(() => ask("POST", `/api/sheets/${number}/renew`, {}).catch(() => {}), 300000);
+  },
+  async load(number) {
+    const before = this.at?.node;
+    this.sheet = await ask("GET", `/api/sheets/${number}`);
+    this.open = new Set(this.sheet.open);
+    document.title = `${this.sheet.document.name} · Review`;
+    replace(find("#document-name"), showText(this.sheet.document.name));
+    this.build();
+    if (viewer.document?.id !== this.sheet.document.id) await viewer.open(this.sheet.document);
+    this.go(this.byNode.get(before) || this.rows.find((row) => this.open.has(row.node)) || this.rows[0]);
+  },
+  // Rows in the order of the spec; a list stands where its first value stands.
+  build() {
+    const old = this.byNode;
+    const asked = this.sheet.asked.map((one) => makeRow(one, this.form));
+    this.byNode = new Map(asked.map((row) => [row.node, row]));
+    const grids = [...this.form.values()].filter((one) => one.is_grid && (this.items(one.field).length || this.byNode.has(one.field)));
+    for (const list of grids) for (const item of this.items(list.field)) for (const path of list.columns) {
+      const node = item + path.slice(`${list.field}[]`.length);
+      const isAdded = !asked.some((row) => row.node === node || row.node.startsWith(`${item}.`) || row.node === item);
+      if (isAdded && !this.byNode.has(node) && !this.form.get(path)?.is_grid) this.byNode.set(node, makeRow({ node, field: path, given: null }, this.form));
+    }
+    for (const [node, label] of Object.entries(this.sheet.labels)) {
+      const row = this.byNode.get(node);
+      if (row) Object.assign(row, { label, seq: label.seq, note: label.note, region: label.regions[0] || null });
+    }
+    for (const row of this.byNode.values()) {
+      row.isOpen = this.open.has(row.node) || Boolean(row.label) || row.node.includes("[") ? undefined : false;
+      if (old.get(row.node)?.draft) row.draft = old.get(row.node).draft;
+    }
+    const inGrid = new Set(grids.map((one) => one.field));
+    const listed = new Set();
+    const parts = [];
+    this.rows = [];
+    const addGrid = (field) => {
+      if (listed.has(field)) return;
+      listed.add(field);
+      const list = this.form.get(field);
+      const whole = this.byNode.get(field);
+      if (whole && !this.items(field).length) { this.rows.push(whole); parts.push(rowElement(whole, this)); }
+      parts.push(gridElement(list, this.byNode, this));
+      for (const item of this.items(field)) for (const path of list.columns) {
+        const row = this.byNode.get(item + path.slice(`${field}[]`.length));
+        if (row && !row.isContext) this.rows.push(row);
+      }
+    };
+    for (const row of asked) {
+      const list = [...inGrid].find((field) => row.node === field || row.node.startsWith(`${field}[`));
+      if (list) addGrid(list);
+      else if (!row.isContext) { this.rows.push(row); parts.push(rowElement(row, this)); }
+    }
+    replace(find("#values"), parts);
+    this.count();
+  },
+  items(list) { return this.sheet.items[list] || []; },
+  indexOf(row) { return this.rows.indexOf(row); },
+  count() {
+    const total = this.rows.filter((row) => row.isOpen !== false).length;
+    find("#count").textContent = `${this.open.size ? `${this.open.size} open of ` : ""}${showCount(total, "value")}`;
+  },
+
+  // Moving and editing.
+  go(row) {
+    if (!row) return;
+    const isBlind = !standing(row) && !row.label;
+    (isBlind ? row.input : row.box).focus();
+  },
+  enter(row, isEditing) {
+    this.at && this.at !== row && (this.at.isActive = false, this.at.box?.classList.remove("at"));
+    const isNew = this.at !== row;
+    this.at = row;
+    row.isActive = true;
+    row.isEditing = isEditing;
+    row.box.classList.add("at");
+    if (!isNew) return;
+    const host = row.box.tagName === "TD" ? row.box.closest(".grid") : row.box;
+    host.append(detail.node);
+    row.box.scrollIntoView({ block: "nearest" });
+    this.locate(row);
+  },
+  async locate(row) {
+    detail.show(row, (one, text) => this.choose(one, text));
+    const others = this.rows.filter((one) => one !== row && one.region).map((one) => one.region);
+    await viewer.point(others, row.region);
+    if (row.region || !viewer.pages.length || !standing(row)) return;
+    const { places } = await ask("POST", `/api/pages/${this.sheet.document.id}/find`, { field: row.field.field, text: standing(row) }).catch(() => ({ places: [] }));
+    if (this.at !== row) return;
+    row.places = places;
+    if (places.length) this.toPlace(row, 0);
+  },
+  toPlace(row, at) {
+    if (!row.places.length) return;
+    row.place = (at + row.places.length) % row.places.length;
+    row.found = row.places[row.place];
+    viewer.point(viewer.regions, row.found);
+    replace(detail.crop, crop(row.found));
+  },
+  type(row) {
+    row.draft = row.input.value;
+    row.isEditing = true;
+    detail.read(row);
+  },
+  choose(row, text) {
+    row.draft = text;
+    row.input.value = text;
+    this.take(row);
+  },
+  pick(region) {
+    const row = this.at;
+    if (!row) return;
+    row.region = region;
+    row.draft = region.text;
+    row.input.value = region.text;
+    row.input.focus();
+    detail.show(row, (one, text) => this.choose(one, text));
+    viewer.point(viewer.regions, region);
+  },
+  leave(row) {
+    row.draft = null;
+    row.input.value = standing(row);
+    row.box.focus();
+    row.isEditing = false;
+    detail.read(row);
+  },
+  step(by) {
+    const next = this.rows[this.indexOf(this.at) + by];
+    if (next) this.go(next);
+  },
+  next() {
+    const from = this.indexOf(this.at) + 1;
+    const order = [...this.rows.slice(from), ...this.rows.slice(0, from)];
+    const row = order.find((one) => this.open.has(one.node) && !one.label) || (this.rows[from] && !this.rows[from].label ? this.rows[from] : null);
+    if (row) this.go(row);
+    else { this.at?.box.focus(); tell(this.open.size ? "" : "All values are labeled. Ctrl+Enter finishes the sheet."); }
+  },
+
+  // Labels.
+  take(row) {
+    const text = standing(row).trim();
+    if (!text && row.label && row.label.state !== "value" && row.draft === null) return this.next();
+    if (!text) return tell("Nothing stands here. F4: the document does not have it. F8: it is illegible. F9: skip.");
+    this.say(row, { state: "value", text });
+    this.next();
+  },
+  say(row, label, isUndo = false) {
+    const region = label.regions ? label.regions[0] : row.region || (row.places.length === 1 ? row.found : null);
+    const regions = label.state === "value" && region ? [region] : [];
+    const before = row.label ? { state: row.label.state, text: row.label.text, regions: row.label.regions || [] } : { state: "open" };
+    if (!isUndo) this.remember({ sheet: this.sheet.id, node: row.node, before, after: { ...label, regions } });
+    row.label = label.state === "open" ? null : { ...label, regions };
+    row.region = regions[0] || null;
+    row.draft = null;
+    row.input.value = standing(row);
+    if (row.label) this.open.delete(row.node);
+    drawMark(row);
+    this.count();
+    tell("");
+    saver.add(this.sheet.id, { node: row.node, state: label.state, text: label.text ?? null, regions, note: row.note, active_ms: Math.round(row.active), keys: row.keys });
+    row.active = 0;
+    row.keys = 0;
+  },
+  saved(one, saved) {
+    if (!this.sheet || one.sheet !== this.sheet.id) return;
+    const row = this.byNode.get(one.body.node);
+    if (row) row.seq = one.body.state === "open" ? 0 : saved.seq;
+    localStorage.setItem("fieldassay-head", saved.head);
+    if (saver.waiting.some((other) => other.sheet === one.sheet)) return;
+    this.open = new Set(saved.open);
+    for (const other of this.rows) if (!other.label) {
+      other.isOpen = this.open.has(other.node) || other.node.includes("[") ? undefined : false;
+      drawMark(other);
+    }
+    this.count();
+  },
+  async refused(one, error) {
+    tell(error.message);
+    if (this.sheet && one.sheet === this.sheet.id) await this.load(this.sheet.id).catch((failed) => tell(failed.message));
+  },
+
+  // Undo and redo, over sheets too.
+  remember(step) {
+    const log = readStored(sessionStorage, UNDO, { done: [], undone: [] });
+    sessionStorage.setItem(UNDO, JSON.stringify({ done: [...log.done, step].slice(-500), undone: [] }));
+  },
+  async turnBack(isRedo) {
+    const log = readStored(sessionStorage, UNDO, { done: [], undone: [] });
+    const step = (isRedo ? log.undone : log.done).pop();
+    if (!step) return tell(isRedo ? "There is nothing to redo." : "There is nothing to undo.");
+    (isRedo ? log.done : log.undone).push(step);
+    if (step.sheet !== this.sheet.id) {
+      try {
+        await ask("POST", `/api/sheets/${step.sheet}/undo`, {});
+      } catch (error) {
+        return tell(error.message);
+      }
+      sessionStorage.setItem(UNDO, JSON.stringify({ ...log, replay: { ...step, isRedo } }));
+      return window.location.assign(`/sheet/${step.sheet}`);
+    }
+    sessionStorage.setItem(UNDO, JSON.stringify(log));
+    return this.apply(step, isRedo);
+  },
+  apply(step, isRedo) {
+    const row = this.byNode.get(step.node);
+    if (!row) return;
+    row.region = null;
+    row.places = [];
+    this.say(row, isRedo ? step.after : step.before, true);
+    if (!row.label) this.open.add(row.node);
+    this.go(row);
+    tell(isRedo ? "Redone." : "Undone.");
+  },
+  async replay() {
+    const log = readStored(sessionStorage, UNDO, {});
+    if (!log.replay || log.replay.sheet !== this.sheet.id) return;
+    sessionStorage.setItem(UNDO, JSON.stringify({ done: log.done, undone: log.undone }));
+    this.apply(log.replay, log.replay.isRedo);
+  },
+
+  // Items of lists.
+  async setItems(list, nodes) {
+    await saver.settle();
+    try {
+      const saved = await ask("PUT", `/api/sheets/${this.sheet.id}/items`, { list, nodes });
+      await this.load(this.sheet.id);
+      return saved.nodes;
+    } catch (error) {
+      tell(error.message);
+      return null;
+    }
+  },
+  listOf(row) {
+    const found = [...this.form.values()].filter((one) => one.is_grid && (row.node === one.field || row.node.startsWith(`${one.field}[`)));
+    return found[found.length - 1]?.field;
+  },
+  itemOf(row, list) { return this.items(list).find((item) => row.node === item || row.node.startsWith(`${item}.`)); },
+  async addItem(list) {
+    const items = this.items(list);
+    const here = this.at ? items.indexOf(this.itemOf(this.at, list)) : -1;
+    const place = here < 0 ? items.length : here + 1;
+    const nodes = await this.setItems(list, [...items.slice(0, place), null, ...items.slice(place)]);
+    if (nodes) this.go(this.rows.find((row) => row.node === nodes[place] || row.node.startsWith(`${nodes[place]}.`)));
+  },
+  async changeItem(change) {
+    const list = this.at && this.listOf(this.at);
+    const item = list && this.itemOf(this.at, list);
+    if (!item) return;
+    const items = [...this.items(list)];
+    change(items, items.indexOf(item));
+    await this.setItems(list, items);
+  },
+
+  async finish() {
+    if (this.at && this.at.draft !== null && this.at.draft.trim()) this.take(this.at);
+    await saver.settle();
+    try {
+      const { planted } = await ask("POST", `/api/sheets/${this.sheet.id}/finish`, {});
+      if (planted.length) await tellPlanted(planted);
+      await startNext();
+    } catch (error) {
+      tell(error.message);
+      const first = this.rows.find((row) => this.open.has(row.node));
+      if (first) this.go(first);
+    }
+  },
+  editNote() {
+    const row = this.at;
+    const input = el("input", { type: "text", "aria-label": "Note", class: "note-input" });
+    input.value = row.note;
+    input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter" && event.key !== "Escape") return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (event.key === "Enter") row.note = input.value;
+      input.remove();
+      if (event.key === "Enter" && row.label) this.say(row, row.label);
+      detail.show(row, (one, text) => this.choose(one, text));
+      row.box.focus();
+    });
+    detail.node.append(input);
+    input.focus();
+  },
+
+  // Effort: active seconds, not those of an idle or hidden page.
+  tick() {
+    const isActive = this.at && document.visibilityState === "visible" && performance.now() - this.lastSign < IDLE_MS;
+    if (isActive) this.at.active += 250;
+  },
+  key(event) {
+    this.lastSign = performance.now();
+    if (event.isComposing || event.keyCode === 229 || event.getModifierState("AltGraph")) return;
+    if (this.at && !["Shift", "Control", "Alt", "Meta"].includes(event.key)) this.at.keys += 1;
+    if (findAll("dialog[open]").length || event.target.matches(".note-input")) return;
+    const act = sheetKey(event, this.at);
+    if (!act) return;
+    event.preventDefault();
+    act(this);
+  },
+};

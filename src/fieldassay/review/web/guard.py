@@ -1,0 +1,184 @@
+"""The gate around the whole server: refuses by default, before any route sees a request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+Message: TypeAlias = MutableMapping[str, Any]
+Receive: TypeAlias = Callable[[], Awaitable[Message]]
+Send: TypeAlias = Callable[[Message], Awaitable[None]]
+App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
+
+MOST_BYTES = 1 << 20
+_READING = ("GET", "HEAD")
+_WRITING = ("POST", "PUT")
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; "
+    "trusted-types 'none'"
+)
+HEADERS: Mapping[str, str] = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+    "cache-control": "no-store",
+}
+"""The headers of every answer that does not set them itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """The addresses at which a server may be asked: hosts as a browser names them, and the scheme."""
+
+    hosts: frozenset[str]
+    scheme: str = "http"
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """Return the origins of the server's own pages."""
+        return frozenset(f"{self.scheme}://{host}" for host in self.hosts)
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why a request is refused, with the status of the answer."""
+
+    status: int
+    why: str
+
+
+class Guard:
+    """Wraps a server: whatever is not explicitly right is refused, other kinds of connections too."""
+
+    def __init__(self, app: App, site: Site) -> None:
+        self._app = app
+        self._site = site
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Answer one connection."""
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            return
+        refusal = check(scope, self._site)
+        if refusal is None:
+            body = await _read(receive) if scope["method"] in _WRITING else b""
+            refusal = Refusal(413, "the request is too large") if body is None else None
+        if refusal is not None:
+            await _refuse(refusal, send)
+            return
+        await self._app(scope, _replay(body or b"", receive), _with_headers(send))
+
+
+def check(scope: Mapping[str, Any], site: Site) -> Refusal | None:
+    """Return why a request is refused by where it comes from and what it is; None if it is not.
+
+    SameSite cookies do not stop another port of this machine: only `Sec-Fetch-Site` and `Origin` tell it.
+    """
+    headers: dict[str, list[str]] = {}
+    for name, value in scope["headers"]:
+        headers.setdefault(name.decode("latin-1").lower(), []).append(value.decode("latin-1"))
+    repeated = [
+        name
+        for name in ("host", "origin", "sec-fetch-site", "content-type")
+        if len(headers.get(name, ())) > 1
+    ]
+    one = {name: values[0] for name, values in headers.items()}
+    if repeated or one.get("host", "").lower() not in site.hosts:
+        return Refusal(421, "this address is not served here")
+    method, path = scope["method"], scope["path"]
+    if method not in (*_READING, *_WRITING):
+        return Refusal(405, "no such method")
+    if not path.startswith("/") or "\\" in path or "//" in path or "\0" in path or ".." in path.split("/"):
+        return Refusal(400, "no such path")
+    if "origin" in one and one["origin"] not in site.origins:
+        return Refusal(403, "the request comes from another site")
+    came_from = one.get("sec-fetch-site")
+    is_navigation = (
+        method == "GET"
+        and one.get("sec-fetch-mode") == "navigate"
+        and one.get("sec-fetch-dest") == "document"
+    )
+    if came_from in ("cross-site", "same-site") and not is_navigation:
+        return Refusal(403, "the request comes from another site")
+    return _check_writing(one, came_from) if method in _WRITING else None
+
+
+def _check_writing(headers: Mapping[str, str], came_from: str | None) -> Refusal | None:
+    if came_from != "same-origin" and "origin" not in headers:
+        return Refusal(403, "the request does not come from a page of this server")
+    if came_from not in (None, "same-origin"):
+        return Refusal(403, "the request comes from another site")
+    if headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+        return Refusal(415, "only JSON is taken")
+    length = headers.get("content-length")
+    if length is not None and (not length.isdigit() or int(length) > MOST_BYTES):
+        return Refusal(413, "the request is too large")
+    return None
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """Return the body, counted as it arrives; None if it is too large."""
+    body = b""
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return None
+        body += bytes(message.get("body", b""))
+        if len(body) > MOST_BYTES:
+            return None
+        if not message.get("more_body"):
+            return body
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    is_given = False
+
+    async def replay() -> Message:
+        nonlocal is_given
+        if is_given:
+            return await receive()
+        is_given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replay
+
+
+def _with_headers(send: Send) -> Send:
+    async def send_with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            given = {name.lower() for name, _ in message.get("headers", ())}
+            message["headers"] = [
+                *message.get("headers", ()),
+                *(
+                    (name.encode(), value.encode())
+                    for name, value in HEADERS.items()
+                    if name.encode() not in given
+                ),
+            ]
+        await send(message)
+
+    return send_with_headers
+
+
+async def _refuse(refusal: Refusal, send: Send) -> None:
+    body = json.dumps({"problem": refusal.why}).encode()
+    head = {**HEADERS, "content-type": "application/json", "content-length": str(len(body))}
+    await send(
+        {
+            "type": "http.response.start",
+            "status": refusal.status,
+            "headers": [(name.encode(), value.encode()) for name, value in head.items()],
+        }
+    )
+    await send({"type": "http.response.body", "body": body})

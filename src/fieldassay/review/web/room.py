@@ -1,0 +1,142 @@
+"""What the handlers of a server share: the review, its fields, its writer, its documents, the clock."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeVar
+
+from fieldassay.documents.pages import PictureOptions, render_page
+from fieldassay.documents.pool import DocumentPool, Limits
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.transcript import DocumentError
+from fieldassay.review.forms import Form
+from fieldassay.review.journal import Journal
+from fieldassay.review.page_words import read_pages
+from fieldassay.review.schema import connect
+from fieldassay.review.sheets import Person, RefusedError
+from fieldassay.review.store import Store
+from fieldassay.review.writer import Writer
+
+Outcome = TypeVar("Outcome")
+
+LIMITS = Limits(memory=1 << 30, seconds=20.0)
+_MOST_HELD = 64
+_COLORS = 16
+"""A palette of so many colors is enough for printed text, at a fifth of the size."""
+
+
+class Pages:
+    """The documents of a review, read and drawn in child processes that have no secrets."""
+
+    def __init__(self, folder: Path | None, pool: DocumentPool) -> None:
+        self._pool = pool
+        self._files: Mapping[str, DocumentFile] = {}
+        if folder is not None:
+            root = folder.resolve()
+            self._files = {
+                file.id: file
+                for file in list_documents(folder).files
+                if file.path.resolve().is_relative_to(root)
+            }
+        self._held: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def read(self, name: str) -> list[dict[str, Any]]:
+        """Return the pages of a file, with their words. Raises `RefusedError` where none can be shown."""
+        with self._lock:
+            if name in self._held:
+                self._held.move_to_end(name)
+                return self._held[name]
+        found: list[dict[str, Any]] = json.loads(self._run(read_pages, self._file(name)))
+        with self._lock:
+            self._held[name] = found
+            while len(self._held) > _MOST_HELD:
+                self._held.popitem(last=False)
+        return found
+
+    def draw(self, name: str, number: int) -> bytes:
+        """Return a page as PNG."""
+        return self._run(render_page, self._file(name), number, PictureOptions(colors=_COLORS))
+
+    def _file(self, name: str) -> DocumentFile:
+        if name not in self._files:
+            raise RefusedError("unknown", "the file of this document is not there")
+        return self._files[name]
+
+    def _run(self, function: Callable[..., Outcome], *arguments: Any) -> Outcome:
+        try:
+            return self._pool.submit(function, *arguments).result()
+        except DocumentError as error:
+            raise RefusedError("unknown", f"this document {error}") from None
+
+
+@dataclass
+class Room:
+    """Everything that a request may need."""
+
+    store: Store
+    form: Form
+    facts: Mapping[str, Any]
+    writer: Writer
+    pages: Pages
+    cookie: str
+    is_secure: bool = False
+    clock: Callable[[], float] = time.time
+    tickets: dict[str, float] = field(default_factory=dict)
+    """The tokens of one-time links that were not used, and when each ends."""
+    failures: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """Failed sign-ins by account and by address: how many, and when the last one was."""
+    _local: threading.local = field(default_factory=threading.local)
+
+    @property
+    def db(self) -> sqlite3.Connection:
+        """Return this thread's connection for reading."""
+        if not hasattr(self._local, "db"):
+            self._local.db = connect(self.store.file, is_reading=True)
+        db: sqlite3.Connection = self._local.db
+        return db
+
+    def write(self, work: Callable[[Journal], Outcome]) -> Outcome:
+        """Return the outcome of a transaction, once it is on the disk."""
+        return self.writer.submit(work).result()
+
+    def now(self) -> datetime:
+        """Return the time."""
+        return datetime.fromtimestamp(self.clock(), UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request, after the guard and the session: who asks, the places in its path, its query and body."""
+
+    room: Room
+    person: Person
+    params: Mapping[str, Any]
+    query: Mapping[str, str]
+    body: Mapping[str, Any]
+    token: str = ""
+    address: str = ""
+    came_from: str = ""
+    """What the browser says of the site that the request comes from."""
+
+    def text(self, name: str, most: int = 20_000) -> str:
+        """Return a text of the body. Raises `RefusedError` for another type."""
+        value = self.body.get(name)
+        if not isinstance(value, str) or len(value) > most:
+            raise RefusedError("invalid", f"{name} must be a text")
+        return value
+
+    def number(self, name: str, default: int = 0) -> int:
+        """Return a whole number of the body. Raises `RefusedError` for another type."""
+        value = self.body.get(name, default)
+        if type(value) is not int or abs(value) > 1 << 53:
+            raise RefusedError("invalid", f"{name} must be a whole number")
+        return value

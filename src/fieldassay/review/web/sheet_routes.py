@@ -1,0 +1,249 @@
+"""The requests of somebody who labels: the next sheet, its labels, its items, its pages."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from typing import Any
+
+from starlette.responses import Response
+
+from fieldassay.review import sheets
+from fieldassay.review.journal import Journal, read_head
+from fieldassay.review.sheets import RefusedError
+from fieldassay.review.web.room import Call
+
+_MOST_FOUND = 200
+
+
+def describe_form(call: Call) -> dict[str, Any]:
+    """Return the fields of the spec, the person, and how far the review is."""
+    room, db = call.room, call.room.db
+    states = dict(db.execute("SELECT state, count(*) FROM sheet GROUP BY state"))
+    mine = db.execute("SELECT count(*) FROM sheet WHERE done_by=?", (call.person.id,)).fetchone()[0]
+    held = db.execute(
+        "SELECT sheet.id, document.name FROM sheet JOIN document ON document.id=document WHERE holder=?",
+        (call.person.id,),
+    ).fetchall()
+    return {
+        "name": room.form.plan.spec.name,
+        "fields": room.form.describe(),
+        "person": {"alias": call.person.alias, "role": call.person.role},
+        "states": states,
+        "mine": mine,
+        "held": [{"id": number, "name": name} for number, name in held],
+        "closed": json.loads(db.execute("SELECT value FROM fact WHERE name='closed'").fetchone()[0]),
+        "head": str(read_head(db)),
+    }
+
+
+def check_head(call: Call) -> dict[str, Any]:
+    """Return whether the log still has the head that a browser saw last."""
+    count, _, digest = call.query.get("head", "").partition(":")
+    if not count.isdigit() or len(count) > 15:
+        raise RefusedError("invalid", "no such head")
+    row = call.room.db.execute("SELECT hash FROM event WHERE seq=?", (int(count),)).fetchone()
+    return {"is_known": row is not None and row[0].hex() == digest}
+
+
+def claim(call: Call) -> dict[str, Any]:
+    """Return the sheet to work on, or why there is none."""
+    number = call.room.write(lambda journal: sheets.claim(journal, call.person, call.room.now()))
+    if number is not None:
+        return {"sheet": number}
+    db = call.room.db
+    held = db.execute("SELECT count(*), min(until) FROM sheet WHERE state='held'").fetchone()
+    return {"sheet": None, "held_by_others": held[0], "until": held[1]}
+
+
+def view(call: Call) -> dict[str, Any]:
+    """Return a sheet of the person's own."""
+    return sheets.view(call.room.db, call.room.form, call.person, call.params["sheet"])
+
+
+def put_label(call: Call) -> dict[str, Any]:
+    """Save one label; the same key saves it once."""
+    regions = call.body.get("regions", [])
+    if not isinstance(regions, list) or not all(isinstance(one, dict) for one in regions):
+        raise RefusedError("invalid", "regions must be a list")
+    text = call.body.get("text")
+    if text is not None and not isinstance(text, str):
+        raise RefusedError("invalid", "text must be a text")
+    state: Any = call.text("state", 20)
+    answer = sheets.Answer(
+        call.text("node", 1000),
+        state,
+        text,
+        regions,
+        call.body["note"] if isinstance(call.body.get("note"), str) else "",
+        call.number("active_ms"),
+        call.number("keys"),
+        call.number("expects"),
+    )
+    key, sheet, room = f"{call.person.id}:{call.text('key', 100)}", call.params["sheet"], call.room
+
+    def save(journal: Journal) -> int:
+        seen = journal.db.execute("SELECT seq FROM seen WHERE key=?", (key,)).fetchone()
+        if seen is not None:
+            return int(seen[0])
+        seq = sheets.save_label(journal, room.form, call.person, sheet, answer)
+        journal.db.execute("INSERT INTO seen VALUES (?,?)", (key, seq))
+        sheets.renew(journal.db, sheet, room.now())
+        return seq
+
+    seq = room.write(save)
+    return {"seq": seq, "open": sheets.open_nodes(room.db, room.form, sheet), "head": str(read_head(room.db))}
+
+
+def put_items(call: Call) -> dict[str, Any]:
+    """Save the items of a list in a new order; null among them is a new one."""
+    nodes = call.body.get("nodes")
+    if not isinstance(nodes, list) or not all(node is None or isinstance(node, str) for node in nodes):
+        raise RefusedError("invalid", "nodes must be a list of texts")
+    listed, sheet, room = call.text("list", 1000), call.params["sheet"], call.room
+    named = room.write(
+        lambda journal: sheets.save_items(journal, room.form, call.person, sheet, listed, nodes)
+    )
+    return {"nodes": named, "open": sheets.open_nodes(room.db, room.form, sheet)}
+
+
+def finish(call: Call) -> dict[str, Any]:
+    """Finish a sheet; planted errors are told then, and not before."""
+    sheet = call.params["sheet"]
+    told = call.room.write(lambda journal: sheets.finish(journal, call.room.form, call.person, sheet))
+    return {"planted": told}
+
+
+def undo(call: Call) -> dict[str, Any]:
+    """Take a finished sheet up again."""
+    call.room.write(lambda journal: sheets.undo_finish(journal, call.person, call.params["sheet"]))
+    return {"sheet": call.params["sheet"]}
+
+
+def renew(call: Call) -> dict[str, Any]:
+    """Keep a sheet for longer."""
+    sheet, room = call.params["sheet"], call.room
+
+    def work(journal: Journal) -> None:
+        sheets.check_holder(journal.db, call.person, sheet)
+        sheets.renew(journal.db, sheet, room.now())
+
+    room.write(work)
+    return {}
+
+
+def release(call: Call) -> dict[str, Any]:
+    """Put a sheet back."""
+    call.room.write(lambda journal: sheets.release(journal, call.person, call.params["sheet"]))
+    return {}
+
+
+def decline(call: Call) -> dict[str, Any]:
+    """Put a sheet back for somebody else, with a note."""
+    note = call.text("note")
+    call.room.write(lambda journal: sheets.decline(journal, call.person, call.params["sheet"], note))
+    return {}
+
+
+def read_text(call: Call) -> dict[str, Any]:
+    """Return a text as the spec reads it in a field."""
+    field, text, form = call.text("field", 1000), call.text("text"), call.room.form
+    leaf = form.leaf(field)
+    if leaf is None:
+        raise RefusedError("invalid", "no such field")
+    reading = form.read(field, text)
+    if reading is None:
+        return {"canonical": None, "is_empty": True, "problem": None, "flags": []}
+    return {
+        "canonical": reading.canonical,
+        "is_empty": False,
+        "problem": reading.problem,
+        "flags": list(reading.flags),
+    }
+
+
+def list_pages(call: Call) -> dict[str, Any]:
+    """Return the pages of a document: sizes, and the text of those without a picture."""
+    return {"pages": [{**page, "words": []} for page in call.room.pages.read(_file_of(call))]}
+
+
+def list_words(call: Call) -> dict[str, Any]:
+    """Return the words of a page with their places."""
+    return {"words": _page(call)["words"]}
+
+
+def draw_page(call: Call) -> Response:
+    """Return the picture of a page."""
+    picture = call.room.pages.draw(_file_of(call), _page(call)["number"])
+    headers = {
+        "cache-control": "private, max-age=3600",
+        "content-security-policy": "default-src 'none'; sandbox",
+    }
+    return Response(picture, media_type="image/png", headers=headers)
+
+
+def find_value(call: Call) -> dict[str, Any]:
+    """Return the places of a document where a text could stand: equal words, or words that read the same."""
+    field, text = call.text("field", 1000), call.text("text")
+    form = call.room.form
+    reading = form.read(field, text) if form.leaf(field) is not None and text.strip() else None
+    wanted = _fold(text)
+    places: list[dict[str, Any]] = []
+    for page in call.room.pages.read(_file_of(call)):
+        words = page["words"]
+        for first in range(len(words)):
+            for size in range(1, min(8, len(words) - first) + 1):
+                run = words[first : first + size]
+                joined = " ".join(word[0] for word in run)
+                if _fold(joined) == wanted and wanted:
+                    places.append(_place(page, run, joined))
+                elif size == 1 and reading is not None and reading.problem is None:
+                    other = form.read(field, joined)
+                    is_same = (
+                        other is not None and other.problem is None and other.canonical == reading.canonical
+                    )
+                    if is_same:
+                        places.append(_place(page, run, joined))
+        if len(places) >= _MOST_FOUND:
+            break
+    return {"places": places[:_MOST_FOUND]}
+
+
+def _place(page: dict[str, Any], run: list[Any], text: str) -> dict[str, Any]:
+    box = [min(word[1] for word in run), min(word[2] for word in run)]
+    return {
+        "page": page["number"],
+        "box": [*box, max(word[3] for word in run), max(word[4] for word in run)],
+        "text": text,
+    }
+
+
+def _fold(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _page(call: Call) -> dict[str, Any]:
+    pages = call.room.pages.read(_file_of(call))
+    number = call.params["page"]
+    if not 1 <= number <= len(pages):
+        raise RefusedError("unknown", "there is no such page")
+    found: dict[str, Any] = pages[number - 1]
+    return found
+
+
+def _file_of(call: Call) -> str:
+    """Return the file of a document that a person has a sheet of, or may see as adjudicator or lead."""
+    db, person = call.room.db, call.person
+    row = db.execute("SELECT path FROM document WHERE id=?", (call.params["document"],)).fetchone()
+    is_mine = (
+        person.role != "reviewer"
+        or db.execute(
+            "SELECT 1 FROM sheet WHERE document=? AND (holder=? OR done_by=?)",
+            (call.params["document"], person.id, person.id),
+        ).fetchone()
+    )
+    if row is None or not is_mine:
+        raise RefusedError("forbidden", "this document is not on a sheet of yours")
+    if row[0] is None:
+        raise RefusedError("unknown", "this document has no file")
+    return str(row[0])

@@ -1,0 +1,75 @@
+"""Signing in: by name and password, or once by the link that the command prints."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any
+
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from fieldassay.review import people
+from fieldassay.review.journal import Journal
+from fieldassay.review.sheets import Person, RefusedError
+from fieldassay.review.web.room import Call, Room
+
+TICKET_SECONDS = 60.0
+_FREE_TRIES = 5
+_LONGEST_DELAY = 900.0
+
+
+def sign_in(call: Call) -> Response:
+    """Begin a session for a name and a password. Every failure has the same answer."""
+    name, password = call.text("name", 200), call.text("password", 1000)
+    room, now = call.room, call.room.clock()
+    keys = (f"name {name}", f"address {call.address}")
+    wait = max(_delay(room, key, now) for key in keys)
+    if wait > 0:
+        raise RefusedError("forbidden", f"too many tries; try again in {int(wait) + 1} s")
+    person = people.check_password(room.db, name, password)
+    if person is None:
+        for key in keys:
+            room.failures[key] = (room.failures.get(key, (0, 0.0))[0] + 1, now)
+        raise RefusedError("forbidden", "name and password do not fit")
+    for key in keys:
+        room.failures.pop(key, None)
+    return _begin(room, person, JSONResponse({}))
+
+
+def _delay(room: Room, key: str, now: float) -> float:
+    """Return the seconds before the next try: none at first, then twice as many each time."""
+    count, last = room.failures.get(key, (0, 0.0))
+    return 0.0 if count < _FREE_TRIES else last + min(2.0 ** (count - _FREE_TRIES), _LONGEST_DELAY) - now
+
+
+def sign_out(call: Call) -> Response:
+    """End the session."""
+    call.room.write(lambda journal: people.end_session(journal.db, call.token))
+    answer = JSONResponse({})
+    answer.delete_cookie(call.room.cookie, path="/")
+    return answer
+
+
+def make_ticket(room: Room) -> str:
+    """Return the token of a new one-time link."""
+    ticket = secrets.token_urlsafe(32)
+    room.tickets[ticket] = room.clock() + TICKET_SECONDS
+    return ticket
+
+
+def enter(call: Call) -> Any:
+    """Begin the session of the person who works alone, by the one-time link: once, and soon."""
+    room = call.room
+    ends = room.tickets.pop(call.query.get("ticket", ""), 0.0) if call.came_from == "none" else 0.0
+    if room.clock() > ends:
+        raise RefusedError("forbidden", "this link was used, or is too old: run the command again")
+    row = room.db.execute("SELECT id, alias, role FROM person WHERE role=?", (people.EVERYTHING,)).fetchone()
+    return _begin(room, Person(*row), RedirectResponse("/", 303))
+
+
+def _begin(room: Room, person: Person, answer: Response) -> Response:
+    def begin(journal: Journal) -> str:
+        return people.begin_session(journal.db, person.id, room.clock())
+
+    token = room.write(begin)
+    answer.set_cookie(room.cookie, token, path="/", httponly=True, samesite="strict", secure=room.is_secure)
+    return answer
