@@ -10,6 +10,7 @@ import click
 
 from fieldassay.cli.grouping import GroupedCommand, GroupedCommands, json_option, option
 from fieldassay.cli.inputs import reading_options, spec_options
+from fieldassay.cli.promote import promote
 from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
@@ -267,3 +268,6 @@ def redact(folder: Path, **given: Any) -> int:
     count = redact_document(Store(folder), given["document"], given["reason"])
     write(f"{count:,} events redacted; copies and exports made before still hold the document\n")
     return 0
+
+
+review.add_command(promote)

@@ -1,0 +1,334 @@
+"""Promotion: labels become gold, in the files in version control, with a history; all of it or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from fieldassay.atomic.whole_files import stage_file, write_file
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.gates.baseline.locking import check_reason
+from fieldassay.paths import join_path, split_path
+from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.records.ids import cap_problems, locate
+from fieldassay.records.labels_file import Label, Sheet
+from fieldassay.review.promotion.gold_files import GoldFile, open_json, open_json_folder, read_gold
+from fieldassay.review.promotion.gold_table import open_table
+from fieldassay.review.promotion.history import Entry, extend_history, history_of
+from fieldassay.review.promotion.merge import (
+    ILLEGIBLE_FIELDS,
+    NOTHING,
+    Change,
+    Merged,
+    Same,
+    json_copy,
+    merge,
+    same_text,
+)
+from fieldassay.spec.names import ID_NAMES
+
+_TABLES = (".csv", ".tsv", ".tab", ".txt")
+
+
+@dataclass(frozen=True, slots=True)
+class PromoteOptions:
+    """How gold is read and what the history says.
+
+    `plan` reads values: what means the same is not changed. `id_names` and `gold_key` are as for scoring.
+    `base` is gold as it was when the labels were made (None: as it is now). `review` is the head of the
+    review's log.
+    """
+
+    reason: str
+    plan: Plan | None = None
+    id_names: tuple[str, ...] | None = None
+    gold_key: str | None = None
+    base: Path | None = None
+    review: str | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Promotion:
+    """Labels merged into gold, not yet written: `files` are the new bytes of every file that changes."""
+
+    gold: Path
+    history: Path
+    changes: tuple[tuple[str, Change], ...]
+    """Document and change, of values that change and of those that labels confirm."""
+    added: tuple[str, ...]
+    """Documents that gold did not have."""
+    planted: int
+    """Labels of values that were shown wrong on purpose, which are never promoted."""
+    entries: int
+    """New lines of the history."""
+    files: Mapping[Path, bytes]
+    before: Mapping[Path, bytes]
+
+    @property
+    def changed(self) -> int:
+        """Return how many values change."""
+        return sum(change.is_changed for _, change in self.changes)
+
+    def write(self, then: Callable[[], None] | None = None) -> None:
+        """Write all files, or none; `then` runs last, and if it fails the files are put back.
+
+        Raises ProblemsError if a file changed since it was read.
+        """
+        for path, data in self.before.items():
+            if read_gold(path) != data:
+                what = "has changed while labels were merged into it"
+                raise ProblemsError([Problem(str(path), what, "promote again", "changed_file")])
+        staged: dict[Path, Path] = {}
+        written: list[Path] = []
+        try:
+            for path, data in self.files.items():
+                staged[path] = stage_file(path.resolve(), [data])
+            for path, new in staged.items():
+                written.append(path)
+                new.replace(path.resolve())
+            if then is not None:
+                then()
+        except BaseException:
+            for path in written:
+                self._restore(path)
+            raise
+        finally:
+            for new in staged.values():
+                new.unlink(missing_ok=True)
+
+    def _restore(self, path: Path) -> None:
+        if self.before.get(path):
+            write_file(path, [self.before[path]])
+        else:
+            path.unlink(missing_ok=True)
+
+
+def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: datetime) -> Promotion:
+    """Return what the labels of sheets change in gold: nothing is written before `Promotion.write`.
+
+    Several sheets of a document must say the same. Raises `ProblemsError` with every label that cannot be
+    merged: where gold has changed meanwhile, where sheets differ, where the form of gold has no place.
+
+    Labels of planted values, and skipped ones, say nothing.
+    """
+    reason = check_reason(options.reason)
+    theirs = open_gold(gold, options)
+    base = theirs if options.base is None else open_gold(options.base, options)
+    same = same_text if options.plan is None else same_by(options.plan)
+    problems: list[Problem] = []
+    agreed, planted = _agree(sheets, same, gold, problems)
+    merged = {
+        document: _merge(document, labels, (base, theirs), options, same)
+        for document, (labels, _) in agreed.items()
+    }
+    problems += [
+        Problem(f"{gold}: {document}: {conflict.path}", conflict.why, "settle it by hand", "gold_conflict")
+        for document, one in merged.items()
+        for conflict in one.conflicts
+    ]
+    changed = {
+        document: _close(theirs.records.get(document, {}), one, options.gold_key)
+        for document, one in merged.items()
+        if any(change.is_changed for change in one.changes)
+    }
+    files: dict[Path, bytes] = {}
+    try:
+        files = theirs.rewritten(changed)
+    except ProblemsError as error:
+        problems += error.problems
+    if problems:
+        raise ProblemsError(cap_problems(problems))
+    changes = tuple((document, change) for document, one in merged.items() for change in one.changes)
+    told = (now.isoformat(timespec="seconds"), reason, options.review)
+    history = history_of(gold)
+    entries = [_entry(document, change, agreed[document][1], told) for document, change in changes]
+    old, new, count = extend_history(history, entries)
+    if count:
+        files[history] = new
+    before = {path: theirs.before.get(path, b"") for path in files} | {history: old}
+    added = tuple(name for name in changed if name not in theirs.records)
+    return Promotion(gold, history, changes, added, planted, count, files, before)
+
+
+def _merge(
+    document: str,
+    labels: Mapping[str, Label],
+    sides: tuple[GoldFile, GoldFile],
+    options: PromoteOptions,
+    same: Same,
+) -> Merged:
+    base, theirs = (_open(side.records.get(document, {}), options.gold_key) for side in sides)
+    return merge(base, theirs, _renamed(labels, theirs, options.plan), same)
+
+
+def _entry(
+    document: str, change: Change, reviewers: tuple[str, ...], told: tuple[str, str, str | None]
+) -> Entry:
+    at, reason, review = told
+    values = _json(change.before), _json(change.after)
+    return Entry(
+        at, document, change.path, *values, change.label.origin or "imported", reviewers, reason, review
+    )
+
+
+def open_gold(path: Path, options: PromoteOptions) -> GoldFile:
+    """Return the gold at a path in a form that can be written again with single values changed."""
+    names = options.id_names or (options.plan.spec.id if options.plan is not None else None)
+    id_names = tuple(names or ID_NAMES)
+    if path.is_dir():
+        return open_json_folder(path, id_names, bool(names))
+    if path.suffix.lower() in _TABLES:
+        return open_table(path, id_names, {} if options.plan is None else _separators(options.plan.root))
+    return open_json(path, id_names)
+
+
+def _separators(node: ObjectNode, above: str = "") -> dict[str, str]:
+    """Return the separators of the lists of texts outside other lists, by column."""
+    found: dict[str, str] = {}
+    for child in node.children:
+        if isinstance(child, ObjectNode):
+            found |= _separators(child, f"{above}{child.name}.")
+        elif isinstance(child, Leaf | ListNode) and child.separator is not None:
+            found[f"{above}{child.name}"] = child.separator
+    return found
+
+
+def _agree(
+    sheets: Iterable[Sheet], same: Same, gold: Path, problems: list[Problem]
+) -> tuple[dict[str, tuple[dict[str, Label], tuple[str, ...]]], int]:
+    """Return the labels of each document, with its reviewers, and the number of planted ones left out."""
+    by: dict[str, list[Sheet]] = {}
+    planted = 0
+    for sheet in sheets:
+        kept = {path: label for path, label in sheet.labels.items() if label.shown != "planted"}
+        planted += len(sheet.labels) - len(kept)
+        by.setdefault(sheet.document, []).append(replace(sheet, labels=kept))
+    found: dict[str, tuple[dict[str, Label], tuple[str, ...]]] = {}
+    for document, held in sorted(by.items()):
+        labels: dict[str, Label] = {}
+        for sheet in sorted(held, key=lambda one: (one.slot, one.reviewer)):
+            for path, given in sheet.labels.items():
+                if given.state == "skipped":
+                    continue
+                label = given if given.origin is not None else replace(given, origin=_origin(sheet, given))
+                if path not in labels:
+                    labels[path] = label
+                elif _says_same(path, labels[path], label, same):
+                    labels[path] = pick_writing(labels[path], label)
+                else:
+                    what = f"two sheets differ: {_told(labels[path])} and {_told(label)}"
+                    where = f"{gold}: {document}: {path}"
+                    problems.append(Problem(where, what, "have a third person decide", "gold_conflict"))
+        found[document] = (labels, tuple(dict.fromkeys(sheet.reviewer for sheet in held)))
+    return found, planted
+
+
+def _origin(sheet: Sheet, label: Label) -> Any:
+    return "blind" if sheet.is_blind or label.shown == "nothing" else "imported"
+
+
+def _told(label: Label) -> str:
+    return label.state if label.text is None else repr(label.text[:60])
+
+
+def _says_same(path: str, one: Label, two: Label, same: Same) -> bool:
+    if one.state != two.state or one.text is None or two.text is None:
+        return (one.state, one.text) == (two.state, two.text)
+    return same(_field(path), one.text, two.text)
+
+
+def pick_writing(one: Label, two: Label) -> Label:
+    """Return the label whose writing is kept: one that stands on the page, else the shorter, else the first.
+
+    >>> pick_writing(Label("value", "1250"), Label("value", "1,250.00")).text
+    '1250'
+    """
+    ranked = sorted(
+        (one, two), key=lambda label: (not _stands(label), len(label.text or ""), label.text or "")
+    )
+    return ranked[0]
+
+
+def _stands(label: Label) -> bool:
+    return any((label.text or "\0") in (region.text or "") for region in label.regions)
+
+
+def _field(path: str) -> str:
+    return join_path(-1 if isinstance(step, int) else step for step in split_path(path))
+
+
+def same_by(plan: Plan) -> Same:
+    """Return whether two values of a field mean the same: equal canonical texts by the spec's reader."""
+    leaves = {leaf.path: leaf for leaf in _all_leaves(plan.root)}
+
+    def same(path: str, one: Any, two: Any) -> bool:
+        leaf = leaves.get(path)
+        if leaf is None or not isinstance(one, str) or not isinstance(two, str):
+            return same_text(path, one, two)
+        column = leaf.reader.read_column([str(one), str(two)])
+        is_same = not column.problems and bool(column.canonical[0] == column.canonical[1])
+        return is_same or same_text(path, one, two)
+
+    return same
+
+
+def _all_leaves(node: Node) -> list[Leaf]:
+    if isinstance(node, Leaf):
+        return [node]
+    children: Sequence[Node] = node.children if isinstance(node, ObjectNode) else ()
+    children = (node.items,) if isinstance(node, ListNode) else children
+    return [leaf for child in children for leaf in _all_leaves(child)]
+
+
+def _renamed(labels: Mapping[str, Label], record: Mapping[str, Any], plan: Plan | None) -> dict[str, Label]:
+    """Return the labels under the keys by which gold has their fields, where the spec knows several."""
+    if plan is None:
+        return dict(labels)
+    keys = {
+        name: next((key for key in others if key in record), name)
+        for name, others in dict(plan.root.other_names).items()
+        if name not in record
+    }
+    renamed = {}
+    for path, label in labels.items():
+        first, *rest = split_path(path)
+        renamed[join_path([keys.get(str(first), first), *rest])] = label
+    return renamed
+
+
+def _open(row: Mapping[str, Any], key: str | None) -> dict[str, Any]:
+    """Return the record in a row, with the illegible places that stand beside it."""
+    if key is None:
+        return dict(row)
+    inner = locate(row, key)[1]
+    beside = {ILLEGIBLE_FIELDS: row[ILLEGIBLE_FIELDS]} if ILLEGIBLE_FIELDS in row else {}
+    return {**(inner if isinstance(inner, Mapping) else {}), **beside}
+
+
+def _close(row: Mapping[str, Any], merged: Merged, key: str | None) -> dict[str, Any]:
+    """Return the row with the merged record in it."""
+    if key is None:
+        return merged.record
+    record = dict(merged.record)
+    illegible = record.pop(ILLEGIBLE_FIELDS, None)
+    closed: dict[str, Any] = json_copy(row)
+    _set_key(closed, key, record)
+    closed.pop(ILLEGIBLE_FIELDS, None)
+    return closed if illegible is None else {**closed, ILLEGIBLE_FIELDS: illegible}
+
+
+def _set_key(row: dict[str, Any], key: str, record: dict[str, Any]) -> None:
+    """Put a record under a key, which may be a path."""
+    held = locate(row, key)[1]
+    if isinstance(held, dict) and key not in row:
+        held.clear()
+        held.update(record)
+    else:
+        row[key] = record
+
+
+def _json(value: Any) -> Any:
+    return None if value is NOTHING else value

@@ -1,0 +1,397 @@
+"""Labels become gold: three-way, byte for byte, all or nothing, with a history, and never a planted value."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import few_examples
+from tests.judging import score_alone
+
+from fieldassay.cli.main import main
+from fieldassay.errors import ProblemsError
+from fieldassay.plan.compile import read_plan
+from fieldassay.records.labels_file import Label, Sheet, write_labels
+from fieldassay.review.promotion.gold_table import split_cells
+from fieldassay.review.promotion.history import history_of
+from fieldassay.review.promotion.promote import PromoteOptions, Promotion, promote
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+SIX, ABSENT, ILLEGIBLE = Label("value", "6"), Label("absent"), Label("illegible")
+
+
+def sheet(document: str = "b", reviewer: str = "r1", slot: int = 0, **labels: Label) -> Sheet:
+    return Sheet(document, reviewer, slot, labels=labels)
+
+
+def merge_into(gold: Path, *sheets: Sheet, **options: Any) -> Promotion:
+    found = promote(gold, sheets, PromoteOptions("checked", **options), NOW)
+    found.write()
+    return found
+
+
+LINES = (
+    '\ufeff{"id": "a", "total": 5.00, "x": "\\u00e9"}\r\n'
+    "\r\n"
+    '{"id":"b","total":"5","lines":[{"sku":"A","n":1.50},{"sku":"B","n":2,"page":3}]}\r\n'
+    '{"total":  "7" , "id": "c"}'
+)
+
+JSON_CASES = [
+    pytest.param("a", {"total": Label("value", "6.50")}, '"total": 5.00', '"total": 6.50', id="a number"),
+    pytest.param("a", {"total": Label("value", "n/a")}, '"total": 5.00', '"total": "n/a"', id="a text for a number"),
+    pytest.param("b", {"total": SIX}, '"total":"5"', '"total":"6"', id="a text, in a line without spaces"),
+    pytest.param("b", {"total": ABSENT}, '"total":"5",', "", id="absent"),
+    pytest.param("b", {"due": SIX}, "3}]}\r\n{", '3}],"due":"6"}\r\n{', id="a value that gold lacks"),
+    pytest.param(
+        "b", {"total": ILLEGIBLE}, '"total":"5",', "", id="illegible",
+    ),
+    pytest.param("b", {"lines[1].n": SIX}, '"n":2', '"n":6', id="a value of an item"),
+    pytest.param(
+        "b",
+        {"lines": Label("value"), **{f"lines[{at}].{key}": Label("value", text) for at, key, text in (
+            (0, "sku", "A"), (0, "n", "1.50"), (1, "sku", "C"), (1, "n", "2"))}},
+        '"sku":"B"', '"sku":"C"', id="a whole list: other keys and equal numbers stay",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "labels", "before", "after"), JSON_CASES)
+def test_a_line_changes_where_a_label_says_so_and_nothing_else_does(
+    tmp_path: Path, document: str, labels: dict[str, Label], before: str, after: str
+) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_bytes(LINES.encode())
+    merge_into(gold, Sheet(document, "r1", labels=labels))
+    expected = LINES.replace(before, after, 1)
+    if any(label.state == "illegible" for label in labels.values()):
+        expected = expected.replace('"page":3}]}', '"page":3}],"illegible_fields":["total"]}')
+    assert gold.read_bytes().decode() == expected
+
+
+def test_a_list_as_a_whole_may_have_more_and_fewer_items(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "tags": ["x", "y"]}\n')
+    labels = {"tags": Label("value"), "tags[0]": Label("value", "y")}
+    merge_into(gold, Sheet("b", "r1", labels=labels))
+    assert json.loads(gold.read_text())["tags"] == ["y"]
+    merge_into(gold, Sheet("b", "r1", labels={"tags": ABSENT}))
+    assert json.loads(gold.read_text()) == {"id": "b"}
+
+
+ARRAY = '[\n  {"id": "a", "total": 5.00},\n  {\n    "id": "b",\n    "total": 5\n  }\n]\n'
+
+
+def test_an_array_keeps_its_layout(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.json"
+    gold.write_text(ARRAY)
+    merge_into(gold, sheet(total=SIX))
+    assert gold.read_text() == ARRAY.replace('"total": 5\n', '"total": 6\n')
+
+
+def test_a_folder_changes_one_file_and_gets_files_for_new_documents(tmp_path: Path) -> None:
+    gold = tmp_path / "gold"
+    gold.mkdir()
+    for name in ("a", "b"):
+        (gold / f"{name}.json").write_text(f'{{\n "total": 5, "name": "{name}"}}')
+    merge_into(gold, sheet("b", total=SIX), sheet("c", total=SIX))
+    assert (gold / "a.json").read_text() == '{\n "total": 5, "name": "a"}'
+    assert json.loads((gold / "b.json").read_text()) == {"total": 6, "name": "b"}
+    assert json.loads((gold / "c.json").read_text()) == {"total": "6"}
+    assert (tmp_path / "gold.history.jsonl").exists()
+
+
+TABLE = '\ufeffid;total;note;tags;illegible_fields\r\na;5,00;"x ""y""; z";u|v;\r\n"b";"5";plain;"[""u""]";\r\nc;7;;;\r\n'
+
+
+@pytest.mark.parametrize(
+    ("document", "labels", "before", "after"),
+    [
+        pytest.param("a", {"total": SIX}, "a;5,00;", "a;6;", id="a cell"),
+        pytest.param("b", {"total": SIX}, '"b";"5"', '"b";"6"', id="a quoted cell"),
+        pytest.param("c", {"note": Label("value", 'p;"q"')}, "c;7;;", 'c;7;"p;""q""";', id="a cell to quote"),
+        pytest.param("a", {"total": ABSENT}, "a;5,00;", "a;;", id="absent"),
+        pytest.param("c", {"total": ILLEGIBLE}, "c;7;;;", "c;;;;total", id="illegible"),
+        pytest.param(
+            "b", {"tags": Label("value"), "tags[0]": SIX}, '"[""u""]"', '"[""6""]"', id="a list as JSON"
+        ),
+        pytest.param(
+            "a",
+            {"tags": Label("value"), "tags[0]": Label("value", "u"), "tags[1]": Label("value", "w")},
+            "u|v", "u|w", id="a list with a separator",
+        ),
+        pytest.param("d", {"total": SIX}, "c;7;;;\r\n", "c;7;;;\r\nd;6;;;\r\n", id="a new document"),
+    ],
+)  # fmt: skip
+def test_a_cell_changes_and_the_dialect_stays(
+    tmp_path: Path, document: str, labels: dict[str, Label], before: str, after: str
+) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_bytes(TABLE.encode())
+    plan = read_plan('fields: {total: text, note: text, tags: {type: list, items: text, separator: "|"}}')
+    merge_into(gold, Sheet(document, "r1", labels=labels), plan=plan)
+    assert gold.read_bytes().decode() == TABLE.replace(before, after, 1)
+
+
+cells = st.text('a;,|\t"\n é', max_size=4)
+
+
+@given(st.lists(st.lists(cells, min_size=2, max_size=3), min_size=1, max_size=4), st.sampled_from(",;|\t"))
+def test_cells_are_those_of_the_csv_module_and_join_to_the_text(
+    rows: list[list[str]], delimiter: str
+) -> None:
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=delimiter).writerows(rows)
+    text = stream.getvalue()
+    lines = list(split_cells(text, delimiter))
+    assert "".join(delimiter.join(line.cells) + line.end for line in lines) == text
+    assert [len(line.cells) for line in lines] == [
+        len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    ]
+
+
+BASE = {"id": "b", "x": "1", "y": "1", "l": ["p", "q"]}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "labels", "record"),
+    [
+        pytest.param({**BASE, "y": "2"}, {"x": SIX}, {**BASE, "y": "2", "x": "6"}, id="disjoint places"),
+        pytest.param({**BASE, "x": "6"}, {"x": SIX}, {**BASE, "x": "6"}, id="equal values"),
+        pytest.param({**BASE, "x": "2"}, {"x": SIX}, None, id="two values for one place"),
+        pytest.param({**BASE, "x": "2"}, {"x": Label("value", "1")}, None, id="a confirmed value that changed"),
+        pytest.param({**BASE, "l": ["p"]}, {"l[1]": SIX}, None, id="an item of a list that changed"),
+        pytest.param({**BASE, "illegible_fields": ["x"]}, {"x": SIX}, None, id="illegible meanwhile"),
+        pytest.param(
+            {**BASE, "l": ["p"]}, {"l": Label("value"), "l[0]": Label("value", "p")}, {**BASE, "l": ["p"]},
+            id="the same list",
+        ),
+    ],
+)  # fmt: skip
+def test_the_merge_is_three_way(
+    tmp_path: Path, theirs: dict[str, Any], labels: dict[str, Label], record: dict[str, Any] | None
+) -> None:
+    base, gold = tmp_path / "base.jsonl", tmp_path / "gold.jsonl"
+    base.write_text(json.dumps(BASE) + "\n")
+    gold.write_text(json.dumps(theirs) + "\n")
+    if record is None:
+        with pytest.raises(ProblemsError) as caught:
+            merge_into(gold, Sheet("b", "r1", labels=labels), base=base)
+        assert caught.value.problems[0].kind == "gold_conflict"
+        assert json.loads(gold.read_text()) == theirs
+        assert not history_of(gold).exists()
+    else:
+        merge_into(gold, Sheet("b", "r1", labels=labels), base=base)
+        assert json.loads(gold.read_text()) == record
+
+
+def test_all_conflicts_come_together_and_nothing_is_written(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "a", "x": "1"}\n{"id": "b", "x": "1"}\n')
+    sheets = [sheet(name, f"r{at}", at, x=Label("value", str(at))) for name in "ab" for at in (2, 3)]
+    with pytest.raises(ProblemsError) as caught:
+        merge_into(gold, *sheets, sheet("a", "r9", 9, y=SIX))
+    assert [one.what for one in caught.value.problems] == ["two sheets differ: '2' and '3'"] * 2
+    assert gold.read_text() == '{"id": "a", "x": "1"}\n{"id": "b", "x": "1"}\n'
+
+
+def test_what_means_the_same_is_not_changed(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "total": "1,250.00"}\n')
+    found = merge_into(gold, sheet(total=Label("value", "1250")), plan=read_plan("fields: {total: number}"))
+    assert (found.changed, gold.read_text()) == (0, '{"id": "b", "total": "1,250.00"}\n')
+
+
+def history(gold: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in history_of(gold).read_text().splitlines()]
+
+
+def test_the_history_has_a_line_for_each_value_with_its_origin(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "x": 1, "y": "2", "z": "3"}\n')
+    labels = {
+        "x": Label("value", "6", origin="corrected", shown="prediction"),
+        "y": Label("value", "2", origin="confirmed", shown="prediction"),
+        "z": Label("illegible", shown="nothing"),
+    }
+    merge_into(gold, Sheet("b", "r1", labels=labels), review="12:abcd")
+    told = [(one["path"], one["before"], one["after"], one["origin"]) for one in history(gold)]
+    assert told == [
+        ("x", "1", "6", "corrected"),
+        ("y", "2", "2", "confirmed"),
+        ("z", "3", "(illegible)", "blind"),
+    ]
+    assert {(one["reason"], one["review"], one["at"]) for one in history(gold)} == {
+        ("checked", "12:abcd", "2026-03-01T12:00:00+00:00")
+    }
+    assert history(gold)[0]["reviewers"] == ["r1"]
+
+
+values = st.sampled_from(["1", "2", "3", "4.50"])
+states = st.one_of(
+    values.map(lambda text: Label("value", text)),
+    st.sampled_from([ABSENT, ILLEGIBLE, Label("skipped")]),
+    values.map(lambda text: Label("value", text, shown="planted")),
+)
+paths = st.sampled_from(["x", "y", "z", "o.p"])
+golds = st.lists(st.dictionaries(st.sampled_from("xyz"), values, max_size=3), min_size=1, max_size=3)
+labelings = st.lists(st.dictionaries(paths, states, max_size=4), min_size=1, max_size=4)
+
+
+@few_examples()
+@given(golds, labelings)
+def test_promoted_twice_is_promoted_once_and_planted_values_never_are(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], labels: list[dict[str, Label]]
+) -> None:
+    gold = tmp_path_factory.mktemp("gold") / "gold.jsonl"
+    gold.write_text("".join(json.dumps({"id": str(at), **row}) + "\n" for at, row in enumerate(rows)))
+    sheets = [Sheet(str(at), "r1", labels=one) for at, one in enumerate(labels)]
+    merge_into(gold, *sheets)
+    once = {path: path.read_bytes() for path in gold.parent.iterdir()}
+    again = merge_into(gold, *sheets)
+    assert {path: path.read_bytes() for path in gold.parent.iterdir()} == once
+    assert (again.files, again.changed) == ({}, 0)
+    found = {row["id"]: row for row in map(json.loads, gold.read_text().splitlines())}
+    before = {str(at): row for at, row in enumerate(rows)}
+    for one in sheets:
+        for path, label in one.labels.items():
+            if label.shown == "planted" or label.state == "skipped":
+                held = found.get(one.document, {})
+                assert held.get(path) == before.get(one.document, {}).get(path)
+
+
+def test_what_is_promoted_scores_as_gold_made_by_hand(tmp_path: Path) -> None:
+    spec = "fields: {total: money, date: date, lines: {type: list, items: {type: object, fields: {sku: id, n: number}}}}"
+    promoted, by_hand = tmp_path / "gold.jsonl", tmp_path / "hand.jsonl"
+    promoted.write_text(
+        '{"id": "a", "total": "5", "lines": [{"sku": "A", "n": 1}]}\n{"id": "b", "date": "2025-01-01"}\n'
+    )
+    by_hand.write_text(
+        '{"id": "a", "total": "6", "lines": [{"sku": "A", "n": 1}, {"sku": "B", "n": "2"}]}\n'
+        '{"id": "b", "illegible_fields": ["date"]}\n'
+    )
+    lines = {"lines": Label("value"), "lines[0].sku": Label("value", "A"), "lines[0].n": Label("value", "1"),
+             "lines[1].sku": Label("value", "B"), "lines[1].n": Label("value", "2")}  # fmt: skip
+    merge_into(promoted, Sheet("a", "r1", labels={"total": SIX, **lines}), sheet("b", date=ILLEGIBLE))
+    pred = [{"id": "a", "total": "6", "lines": [{"sku": "B", "n": 2}]}, {"id": "b", "date": "2025-01-01"}]
+    found = [score_alone(path, pred, spec) for path in (promoted, by_hand)]
+    assert [one.to_dict() for one in found[0].estimates] == [one.to_dict() for one in found[1].estimates]
+
+
+def test_if_the_last_step_fails_every_file_is_as_before(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "total": "5"}\n')
+
+    def fail() -> None:
+        raise OSError("no space")
+
+    found = promote(gold, [sheet(total=SIX)], PromoteOptions("checked"), NOW)
+    with pytest.raises(OSError, match="no space"):
+        found.write(fail)
+    assert gold.read_text() == '{"id": "b", "total": "5"}\n'
+    assert [path.name for path in tmp_path.iterdir()] == ["gold.jsonl"]
+
+
+def test_gold_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "total": "5"}\n')
+    found = promote(gold, [sheet(total=SIX)], PromoteOptions("checked"), NOW)
+    gold.write_text('{"id": "b", "total": "9"}\n')
+    with pytest.raises(ProblemsError, match="has changed while"):
+        found.write()
+    assert gold.read_text() == '{"id": "b", "total": "9"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        pytest.param("gold.jsonl", b'{"id": "b"}\n{"id": "b"}\n', "of an earlier record", id="an id twice"),
+        pytest.param("gold.jsonl", b'{"id": "b", "x": 1, "x": 2}\n', "the same key twice", id="a key twice"),
+        pytest.param("gold.jsonl", b"\x1f\x8b00", "packed or binary", id="packed"),
+        pytest.param("gold.csv", b"id,note\nb,x\n", "no column for total", id="no column"),
+        pytest.param("gold.csv", b"total\n5\n", "no column of ids", id="no ids"),
+    ],
+)
+def test_gold_that_cannot_be_kept_as_it_is_is_refused(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    gold = tmp_path / name
+    gold.write_bytes(content)
+    with pytest.raises(ProblemsError, match=words):
+        merge_into(gold, sheet(total=SIX))
+    assert gold.read_bytes() == content
+
+
+def test_labels_make_gold_where_there_is_none(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    merge_into(gold, sheet(total=SIX), sheet("a", total=ABSENT, name=Label("value", "é")))
+    assert gold.read_text() == '{"id": "a", "name": "é"}\n{"id": "b", "total": "6"}\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gold.jsonl").write_text('{"id": "b", "total": "5"}\n')
+    (tmp_path / "spec.yaml").write_text("fields: {total: money}")
+    write_labels(tmp_path / "labels.jsonl", [sheet(total=SIX)])
+    return tmp_path
+
+
+PROMOTE = (
+    "review",
+    "promote",
+    "--labels",
+    "labels.jsonl",
+    "--gold",
+    "gold.jsonl",
+    "--reason",
+    "a second look",
+)
+
+
+def test_the_command_tells_and_writes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*PROMOTE, "--dry-run"]) == 0
+    assert "gold.jsonl: 1 value would change, 0 values confirmed" in capsys.readouterr().out
+    assert (folder / "gold.jsonl").read_text() == '{"id": "b", "total": "5"}\n'
+    assert main([*PROMOTE]) == 0
+    assert "b  total: '5' -> '6'" in capsys.readouterr().out
+    assert (folder / "gold.jsonl").read_text() == '{"id": "b", "total": "6"}\n'
+    assert history(folder / "gold.jsonl")[0]["reason"] == "a second look"
+
+
+def test_the_lock_is_told_or_started_anew_with_the_same_reason(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = ("lock", "--spec", "spec.yaml", "--gold", "gold.jsonl")
+    assert main([*lock]) == 0
+    assert main([*PROMOTE]) == 0
+    assert "start a new baseline with --reset-baseline" in capsys.readouterr().out
+    assert main([*lock, "--check"]) == 2
+    write_labels(folder / "labels.jsonl", [sheet(total=Label("value", "7"))])
+    assert main([*PROMOTE, "--spec", "spec.yaml", "--reset-baseline"]) == 0
+    assert main([*lock, "--check"]) == 0
+    held = json.loads((folder / "fieldassay.lock.json").read_text())
+    assert held["history"][-1]["reason"] == "a second look"
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        pytest.param(["--reset-baseline"], "needs --spec", id="no spec for the lock"),
+        pytest.param(["--spec", "spec.yaml", "--reset-baseline"], "there is no lock here", id="no lock"),
+        pytest.param(["--reason", " "], "says nothing", id="an empty reason"),
+    ],
+)
+def test_what_is_missing_is_told_before_anything_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
+) -> None:
+    assert main([*PROMOTE, *more]) == 2
+    assert words in capsys.readouterr().err
+    assert (folder / "gold.jsonl").read_text() == '{"id": "b", "total": "5"}\n'
