@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from tests.costs import Recorder, mark_costly
 from tests.warm_program import warm_program
@@ -38,6 +39,15 @@ def pytest_configure(config: pytest.Config) -> None:
     """Measure the costs if they are to be recorded."""
     if config.getoption("--record-costs"):
         config.pluginmanager.register(Recorder())
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path: Path) -> Iterator[None]:
+    """Look for doctests in the package alone."""
+    found = yield
+    if not file_path.is_relative_to(Path(__file__).parent / "tests"):
+        return found
+    return [one for one in found if not isinstance(one, DoctestModule)]
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -61,6 +61,7 @@ def preset_text(name: str, where: str = "protocol") -> str:
     return (files("fieldassay.presets") / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
 
+@cache
 def preset_head(name: str) -> PresetHead:
     """Return the description of a protocol.
 
