@@ -35,6 +35,14 @@ def test_words_of_a_line_have_their_places() -> None:
     assert (page.width, page.height) == (WIDTH, HEIGHT)
 
 
+def test_a_word_goes_on_behind_a_raised_character() -> None:
+    page = first(
+        "BT /F1 10 Tf 72 700 Td (Flow 5000 m) Tj ET BT /F1 6.5 Tf 129.24 703.5 Td (3) Tj ET "
+        "BT /F1 10 Tf 132.85 700 Td (/h at) Tj ET BT /F1 10 Tf 200 688 Td (noon) Tj ET"
+    )
+    assert page_text(page).text.split() == ["Flow", "5000", "m3/h", "at", "noon"]
+
+
 def _find(page: Page, quote: str) -> tuple[int, int]:
     start = page_text(page).text.index(quote)
     return start, start + len(quote)

@@ -38,6 +38,7 @@ CSVS = {
     "semicolons, decimal commas": ("id;amount\n1;1.234,00\n2;3,50\n", "id | amount\n1 | 1.234,00\n2 | 3,50"),
     "quotes and line breaks": ('a,b\n"x, y","two\nlines"\n', "a | b\nx, y | two lines"),
     "tabs": ("a\tb\n1\t2\n", "a | b\n1 | 2"),
+    "lines in UTF-8 and in cp1252": (b"Tolu\xe8ne;1\nAc\xc3\xa9tone;2\n", "Toluène | 1\nAcétone | 2"),
     "cp1252": ("Straße;Größe\nÄ;1,5 µm\n".encode("cp1252"), "Straße | Größe\nÄ | 1,5 µm"),
     "utf-16": ("a;b\n1;é\n".encode("utf-16"), "a | b\n1 | é"),
     "one column": ("name\nAda\n", "name\nAda"),

@@ -9,6 +9,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from extraction import INVOICE, RECORD, SPEC, document, play
 
+from fieldassay.documents.load import load_bytes
 from fieldassay.extractors.rules.strategy import Rules
 from fieldassay.extractors.strategy import Example, Task
 from fieldassay.spec.parse import read_spec
@@ -85,6 +86,29 @@ ROWS = [
 )  # fmt: skip
 def test_rows_are_the_items_of_a_list(text):
     assert extract(text, LINES).record["lines"] == ROWS
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "Component;CAS number;Concentration;Unit\nEthyl acetate;141-78-6;310.5;mg/m3\nHeptane;142-82-5;88.25;mg/m3\n",
+        "Part,Component,CAS number,Concentration,Unit\n,Ethyl acetate,141-78-6,310.5,mg/m3\n7,Heptane,142-82-5,88.25,mg/m3\n",
+    ],
+    ids=["as wide as the head or wider", "with an empty cell before it"],
+)
+def test_cells_without_places_belong_to_the_column_that_they_stand_in(table):
+    items = {
+        "name": {"type": "text", "labels": ["Component"]},
+        "cas_number": {"type": "text", "labels": ["CAS number"]},
+        "concentration": {"type": "number", "labels": ["Concentration"]},
+        "unit": {"type": "unit", "labels": ["Unit"]},
+    }
+    spec = read_spec({"fields": {"items": {"items": {"fields": items}}}})
+    _, found = play(Rules(), load_bytes(table.encode(), "list.csv"), Task(spec))
+    assert found.record["items"] == [
+        {"name": "Ethyl acetate", "cas_number": "141-78-6", "concentration": "310.5", "unit": "mg/m3"},
+        {"name": "Heptane", "cas_number": "142-82-5", "concentration": "88.25", "unit": "mg/m3"},
+    ]
 
 
 def test_examples_teach_labels_that_the_spec_does_not_have():

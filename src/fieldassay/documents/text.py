@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from fieldassay.documents.geometry import is_wide_gap, union
 from fieldassay.documents.transcript import Box, Cell, Line, Page, Table, Transcript
 
-_SEPARATOR = " | "
+SEPARATOR = " | "
+"""What stands between the cells of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class _Writer:
         for row in _rows(table, hidden):
             self._write(self._next_line())
             for at, found in enumerate(row):
-                self._write(_SEPARATOR if at else "")
+                self._write(SEPARATOR if at else "")
                 if found is None:
                     continue
                 index, cell = found

@@ -47,8 +47,24 @@ def decode(data: bytes) -> str:
     encoding = detect_encoding(data)
     if encoding is None:
         raise DocumentError("unreadable", "its encoding cannot be told; save it as UTF-8")
-    text = data.decode(encoding, "replace").removeprefix("\ufeff").replace("\0", "")
+    read = _decode_lines(data) if encoding == "utf-8" else data.decode(encoding, "replace")
+    text = read.removeprefix("\ufeff").replace("\0", "")
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _decode_lines(data: bytes) -> str:
+    """Return the text of UTF-8; lines that are none are taken as Western (cp1252)."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "\n".join(map(_decode_line, data.split(b"\n")))
+
+
+def _decode_line(line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return line.decode("cp1252", "replace")
 
 
 def plain_line(text: str, source: Source = "text", visible: bool = True) -> Line | None:

@@ -7,7 +7,7 @@ from ctypes import POINTER, byref, c_ushort, cast
 from math import pi
 from typing import Any
 
-from fieldassay.documents.geometry import turn
+from fieldassay.documents.geometry import turn, union
 from fieldassay.documents.transcript import Box, Word
 from fieldassay.documents.turned import TurnedWord
 
@@ -42,8 +42,13 @@ class _Reader:
     def words(self) -> list[TurnedWord]:
         found: list[TurnedWord] = []
         text = self._text()
+        end = 0
         for match in _WORD.finditer(text):
-            found += self._word(text, match.start(), match.end())
+            made = self._word(text, match.start(), match.end())
+            if found and made and "\n" in text[end : match.start()] and _touch(found[-1], made[0]):
+                found[-1], made = _joined(found[-1], made[0]), made[1:]
+            found += made
+            end = match.end()
         return found
 
     def _text(self) -> str:
@@ -113,6 +118,23 @@ class _Reader:
             round(shown.left, 2), round(shown.top, 2), round(shown.right, 2), round(shown.bottom, 2)
         )
         return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
+
+
+def _touch(first: TurnedWord, second: TurnedWord) -> bool:
+    """Return whether the second word goes on where the first ends, on the same line.
+
+    A line ends between them only because the last character of the first is raised.
+    """
+    before, after = first.word.box, second.word.box
+    if before is None or after is None or first.quarters or second.quarters:
+        return False
+    height = min(before.bottom - before.top, after.bottom - after.top)
+    both = min(before.bottom, after.bottom) - max(before.top, after.top)
+    return abs(after.left - before.right) <= 0.1 * height and both >= 0.6 * height
+
+
+def _joined(first: TurnedWord, second: TurnedWord) -> TurnedWord:
+    return TurnedWord(Word(first.word.text + second.word.text, union([first.word.box, second.word.box])))
 
 
 def _is_far(around: tuple[float, float, float, float], box: tuple[float, float, float, float]) -> bool:

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from fieldassay.documents.text import SEPARATOR
 from fieldassay.extractors.places import Search
 
 _WIDE = 1.2
 """A gap of more than this times the height of a row divides segments."""
+_CELL = 1000
+"""The width of a column of a table without places: wider than its texts, in characters."""
 _EDGES = ",;:"
 _CURRENCIES = frozenset(
     [
@@ -170,9 +173,12 @@ def _rows(search: Search, number: int) -> list[Row]:
     for spot in page.content.spans:
         text = page.text[spot.start : spot.end]
         line = page.line_at(spot.start)
+        begin = page.line_span(line)[0]
+        if spot.box is None and spot.table is not None:
+            begin = spot.start - _CELL * page.text.count(SEPARATOR, begin, spot.start)
         for found in re.finditer(r"\S+", text):
             start, end = spot.start + found.start(), spot.start + found.end()
-            left, right = _sides(spot.box, spot.start, spot.end, start, end, page.line_span(line)[0])
+            left, right = _sides(spot.box, spot.start, spot.end, start, end, begin)
             by_line.setdefault(line, []).append(Token(found[0], number, start, end, left, right))
             heights.setdefault(line, []).append(
                 spot.box.bottom - spot.box.top if spot.box is not None else 2.0
@@ -186,7 +192,7 @@ def _rows(search: Search, number: int) -> list[Row]:
 def _sides(
     box: object, spot_start: int, spot_end: int, start: int, end: int, line_start: int
 ) -> tuple[float, float]:
-    """Return the sides of a part of a word's box; without a box, its characters from the line start."""
+    """Return the sides of a part of a word's box; without a box, its characters from `line_start`."""
     from fieldassay.documents.transcript import Box
 
     if not isinstance(box, Box):
