@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.cli.exchange import export, import_
 from fieldassay.cli.grouping import GroupedCommand, GroupedCommands, json_option, option
 from fieldassay.cli.inputs import reading_options, spec_options
 from fieldassay.cli.promote import promote
@@ -171,28 +172,6 @@ def open_review(folder: Path, port: int, *, no_browser: bool) -> int:
 @review.command()
 @_FOLDER
 @click.option(
-    "-o",
-    "--out",
-    "target",
-    metavar="FILE",
-    required=True,
-    type=click.Path(path_type=Path),
-    help="Where the labels go.",
-)
-def export(folder: Path, target: Path) -> int:
-    """Write the finished sheets of a review as a labels file."""
-    from fieldassay.cli.output import write
-    from fieldassay.review.export import write_sheets
-    from fieldassay.review.store import Store
-
-    count, head = write_sheets(Store(folder), target)
-    write(f"{target}: {count:,} sheets; head {head}\n")
-    return 0
-
-
-@review.command()
-@_FOLDER
-@click.option(
     "--head",
     "heads",
     metavar="COUNT:HASH",
@@ -270,4 +249,5 @@ def redact(folder: Path, **given: Any) -> int:
     return 0
 
 
-review.add_command(promote)
+for _command in (promote, export, import_):
+    review.add_command(_command)

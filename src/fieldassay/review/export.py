@@ -16,14 +16,24 @@ from fieldassay.review.nodes import items_above
 from fieldassay.review.store import Store
 
 
-def write_sheets(store: Store, target: Path) -> tuple[int, Head]:
-    """Write the finished sheets of a review as a labels file; return how many, and the head after that."""
+def finished_sheets(store: Store) -> list[Sheet]:
+    """Return the finished sheets of a review, in order."""
     form, _ = read_form(store)
     with store.reading() as db:
-        sheets = list(list_sheets(db, form))
+        return list(list_sheets(db, form))
+
+
+def log_export(store: Store, form: str, sheets: int) -> Head:
+    """Write an export into the log of a review; return the head after that."""
+    store.append(Entry("export", {"format": form, "sheets": sheets}, "command"))
+    return store.head()
+
+
+def write_sheets(store: Store, target: Path) -> tuple[int, Head]:
+    """Write the finished sheets of a review as a labels file; return how many, and the head after that."""
+    sheets = finished_sheets(store)
     write_labels(target, sheets)
-    store.append(Entry("export", {"format": "labels", "sheets": len(sheets)}, "command"))
-    return len(sheets), store.head()
+    return len(sheets), log_export(store, "labels", len(sheets))
 
 
 def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:

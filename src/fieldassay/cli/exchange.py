@@ -1,0 +1,110 @@
+"""`fieldassay review export` and `fieldassay review import`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from fieldassay.records.labels_file import Sheet
+
+_PATH = click.Path(path_type=Path)
+_FORMATS = ("labels", "label-studio", "azure", "csv")
+_FORMAT = click.option(
+    "-f", "--format", "form", type=click.Choice(_FORMATS), default="labels", show_default=True,
+    help="A labels file, tasks of Label Studio, a folder of Azure Document Intelligence, or a table.",
+)  # fmt: skip
+
+
+@click.command()
+@click.argument("source", metavar="SOURCE", type=_PATH)
+@click.option(
+    "-o", "--out", "target", metavar="PATH", required=True, type=_PATH,
+    help="The file that is written; for azure a new folder.",
+)  # fmt: skip
+@_FORMAT
+@click.option("--reviewer", metavar="ALIAS", help="Only the sheets of this reviewer.")
+def export(source: Path, target: Path, form: str, reviewer: str | None) -> int:
+    """Write labels in the form of another program, and say what the form cannot hold.
+
+    SOURCE is the folder of a review, whose finished sheets are taken, or a labels file.
+
+    \b
+    fieldassay review export invoices-1 -o labels.jsonl
+    fieldassay review export labels.jsonl -o tasks.json --format label-studio
+    """
+    from fieldassay.cli.output import complain, write
+    from fieldassay.review.exchange.formats import export_labels
+
+    head = None
+    if source.is_dir():
+        from fieldassay.review.export import finished_sheets, log_export
+        from fieldassay.review.store import Store
+
+        store = Store(source)
+        sheets = _chosen(finished_sheets(store), reviewer)
+        lost = export_labels(sheets, form, target)
+        head = log_export(store, form, len(sheets))
+    else:
+        from fieldassay.records.labels_file import read_labels
+
+        sheets = _chosen(read_labels(source), reviewer)
+        lost = export_labels(sheets, form, target)
+    write(f"{target}: {len(sheets):,} sheets" + ("\n" if head is None else f"; head {head}\n"))
+    for what in lost:
+        complain(f"not held by {form}: {what}")
+    return 0
+
+
+def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
+    """Return the sheets of a reviewer, or all. Raises `ProblemsError` for an unknown reviewer."""
+    from fieldassay.errors import Problem, ProblemsError, nearest
+
+    names = {sheet.reviewer for sheet in sheets}
+    if reviewer is not None and reviewer not in names:
+        what = f"no sheet of a reviewer {reviewer!r}"
+        raise ProblemsError([Problem("--reviewer", what, nearest(reviewer, names), "unknown_name")])
+    return [sheet for sheet in sheets if reviewer in (None, sheet.reviewer)]
+
+
+@click.command("import")
+@click.argument("source", metavar="SOURCE", type=_PATH)
+@click.option(
+    "-o",
+    "--out",
+    "target",
+    metavar="FILE",
+    required=True,
+    type=_PATH,
+    help="The labels file that is written.",
+)
+@_FORMAT
+@click.option(
+    "--reviewer",
+    metavar="ALIAS",
+    default="imported",
+    show_default=True,
+    help="Whose labels they are, for azure.",
+)
+def import_(source: Path, target: Path, form: str, reviewer: str) -> int:
+    """Read labels in the form of another program, and write a labels file.
+
+    \b
+    fieldassay review import tasks.json -o labels.jsonl --format label-studio
+    fieldassay review import training-set -o labels.jsonl --format azure --reviewer r1
+    """
+    from fieldassay.cli.output import complain, write
+    from fieldassay.records.labels_file import write_labels
+    from fieldassay.review.exchange.formats import import_labels
+
+    found = import_labels(source, form, reviewer)
+    write_labels(target, found.sheets)
+    labels = sum(len(sheet.labels) for sheet in found.sheets)
+    write(f"{target}: {len(found.sheets):,} sheets with {labels:,} labels\n")
+    for note in found.notes:
+        complain(f"{source}: {note}")
+    return 0

@@ -1,0 +1,225 @@
+"""Labels in the forms of other programs: what comes back is what was held, and what is lost is told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import few_examples
+
+from fieldassay.cli.main import main
+from fieldassay.errors import ProblemsError
+from fieldassay.records.labels_file import Label, Region, Sheet, read_labels, write_labels
+from fieldassay.review.exchange.formats import FORMATS, export_labels, import_labels
+
+TARGETS = {"labels": "out.jsonl", "label-studio": "tasks.json", "azure": "set", "csv": "out.csv"}
+REGION = Region(2, (0.25, 0.5, 0.5, 0.75), "1,250.00")
+SHEET = Sheet(
+    "inv-1.pdf",
+    "r1",
+    1,
+    True,
+    {
+        "total": Label("value", "=1,250.00", (REGION, Region(1, (0.0, 0.0, 1.0, 0.125))), "blind", "nothing"),
+        "due": Label("absent", origin="blind"),
+        "stamp": Label("illegible", regions=(REGION,)),
+        "note": Label("skipped"),
+        "lines": Label("value"),
+        "lines[0].net/gross": Label("value", "'x\n"),
+        'lines[1]["odd.key"]': Label("value", "5"),
+    },
+)
+
+
+def held_by(form: str, sheet: Sheet, reviewer: str) -> Sheet:
+    """Return what a form holds of a sheet."""
+    labels = dict(sheet.labels)
+    if form in ("label-studio", "azure"):
+        labels = {
+            path: replace(
+                label,
+                origin=None,
+                shown=None,
+                regions=tuple(replace(one, text=None) for one in label.regions),
+            )
+            for path, label in labels.items()
+        }
+    if form == "azure":
+        labels = {path: label for path, label in labels.items() if label.text is not None}
+        return Sheet(sheet.document, reviewer, labels=labels)
+    return replace(sheet, labels=labels)
+
+
+def there_and_back(folder: Path, form: str, sheets: list[Sheet]) -> list[Sheet]:
+    target = folder / TARGETS[form]
+    export_labels(sheets, form, target)
+    return list(import_labels(target, form, "someone").sheets)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_labels_come_back_as_far_as_the_form_holds_them(tmp_path: Path, form: str) -> None:
+    assert there_and_back(tmp_path, form, [SHEET]) == [held_by(form, SHEET, "someone")]
+
+
+texts = st.text("a5=-'\"\n,é ", min_size=1, max_size=5).filter(lambda text: text == text.strip())
+edges = st.sampled_from([0.0, 0.125, 0.25, 0.5, 1.0])
+boxes = st.tuples(edges, edges, edges, edges).map(
+    lambda box: (min(box[0], box[2]), min(box[1], box[3]), max(box[0], box[2]), max(box[1], box[3]))
+)
+regions = st.lists(st.builds(Region, st.integers(1, 9), boxes, st.none() | texts), max_size=2).map(tuple)
+labels = st.one_of(
+    st.builds(Label, st.just("value"), texts, regions, st.sampled_from([None, "blind", "confirmed"])),
+    st.builds(Label, st.sampled_from(["absent", "illegible", "skipped"])),
+)
+places = st.sampled_from(["total", "a.b", "lines[0].sku", "lines[1].sku", "tags[0]", "x/y", "~.z"])
+sheets = st.lists(
+    st.builds(
+        Sheet,
+        st.sampled_from(["a.pdf", "b"]),
+        st.sampled_from(["r1", "r2"]),
+        st.integers(0, 1),
+        st.booleans(),
+        st.dictionaries(places, labels, min_size=1, max_size=4),
+    ),
+    max_size=3,
+    unique_by=lambda one: (one.document, one.reviewer, one.slot),
+)
+
+
+@pytest.mark.parametrize("form", ["labels", "label-studio", "csv"])
+@few_examples()
+@given(found=sheets)
+def test_any_labels_come_back(
+    tmp_path_factory: pytest.TempPathFactory, form: str, found: list[Sheet]
+) -> None:
+    back = there_and_back(tmp_path_factory.mktemp("labels"), form, found)
+    ordered = sorted(found, key=lambda one: (one.document, one.slot, one.reviewer))
+    assert back == [held_by(form, one, "someone") for one in ordered]
+
+
+@few_examples()
+@given(
+    one=st.builds(Sheet, st.just("a.pdf"), st.just("r1"), labels=st.dictionaries(places, labels, max_size=4))
+)
+def test_any_sheet_comes_back_from_azure(tmp_path_factory: pytest.TempPathFactory, one: Sheet) -> None:
+    back = there_and_back(tmp_path_factory.mktemp("labels"), "azure", [one])
+    assert back == [held_by("azure", one, "someone")]
+
+
+@pytest.mark.parametrize(
+    ("form", "words"),
+    [
+        pytest.param(
+            "label-studio",
+            ["the origin, or what was shown, of 2 labels", "the text of the page in 2"],
+            id="ls",
+        ),
+        pytest.param(
+            "azure",
+            ["3 labels without a value", "1 lists or objects were labeled as a whole", "whether blind"],
+            id="azure",
+        ),
+        pytest.param("csv", [], id="csv"),
+        pytest.param("labels", [], id="labels"),
+    ],
+)
+def test_what_a_form_cannot_hold_is_told(tmp_path: Path, form: str, words: list[str]) -> None:
+    lost = "; ".join(export_labels([SHEET], form, tmp_path / TARGETS[form]))
+    assert all(word in lost for word in words)
+    assert bool(lost) == bool(words)
+
+
+def test_a_table_holds_no_formula(tmp_path: Path) -> None:
+    export_labels([SHEET], "csv", tmp_path / "out.csv")
+    assert '"\'=1,250.00"' in (tmp_path / "out.csv").read_text()
+
+
+def test_azure_holds_one_sheet_of_a_document(tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError, match="choose a reviewer with --reviewer"):
+        export_labels([SHEET, replace(SHEET, reviewer="r2")], "azure", tmp_path / "set")
+    assert not (tmp_path / "set").exists()
+
+
+FOREIGN: list[dict[str, Any]] = [
+    {
+        "id": 7,
+        "data": {"image": "scans/a.png"},
+        "predictions": [{"result": []}],
+        "annotations": [
+            {"was_cancelled": True, "result": []},
+            {
+                "completed_by": {"id": 3, "email": "person@example.org"},
+                "lead_time": 4.2,
+                "result": [
+                    {
+                        "id": "x", "type": "rectanglelabels", "from_name": "label", "to_name": "image",
+                        "original_width": 200, "original_height": 100,
+                        "value": {"x": 50, "y": 50, "width": 10, "height": 40, "rotation": 90,
+                                  "rectanglelabels": ["total"]},
+                    },
+                    {
+                        "id": "x", "type": "textarea", "from_name": "transcription", "to_name": "image",
+                        "value": {"x": 50, "y": 50, "width": 10, "height": 40, "rotation": 90, "text": ["5"]},
+                    },
+                    {"id": "y", "type": "textarea", "from_name": "buyer", "value": {"text": ["ACME"]}},
+                    {"id": "z", "type": "rectanglelabels",
+                     "value": {"x": 0, "y": 0, "width": 1, "height": 1, "rectanglelabels": ["lines[].sku"]}},
+                    {"id": "v", "type": "rating", "from_name": "quality", "value": {"rating": 5}},
+                ],
+            },
+        ],
+    }
+]  # fmt: skip
+
+
+def test_tasks_of_others_are_read_and_persons_stay_numbers(tmp_path: Path) -> None:
+    (tmp_path / "tasks.json").write_text(json.dumps(FOREIGN))
+    found = import_labels(tmp_path / "tasks.json", "label-studio", "")
+    [one] = found.sheets
+    assert (one.document, one.reviewer, list(one.labels)) == (
+        "scans/a.png", "annotator 3", ["total", "buyer", "lines[0].sku"],
+    )  # fmt: skip
+    assert one.labels["total"].text == "5"
+    assert one.labels["total"].regions[0].box == pytest.approx((0.3, 0.5, 0.5, 0.7))
+    assert found.notes == (
+        "1 prediction left out",
+        "1 cancelled annotation left out",
+        "1 result without a field left out",
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "name", "content"),
+    [
+        pytest.param("label-studio", "tasks.json", "{}", id="no list of tasks"),
+        pytest.param("label-studio", "tasks.json", '[{"data": {}, "annotations": [{"result": []}]}]', id="no document"),
+        pytest.param("azure", "a.labels.json", '{"fieldLabels": {}}', id="another version of Azure"),
+        pytest.param("azure", "other.json", "{}", id="no files of labels"),
+        pytest.param("csv", "labels.csv", "document,text\na,5\n", id="columns missing"),
+        pytest.param(
+            "csv", "labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,0,false,t,gone,\n", id="a bad state"
+        ),
+        pytest.param("csv", "labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,x,,t,absent,\n", id="a bad number"),
+    ],
+)  # fmt: skip
+def test_what_is_no_labels_is_told_with_its_place(tmp_path: Path, form: str, name: str, content: str) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ProblemsError) as caught:
+        import_labels(tmp_path if form == "azure" else tmp_path / name, form, "r1")
+    assert caught.value.problems[0].kind == "labels_file"
+
+
+def test_the_commands_go_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_labels(tmp_path / "labels.jsonl", [SHEET, replace(SHEET, reviewer="r2")])
+    paths = [str(tmp_path / name) for name in ("labels.jsonl", "tasks.json", "back.jsonl")]
+    assert main(["review", "export", paths[0], "-o", paths[1], "-f", "label-studio", "--reviewer", "r2"]) == 0
+    assert "not held by label-studio: the origin" in capsys.readouterr().err
+    assert main(["review", "import", paths[1], "-o", paths[2], "-f", "label-studio"]) == 0
+    assert "1 sheets with 7 labels" in capsys.readouterr().out
+    assert [one.reviewer for one in read_labels(tmp_path / "back.jsonl")] == ["r2"]
+    assert main(["review", "export", paths[0], "-o", paths[1], "--reviewer", "r9"]) == 2
