@@ -36,7 +36,7 @@ FOREIGN = 12
 """Foreign gold values of a field that are looked for in each document, to measure chance."""
 _COLUMNS = (
     "system", "doc", "field", "gold_path", "pred_path", "gold", "pred", "gold_value", "outcome",
-    "diagnoses", "other_field", "repeat",
+    "pred_value", "diagnoses", "other_field", "repeat",
 )  # fmt: skip
 _TAKEN = ("decoding", "post", "gold", "runtime")
 
@@ -64,11 +64,17 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
     _check(run, options)
     drawn = run.file.bootstrap
     draw = options.draw or (Draw() if drawn is None else Draw(drawn.replicates, drawn.seed, drawn.level))
-    work = _Work.open(run, options)
+    work = Work.open(run, options)
     names = [name for name in run.systems if not options.systems or name in options.systems]
     found = [_attribute_system(work, name, draw) for name in names]
     labelled = tuple(value for _, values in found for value in values)
     return Attribution(str(run.folder), len(work.documents), tuple(one for one, _ in found), labelled, draw)
+
+
+def open_work(run: Run, options: AttributeOptions) -> Work:
+    """Return a run with what was sent, for running a system of it again. Raises `ProblemsError`."""
+    _check(run, options)
+    return Work.open(run, options)
 
 
 def _check(run: Run, options: AttributeOptions) -> None:
@@ -95,7 +101,7 @@ def _check(run: Run, options: AttributeOptions) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
+class Work:
     """A run with what all its systems share."""
 
     run: Run
@@ -109,7 +115,7 @@ class _Work:
     leaves: dict[str, Leaf | None] = field(default_factory=dict)
 
     @classmethod
-    def open(cls, run: Run, options: AttributeOptions) -> _Work:
+    def open(cls, run: Run, options: AttributeOptions) -> Work:
         """Return the data of a run."""
         import polars as pl
 
@@ -133,7 +139,7 @@ class _Work:
         return self.leaves[name]
 
 
-def _attribute_system(work: _Work, system: str, draw: Draw) -> tuple[SystemShares, list[Labelled]]:
+def _attribute_system(work: Work, system: str, draw: Draw) -> tuple[SystemShares, list[Labelled]]:
     rows = [row for row in work.rows.get(system, ()) if row["outcome"] not in ("failed", "absent")]
     fields = [name for name in dict.fromkeys(row["field"] for row in rows) if work.leaf(name) is not None]
     counting = _Counting(
@@ -151,7 +157,7 @@ def _attribute_system(work: _Work, system: str, draw: Draw) -> tuple[SystemShare
     return shares, labelled
 
 
-def _foreign(work: _Work, system: str, rows: Rows) -> Mapping[tuple[str, str], Sequence[tuple[str, str]]]:
+def _foreign(work: Work, system: str, rows: Rows) -> Mapping[tuple[str, str], Sequence[tuple[str, str]]]:
     """Return the documents with their gold values by type of document and field, in a shuffled order."""
     found: dict[tuple[str, str], dict[tuple[str, str], None]] = defaultdict(dict)
     for row in rows:
@@ -170,7 +176,7 @@ def _foreign(work: _Work, system: str, rows: Rows) -> Mapping[tuple[str, str], S
 class _Counting:
     """The counts of one system, document by document, and its wrong values, which are labelled at the end."""
 
-    work: _Work
+    work: Work
     system: str
     places: Mapping[str, int]
     foreign: Mapping[tuple[str, str], Sequence[tuple[str, str]]]

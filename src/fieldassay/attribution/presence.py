@@ -105,6 +105,7 @@ class SentText:
     blank_pages: tuple[int, ...] = ()
     hidden: SentText | None = None
     """The same with the text that no person sees; None where there is none."""
+    transcript: Transcript | None = None
     known: Known = field(default_factory=dict, repr=False)
     """What readers read in texts, shared by documents."""
     _indices: dict[tuple[str, str], dict[str, Place]] = field(default_factory=dict, repr=False)
@@ -117,7 +118,7 @@ class SentText:
         has_hidden = [page.text for page in search.pages] != [page.text for page in every.pages]
         blank = tuple(page.number for page in search.pages if not page.text.strip())
         hidden = cls(every, known=known) if has_hidden else None
-        return cls(search, transcript.kind in LOSSLESS, blank, hidden, known)
+        return cls(search, transcript.kind in LOSSLESS, blank, hidden, transcript, known)
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:

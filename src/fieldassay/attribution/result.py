@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from fieldassay.attribution.causal import Causal
 from fieldassay.attribution.labels import Finding
 from fieldassay.attribution.share import Draw, FieldShares
 from fieldassay.result.estimate import Estimate
@@ -89,6 +90,8 @@ class Attribution:
     systems: tuple[SystemShares, ...]
     labelled: tuple[Labelled, ...]
     draw: Draw = field(default_factory=Draw)
+    causal: tuple[Causal, ...] = ()
+    """What reruns of systems say; none without reruns."""
 
     def system(self, name: str) -> SystemShares:
         """Return the shares of a system."""
@@ -119,5 +122,6 @@ class Attribution:
             "schema_version": 1, "run": self.run, "documents": self.documents,
             "bootstrap": asdict(self.draw),
             "systems": [one.to_dict() | {"labels": dict(self.counts(one.system))} for one in self.systems],
+            "reruns": [one.to_dict() for one in self.causal],
             "values": [one.to_dict() for one in self.labelled],
         }  # fmt: skip

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from fieldassay.attribution.result import Attribution
 
 _PATH = click.Path(path_type=Path)
+_POSITIVE = click.FloatRange(0, min_open=True)
 
 
 @click.command()
@@ -44,6 +45,21 @@ _PATH = click.Path(path_type=Path)
     "repeat for more.",
 )
 @click.option(
+    "--rerun",
+    metavar="DIR",
+    type=_PATH,
+    help="Run the system again, on perfect and patched text, without a schema and as it was; its answers go "
+    "to DIR, and the same command goes on there.",
+)
+@click.option(
+    "--with",
+    "source",
+    metavar="FILE[#NAME]",
+    help="With --rerun: the system in its file of systems.  [default: rules, which works offline]",
+)
+@click.option("--max-cost", metavar="USD", type=_POSITIVE, help="With --rerun: spend no more than this.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="With --rerun: print calls and cost; send nothing.")
+@click.option(
     "--most",
     type=click.IntRange(0),
     default=5,
@@ -66,12 +82,13 @@ def attribute(**given: Any) -> int:
 
     Every wrong value gets a label with its evidence. The share of each stage is corrected for values that are
     found by chance or missed, with an interval over documents. RUN is a folder that `score --out` wrote with
-    all its evidence, or the id or a tag of a run in a store. Nothing is sent.
+    all its evidence, or the id or a tag of a run in a store. Without --rerun nothing is sent.
 
     \b
     fieldassay attribute run
     fieldassay attribute run --system base --format html --out attribution.html
     fieldassay attribute run --transcripts texts --twins perfect
+    fieldassay attribute run --system base --rerun again --with systems.yaml#base --max-cost 5
     fieldassay attribute run --gate 'attributable(stage=reading) <= 0.3'
     """
     from fieldassay.cli.output import complain
@@ -79,19 +96,48 @@ def attribute(**given: Any) -> int:
     from fieldassay.public.attributing import attribute as attribute_run
     from fieldassay.public.attributing import judge_shares
 
-    found = attribute_run(
-        given["run"],
-        store=given["store"],
-        systems=given["systems"],
-        transcripts=given["transcripts"],
-        twins=given["twins"],
-    )
+    chosen = {name: given[name] for name in ("store", "systems", "transcripts", "twins")}
+    if given["rerun"] is None:
+        if given["source"] is not None or given["max_cost"] is not None or given["is_dry"]:
+            raise click.UsageError("--with, --max-cost and --dry-run go with --rerun.")
+        found = attribute_run(given["run"], **chosen)
+    elif given["is_dry"]:
+        return _estimate(given, chosen)
+    else:
+        found = _run_again(given, chosen)
     _write(_render(found, "json" if given["is_json"] else given["shape"], given), given["out"])
+    stopped = [one.stopped for one in found.causal if one.stopped]
+    for reason in stopped:
+        complain(f"stopped: {reason}; the same command goes on from here")
+    if stopped:
+        return 3
     decisions = judge_shares(found, given["gates"])
     asked = [outcome.gate for one in decisions for outcome in one.outcomes]
     for line in describe_outcomes(decisions, asked):
         complain(line)
     return find_exit_code(decisions, asked, is_strict=False) if asked else 0
+
+
+def _run_again(given: Mapping[str, Any], chosen: Mapping[str, Any]) -> Attribution:
+    from fieldassay.cli.extract import resumable
+    from fieldassay.cli.output import complain, keep_output_clean
+    from fieldassay.public.attributing import Rerun, attribute_again
+    from fieldassay.public.extracting import Watch
+
+    rerun = Rerun(given["rerun"], given["source"], given["max_cost"])
+    with resumable(), keep_output_clean():
+        return attribute_again(given["run"], rerun, watch=Watch(tell=complain), **chosen)
+
+
+def _estimate(given: Mapping[str, Any], chosen: Mapping[str, Any]) -> int:
+    from fieldassay.cli.extract import show_estimates
+    from fieldassay.cli.output import keep_output_clean
+    from fieldassay.public.attributing import estimate_rerun
+
+    with keep_output_clean():
+        found = estimate_rerun(given["run"], given["source"], **chosen)
+    show_estimates(found, is_json=given["is_json"])
+    return 0
 
 
 def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:

@@ -70,10 +70,14 @@ class Work:
     jobs: int = 2
     """Processes that load documents; 0: this one."""
     repeats: int = 1
+    first_repeat: int = 0
+    """The number of the first repetition: that of another extraction asks for its answers."""
     drive: DriveOptions = DriveOptions()
     watch: Callable[[Progress], None] = lambda progress: None  # noqa: ARG005
     store: Path | None = None
     """The folder of transcripts; by default one inside the extraction."""
+    read: Callable[[DocumentFile], Transcript | DocumentError] | None = None
+    """Makes the transcript of each document, instead of loading its file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +148,7 @@ def extract_documents(system: System, files: Sequence[DocumentFile], folder: Pat
                 row = prediction_row(document, finished, system.name)
                 if work.repeats > 1:
                     row["repeat"] = repeat + 1
-                spool.add(numbers[document] * work.repeats + repeat, row)
+                spool.add(numbers[document] * work.repeats + repeat - work.first_repeat, row)
                 tally.add(finished)
             summary = drive.summary
         except KeyboardInterrupt:
@@ -182,11 +186,15 @@ def _drive(
 ) -> Drive[Extracted]:
     store = TranscriptStore(work.store or folder / "transcripts")
     _warm_up(system)
-    loaded = pool.load_all(files, work.loading, store)
+    read = work.read
+    loaded = (
+        pool.load_all(files, work.loading, store) if read is None else ((file, read(file)) for file in files)
+    )
     options = replace(work.drive, on_progress=work.watch)
     if system.prices is not None:
         options = replace(options, price=system.prices.cost)
-    jobs = _jobs(system, loaded, work.repeats, Pictures(folder, pool))
+    repeats = range(work.first_repeat, work.first_repeat + work.repeats)
+    jobs = _jobs(system, loaded, repeats, Pictures(folder, pool))
     return Drive(jobs, journal, system.channels, options)
 
 
@@ -201,7 +209,7 @@ def _warm_up(system: System) -> None:
 def _jobs(
     system: System,
     loaded: Iterator[tuple[DocumentFile, Transcript | DocumentError]],
-    repeats: int,
+    repeats: range,
     pictures: Pictures,
 ) -> Iterator[Job[Extracted]]:
     wanted = picture_options(system.strategy)
@@ -213,7 +221,7 @@ def _jobs(
                 transcript, images = _seen(file, found, system.strategy, pictures, wanted)
         except DocumentError as error:
             transcript = error
-        for repeat in range(repeats):
+        for repeat in repeats:
             name = job_id(file.id, repeat)
             if isinstance(transcript, DocumentError):
                 place = "" if transcript.page is None else f" (page {transcript.page})"

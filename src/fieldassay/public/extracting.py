@@ -13,7 +13,7 @@ from typing import Any
 from fieldassay.documents.options import LoadOptions, Ocr
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.documents.transcript import DocumentError
+from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.endpoints.budget import expected_usage
 from fieldassay.endpoints.driver import DriveOptions
 from fieldassay.endpoints.jobs import Progress
@@ -244,10 +244,19 @@ def estimate_system(
     system: System, files: Sequence[DocumentFile], options: ExtractOptions, stack: ExitStack
 ) -> Estimate:
     """Return what a system would ask and cost; documents are loaded, nothing is sent."""
-    failed = calls = prompt = completion = 0
-    costs: list[tuple[float | None, float | None]] = []
     pool = stack.enter_context(DocumentPool(options.jobs))
-    for _, transcript in pool.load_all(files, LoadOptions(ocr=options.ocr)):
+    loaded = pool.load_all(files, LoadOptions(ocr=options.ocr))
+    return estimate_requests(system, (transcript for _, transcript in loaded), options.repeats)
+
+
+def estimate_requests(
+    system: System, transcripts: Iterable[Transcript | DocumentError], many: int = 1
+) -> Estimate:
+    """Return what a system would ask and cost for transcripts, each so many times; nothing is sent."""
+    documents = failed = calls = prompt = completion = 0
+    costs: list[tuple[float | None, float | None]] = []
+    for transcript in transcripts:
+        documents += 1
         if isinstance(transcript, DocumentError):
             failed += 1
             continue
@@ -270,10 +279,7 @@ def estimate_system(
                     )
                 )
     least, most = (
-        None
-        if any(cost[side] is None for cost in costs)
-        else sum(cost[side] or 0.0 for cost in costs) * options.repeats
+        None if any(cost[side] is None for cost in costs) else sum(cost[side] or 0.0 for cost in costs) * many
         for side in (0, 1)
     )
-    many = options.repeats
-    return Estimate(len(files), failed, calls * many, prompt * many, completion * many, least, most)
+    return Estimate(documents, failed, calls * many, prompt * many, completion * many, least, most)

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
+from fieldassay.attribution.causal import Causal, Number
 from fieldassay.attribution.result import Attribution, Labelled, SystemShares
 from fieldassay.attribution.share import STAGES, FieldShares, Share
 from fieldassay.reports.diff.tables import Part, Table, Told
@@ -87,6 +88,7 @@ def describe_attribution(found: Attribution, most: int = 5) -> Told:
     title = f"What to fix, the reader or the model: {clip(found.run, 60)}, {documents}"
     systems = tuple((clip(one.system, _NAME), answer_of(one)) for one in found.systems)
     parts: list[Part] = []
+    parts += [_reruns(one) for one in found.causal]
     for one in found.systems:
         parts += [_shares(one), _labels(one, found)]
         parts += _values(one, [value for value in found.labelled if value.system == one.system], most)
@@ -114,11 +116,7 @@ def _shares(one: SystemShares) -> Part:
     rows = [_row("all", whole, stages)]
     rows += [_row(field.field or "", field, stages) for field in one.fields if field.wrong]
     table = Table("shares of the wrong values by stage", heads, tuple(rows), tuple(range(1, len(heads))))
-    remarks = [
-        f"{clip(field.field, _NAME)}: {why}"
-        for field in one.fields
-        if field.wrong and (why := field.share("reading").why)
-    ]
+    remarks = _reasons(one)
     return Part(
         f"{clip(one.system, _NAME)}: which stage wrong values are due to",
         tuple(lines),
@@ -127,10 +125,78 @@ def _shares(one: SystemShares) -> Part:
     )
 
 
+PASSES: Mapping[str, str] = {
+    "again": "as it was, once more",
+    "perfect": "perfect text",
+    "patched": "patched text",
+    "free": "no schema",
+    "perfect_free": "perfect text, no schema",
+}
+"""The passes as reports name them."""
+
+
+def _reruns(one: Causal) -> Part:
+    """Return the part on a system that was run again."""
+    lines = [
+        f"{one.wrong:,} of {one.values:,} values in {format_count(one.documents, 'document')} are wrong"
+        + (f"; {format_count(one.left_out, 'document')} left out, without the texts" if one.left_out else "")
+    ]
+    lines += [
+        f"{NAMES[stage]}: {format_number(found)} of the loss of accuracy (Shapley)"
+        for stage, found in one.shapley.items()
+    ]
+    if one.stopped:
+        lines.append(f"stopped, so that passes are missing: {one.stopped}")
+    heads = (
+        "run again on",
+        "documents",
+        "put right",
+        "same wrong",
+        "other wrong",
+        "made wrong",
+        "share put right",
+    )
+    rows = tuple(
+        (
+            PASSES[found.name], f"{found.documents:,}", f"{found.fixed:,}", f"{found.same:,}",
+            f"{found.other:,}", f"{found.broken:,}", format_number(found.share),
+        )
+        for found in one.passes
+    )  # fmt: skip
+    table = Table("what became of the values", heads, rows, tuple(range(1, len(heads))))
+    remarks = (
+        "the share put right is of the wrong values, less those put right when nothing changes",
+        "patched text has the gold values in place of damaged ones, which marks the answers",
+    )
+    return Part(f"{clip(one.system, _NAME)}: run again", tuple(lines), (table,), remarks)
+
+
+def format_number(number: Number) -> str:
+    """Return a share of reruns with its interval, or a dash; it may be negative."""
+    if number.value is None:
+        return NOTHING
+    text = format_share(number.value, 0)
+    if number.interval is None:
+        return text
+    return f"{text} [{', '.join(format_share(one, 0) for one in number.interval)}]"
+
+
 def _uncovered(one: SystemShares) -> str:
     names = [clip(field.field, _NAME) for field in one.fields if field.wrong > field.covered]
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
     return f"{one.whole.wrong - one.whole.covered:,} are left out, of {', '.join(names[:5])}{more}: see below"
+
+
+def _reasons(one: SystemShares) -> tuple[str, ...]:
+    """Return why shares are undefined, each reason with its fields."""
+    fields: dict[str, list[str]] = defaultdict(list)
+    for field in one.fields:
+        if field.wrong and (why := field.share("reading").why):
+            fields[why].append(clip(field.field, _NAME))
+    return tuple(
+        f"{', '.join(names[:5])}{f' and {len(names) - 5} more' if len(names) > 5 else ''}: {why}"
+        for why, names in fields.items()
+    )
 
 
 def _is_used(one: SystemShares, stage: str) -> bool:
