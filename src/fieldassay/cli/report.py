@@ -120,7 +120,7 @@ def write_reports(
     "--max-cases",
     "most",
     type=click.IntRange(1),
-    help="Of JUnit: test cases of documents at most.  [default: 100000]",
+    help="Of JUnit: test cases of documents at most.  [default: 2000]",
 )
 @click.option(
     "--documents",

@@ -14,6 +14,7 @@ from fieldassay.diffs.diff import DiffOptions, diff_runs
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.gates.gate import decide_result
 from fieldassay.reports.export.export import write_whole
+from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decision import UNGATED
@@ -39,15 +40,32 @@ def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Re
 
     Raises `ProblemsError` with all problems of all folders, and for a repeated one.
     """
-    return tuple(
-        read_runs(folders, lambda run: _read(run, str(run.folder) if len(folders) > 1 else "", root))
-    )
+    names = label_folders(folders)
+    return tuple(read_runs(folders, lambda run: _read(run, names.get(run.folder, ""), root)))
+
+
+def label_folders(folders: Sequence[Path]) -> dict[Path, str]:
+    """Return the labels of several runs: as few last parts of their folders as tell them apart.
+
+    >>> label_folders([Path("/x/a/run"), Path("/x/b/run")])
+    {PosixPath('/x/a/run'): 'a/run', PosixPath('/x/b/run'): 'b/run'}
+    >>> label_folders([Path("/x/run")])
+    {}
+    """
+    if len(folders) < 2:
+        return {}
+    parts = [folder.absolute().parts for folder in folders]
+    for size in range(1, max(map(len, parts)) + 1):
+        labels = ["/".join(own[-size:]) for own in parts]
+        if len(set(labels)) == len(set(parts)):
+            break
+    return dict(zip(folders, labels, strict=True))
 
 
 def _read(run: Run, label: str, root: Path | None) -> Reported:
     reported = Reported(
         result=run.result,
-        evidence=run.evidence,
+        evidence=mark_failed_answers(run.evidence, run.result.documents),
         decisions=decisions_of_run(run),
         kept=_kept(run.kept),
         label=label,
@@ -86,6 +104,7 @@ def report_scored(
     `kept` is the choice of judged values in its evidence; None: everything, if there is any.
     """
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
+    rows = mark_failed_answers(rows, result.documents)
     has = _kept("all" if kept is None else kept) if rows is not None else "none"
     run = Reported(result, rows, decisions, has, open_sources=_sources_of(result.run))
     return run if root is None else replace(run, find_places=places_of_run(result, root))
