@@ -19,6 +19,7 @@ from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decision import UNGATED
 from fieldassay.result.recorded import RecordedInputs
+from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run, corrupt_run_errors, read_runs
 from fieldassay.runs.run_file import GATES, OWN_FILES, RUN, find_changed
 from fieldassay.runs.source_locations import places_of_run
@@ -90,6 +91,14 @@ def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff,
             [Problem(str(before), what, "score the same systems in both runs", "unclear_system")]
         )
     return tuple(diff_runs(before, after, options=DiffOptions(systems=pair)) for pair in pairs)
+
+
+def render_diff(found: Diff, store: Path) -> Iterator[str]:
+    """Yield the HTML report of the runs of a diff with its changes: that of the later run, of more all."""
+    sides = found.sides[-1:] if found.is_pair else found.sides
+    folders = dict.fromkeys(find_run(side.run, store) for side in sides)
+    first, *others = read_reported(tuple(folders))
+    yield from render_report((replace(first, diffs=(found,)), *others), "html")
 
 
 def report_scored(

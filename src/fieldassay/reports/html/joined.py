@@ -42,6 +42,7 @@ def join_runs(reported: Sequence[Reported]) -> ReportSource:
             for decision in _decisions(run, mapping)
         ),
         kept=max(kept, key=_KEPT.index) if kept else "none",
+        diffs=tuple(found for run in reported for found in run.diffs),
         runs=tuple((run.label, run.facts or run.result.run) for run in reported),
         sources={
             new: (old, sources)

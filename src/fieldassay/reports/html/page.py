@@ -12,6 +12,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports import wording
+from fieldassay.reports.html.changes import describe_changes, list_changes
 from fieldassay.reports.html.chunks import CROPS, chunk_rows, name_rows
 from fieldassay.reports.html.documents import order_documents
 from fieldassay.reports.html.errors import index_errors, list_errors
@@ -108,7 +109,8 @@ def _gate(one: Mapping[str, Any]) -> GateLine:
 SCRIPTS = (
     "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "charts.js", "specs.js", "state.js",
     "summary.js", "systems.js", "fields.js",
-    "field.js", "table.js", "errors.js", "documents.js", "alignment.js", "document.js", "keys.js", "main.js",
+    "field.js", "table.js", "errors.js", "documents.js", "changes.js",
+    "alignment.js", "document.js", "keys.js", "main.js",
 )  # fmt: skip
 """The page's own scripts, in the order of their concatenation."""
 
@@ -193,7 +195,8 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     names = name_rows(source)
     gates = list_verdicts(source.decisions)
     yield _template().render(
-        policy=_policy(script, style, charts), style=style, views=VIEWS, source=source, page=page,
+        policy=_policy(script, style, charts), style=style, views=_views(source), source=source, page=page,
+        changes=describe_changes(source.diffs),
         gates=gates,
         has_common_gates=have_common_gates(gates),
         methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, format_estimate=format_estimate,
@@ -202,6 +205,8 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     yield _block("documents", pack(documents.block))
     yield _block("errors", pack(index_errors(source, documents.ids)))
     yield _block("values", pack(list_errors(source, documents.ids)))
+    if source.diffs:
+        yield _block("changes", pack(list_changes(source.diffs)))
     yield _block("systems", pack(describe_systems(source, page)))
     yield _block("fields", pack(describe_fields(source)))
     spans = []
@@ -213,6 +218,11 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     yield _block("charts", pack_text(charts))
     yield _block("core", pack({**_core(source), "names": names.words, "spans": spans}))
     yield f"<script>{script}</script>\n</body>\n</html>\n"
+
+
+def _views(source: ReportSource) -> tuple[tuple[str, str], ...]:
+    """Return the pages of the report; one of changes if there is something to compare with."""
+    return (VIEWS[0], ("changes", "Changes"), *VIEWS[1:]) if source.diffs else VIEWS
 
 
 def _policy(script: str, style: str, charts: str) -> str:

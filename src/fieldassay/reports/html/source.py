@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.diffs.result import Diff
 from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.result import Result
 from fieldassay.runs.value_sources import ValueSources
@@ -30,6 +31,8 @@ class ReportSource:
     runs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     sources: Mapping[str, tuple[str, ValueSources]] = field(default_factory=dict)
     """By system that is an extraction: its name in its run, and the sources of the run's values."""
+    diffs: tuple[Diff, ...] = ()
+    """The comparisons with an earlier run, or of the systems that were asked for."""
 
     @property
     def systems(self) -> tuple[str, ...]:
