@@ -144,11 +144,16 @@ def decisions_of_run(run: Run) -> tuple[Decision, ...]:
         for outcome in decision.outcomes
         if outcome.title != UNGATED
     }
+    chances = {decision.system: decision.chance for decision in run.decisions}
     again = decide_result(run.result, tuple(dict.fromkeys(gate for _, gate in known)))
     if find_changed(run.folder, run.facts, (GATES,)):
         return again  # whoever changed it could have made a loss a pass
     return tuple(
-        replace(one, outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes))
+        replace(
+            one,
+            outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes),
+            chance=chances.get(one.system, ""),
+        )
         for one in again
     )
 

@@ -66,6 +66,7 @@ class Verdict:
     answer: str
     reasons: tuple[str, ...]
     gates: tuple[GateLine, ...]
+    chance: str = ""
 
 
 def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
@@ -77,6 +78,7 @@ def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]
             str(one["answer"]),
             tuple(map(str, one.get("reasons", ()))),
             tuple(map(_gate, one.get("gates", ()))),
+            str(one.get("chance") or ""),
         )
         for one in decisions
     )
