@@ -111,3 +111,20 @@ def test_what_new_cannot_do_is_told(
 ) -> None:
     assert main(["review", "new", str(tmp_path / "review"), *arguments]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_status_tells_what_is_known_and_close_ends_a_review(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.review.receipts import make_receipts
+
+    make_receipts(tmp_path, 2)
+    assert main(["review", "status", str(tmp_path)]) == 0
+    out = capsys.readouterr().out
+    assert "0 of 2 done (2 open)" in out
+    assert "missed errors    not known" in out
+    assert main(["review", "status", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["asked"] == 18
+    assert main(["review", "close", str(tmp_path)]) == 0
+    assert main(["review", "status", str(tmp_path)]) == 0
+    assert "closed" in capsys.readouterr().out

@@ -171,6 +171,135 @@ def open_review(folder: Path, port: int, *, no_browser: bool) -> int:
 
 @review.command()
 @_FOLDER
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
+@click.option(
+    "--name", "names", metavar="HOST", multiple=True, help="A host by which browsers ask; repeat for more."
+)
+@click.option(
+    "--cert",
+    "certificate",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The certificate for TLS, in PEM; with --key.",
+)
+@click.option("--key", metavar="FILE", type=click.Path(path_type=Path), help="The key of the certificate.")
+@click.option("--behind", metavar="URL", help="The address of a proxy that ends TLS and asks here.")
+def serve(folder: Path, **given: Any) -> int:
+    """Serve a review to a team with accounts; `fieldassay review people` makes them.
+
+    Beyond this machine it needs TLS: --cert and --key, or a proxy that ends it (--behind).
+
+    \b
+    fieldassay review serve invoices-1 --host 10.0.0.5 --name review.example --cert cert.pem --key key.pem
+    fieldassay review serve invoices-1 --port 8000 --behind https://review.example
+    """
+    from fieldassay.cli.output import write
+    from fieldassay.review.store import Store
+    from fieldassay.review.web.serve import Address, serve_team
+
+    def tell(address: str) -> None:
+        write(f"serving at {address}\nCtrl-C ends the server; every label is saved\n")
+
+    serve_team(Store(folder), Address(**given), tell)
+    return 0
+
+
+@review.command()
+@_FOLDER
+@click.argument("action", type=click.Choice(["list", "add", "passwd", "role", "disable", "enable"]))
+@click.argument("name", required=False)
+@click.option("--role", type=click.Choice(["reviewer", "adjudicator", "lead", "observer"]), help="The role.")
+@click.option("--password-stdin", "is_piped", is_flag=True, help="Read the password from standard input.")
+def people(folder: Path, action: str, name: str | None, role: str | None, *, is_piped: bool) -> int:
+    """List the people of a review, and make or change their accounts.
+
+    Logs and exports hold aliases, never names. Nobody is deleted: a disabled account cannot sign in.
+
+    \b
+    fieldassay review people invoices-1 add anna --role reviewer
+    fieldassay review people invoices-1 list
+    """
+    from fieldassay.cli.output import write
+    from fieldassay.review.people import add_person, change_person, list_people, set_password
+    from fieldassay.review.store import Store
+
+    store = Store(folder)
+    if action == "list":
+        with store.reading() as db:
+            for one in list_people(db):
+                disabled = "  disabled" if one["disabled"] else ""
+                who = f"{one['alias']:<5} {one['name'] or '-':<20} {one['role']:<12}"
+                write(f"{who} {one['sheets']:,} sheets{disabled}\n")
+        return 0
+    if name is None:
+        raise click.UsageError(f"{action} needs a NAME.")
+    if action == "role" and role is None:
+        raise click.UsageError("role needs --role.")
+    if action in ("add", "passwd"):
+        password = _read_password(is_piped)
+        if action == "add":
+            person = store.write(lambda log: add_person(log, name, role or "reviewer", password))
+            write(f"{name} is {person.alias}, {person.role}\n")
+        else:
+            store.write(lambda log: set_password(log, name, password))
+        return 0
+    store.write(lambda log: change_person(log, name, role=role, is_disabled=action == "disable"))
+    return 0
+
+
+def _read_password(is_piped: bool) -> str:
+    import sys
+
+    if is_piped:
+        return sys.stdin.readline().rstrip("\r\n")
+    password: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return password
+
+
+@review.command()
+@_FOLDER
+@json_option
+def status(folder: Path, *, is_json: bool) -> int:
+    """Tell how far a review is, and what it says of the system and of its reviewers.
+
+    The system's accuracy stands on values that were labeled unseen; the rate of missed errors on planted
+    ones; anchoring on the random half that was withheld.
+    """
+    import json
+
+    from fieldassay.cli.output import write
+    from fieldassay.review.controls import read_status
+    from fieldassay.review.form_of import read_form
+    from fieldassay.review.status_text import render_status
+    from fieldassay.review.store import Store
+
+    store = Store(folder)
+    form, _ = read_form(store)
+    with store.reading() as db:
+        found = read_status(db, form)
+    write(json.dumps(found.to_dict(), indent=1) + "\n" if is_json else render_status(found))
+    return 0
+
+
+@review.command()
+@_FOLDER
+def close(folder: Path) -> int:
+    """Close a review for good; a later correction is a new review.
+
+    It cannot be closed while audits are open: the estimate of accuracy needs all of them.
+    """
+    from fieldassay.cli.output import write
+    from fieldassay.review.closing import close_review
+    from fieldassay.review.store import Store
+
+    head = close_review(Store(folder))
+    write(f"{folder}: closed; head {head}\n")
+    return 0
+
+
+@review.command()
+@_FOLDER
 @click.option(
     "--head",
     "heads",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.reports.failed_answers import ANSWERS
 from fieldassay.reports.mistakes import WRONG
 
 if TYPE_CHECKING:
@@ -86,12 +85,11 @@ def read_wrong_value(row: dict[str, Any]) -> WrongValue:
 def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[WorstDocument, ...]:
     """Return the documents with the most wrong values, those with wrong critical values first.
 
-    Each has at most so many of its values. Documents whose answer failed are left out.
+    Each has at most so many of its values.
     """
     import polars as pl
 
-    is_lost = pl.col("diagnoses").list.first().is_in(list(ANSWERS)).fill_null(False)
-    wrong = evidence.filter(is_wrong_row() & ~is_lost)
+    wrong = evidence.filter(is_wrong_row())
     counted = wrong.group_by("system", "doc").agg(
         pl.len().alias("wrong"), pl.col("critical").sum().alias("severe")
     )

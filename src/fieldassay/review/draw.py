@@ -30,6 +30,7 @@ class Reason(StrEnum):
 
     NOT_PREDICTED = "not predicted"
     DOUBLE = "double review"
+    DOUBLE_FLAGGED = "double review, sent to review by the policy"
     NO_PREDICTIONS = "no predictions"
     PLANTED = "planted"
     SUSPICIOUS = "all systems contradict gold"

@@ -75,7 +75,12 @@ class Form:
             return Reading(text, text, text)
         if not leaf.is_list and (not text.strip() or text.strip().casefold() in leaf.null_values):
             return None
-        return leaf.reader.read(_listed(leaf, text) if leaf.is_list else text)
+        return leaf.reader.read(self.to_read(field, text))
+
+    def to_read(self, field: str, text: str) -> Any:
+        """Return what the reader of a field is given for a text: its items where a list is one value."""
+        leaf = self.leaf(field)
+        return split_items(leaf, text) if leaf is not None and leaf.is_list else text
 
     def canonical(self, field: str, data: Any) -> str | None:
         """Return the canonical text of a value as JSON holds it; None for no value."""
@@ -133,10 +138,6 @@ def split_items(leaf: Leaf, text: str) -> list[Any]:
             return data
     between = leaf.separator or _BETWEEN.strip()
     return [item for part in text.split(between) if (item := part.strip())]
-
-
-def _listed(leaf: Leaf, text: str) -> Any:
-    return split_items(leaf, text)
 
 
 def _choices(leaf: Leaf) -> list[str]:

@@ -88,11 +88,13 @@ class Interview:
     def _blind(self, document: Document, is_double: bool) -> Iterator[Asked]:
         """Yield every field, with nothing shown."""
         values = {value.path: value for value in document.values}
-        reason = Reason.DOUBLE if is_double else Reason.NO_PREDICTIONS
         for path in self.form.asked:
             value = values.get(path)
             task = document.tasks.get(path)
-            audit = self.audit_share if task is None or task.reason is ReviewReason.AUDIT else None
+            is_flagged = task is not None and task.reason is not ReviewReason.AUDIT
+            audit = None if is_flagged else self.audit_share
+            reason = Reason.DOUBLE_FLAGGED if is_flagged else Reason.DOUBLE
+            reason = reason if is_double else Reason.NO_PREDICTIONS
             chance = looked_at(self.shares, audit, is_in_list=False) if value is not None else 1.0
             predicted = None if value is None else value.value
             truth = document.truth.get(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator
@@ -10,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.errors import Problem, ProblemsError
@@ -27,12 +29,54 @@ LOOPBACK = "127.0.0.1"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """Where a server listens, and how browsers name it: `hosts` are the authorities that are answered."""
+    """Where a server for a team listens, and how browsers name it.
 
-    host: str
-    port: int
-    hosts: frozenset[str]
-    scheme: str = "http"
+    `names` are the hosts that are answered besides `host`. `certificate` and `key` are files; `behind` is the
+    address of a proxy that ends TLS.
+    """
+
+    host: str = LOOPBACK
+    port: int = 0
+    names: tuple[str, ...] = ()
+    certificate: Path | None = None
+    key: Path | None = None
+    behind: str | None = None
+
+    def check(self) -> None:
+        """Raise `ProblemsError` for an address that would send passwords in the open, or answer any name."""
+        problems = []
+        is_local = self.host in (LOOPBACK, "::1", "localhost")
+        if (self.certificate is None) != (self.key is None):
+            problems.append(Problem("--cert", "goes with --key", "give both", "invalid_option"))
+        if not is_local and self.certificate is None and self.behind is None:
+            what = f"{self.host} is reached by others, and passwords would be readable on the way"
+            remedy = "give --cert and --key, or --behind with the address of a proxy that ends TLS"
+            problems.append(Problem("--host", what, remedy, "invalid_option"))
+        if self.host in ("0.0.0.0", "::") and not self.names and self.behind is None:
+            what = f"{self.host} stands for every address of this machine"
+            remedy = "say with --name by which hosts it is asked"
+            problems.append(Problem("--host", what, remedy, "invalid_option"))
+        if self.behind is not None and not self._proxy().netloc:
+            what, remedy = f"{self.behind[:100]!r} is no address", "write https://review.example"
+            problems.append(Problem("--behind", what, remedy, "invalid_option"))
+        if problems:
+            raise ProblemsError(problems)
+
+    def site(self, port: int) -> Site:
+        """Return the addresses that are answered, once the port is known."""
+        if self.behind is not None:
+            proxy = self._proxy()
+            return Site(frozenset({proxy.netloc.lower()}), proxy.scheme)
+        scheme = "http" if self.certificate is None else "https"
+        own = () if self.host in ("0.0.0.0", "::") else (self.host,)
+        usual = {"http": 80, "https": 443}[scheme]
+        hosts = {f"[{name}]" if ":" in name else name.lower() for name in (*own, *self.names)}
+        return Site(
+            frozenset({f"{name}:{port}" for name in hosts} | (hosts if port == usual else set())), scheme
+        )
+
+    def _proxy(self) -> SplitResult:
+        return urlsplit(self.behind or "")
 
 
 @contextmanager
@@ -50,6 +94,43 @@ def open_room(store: Store, cookie: str, *, is_secure: bool = False) -> Iterator
         room.write(lambda journal: people.end_sessions(journal.db))
         yield room
         room.write(lambda journal: people.end_sessions(journal.db))
+
+
+def serve_team(store: Store, address: Address, tell: Callable[[str], None]) -> None:
+    """Serve a review to people with accounts until interrupted; `tell` gets the address.
+
+    Raises `ProblemsError` without accounts, and for an address that is not safe.
+    """
+    address.check()
+    with store.reading() as db:
+        ready = db.execute(
+            "SELECT count(*) FROM person WHERE password IS NOT NULL AND disabled=0"
+        ).fetchone()[0]
+    if not ready:
+        remedy = "add people with `fieldassay review people DIR add NAME`"
+        raise ProblemsError([Problem(str(store.folder), "has no accounts", remedy, "no_accounts")])
+    listener = listen(address.host, address.port)
+    number = listener.getsockname()[1]
+    site = address.site(number)
+    is_secure = site.scheme == "https"
+    with open_room(
+        store, "__Host-fieldassay" if is_secure else f"fieldassay-{number}", is_secure=is_secure
+    ) as room:
+        tell(sorted(site.origins)[0])
+        secrets = {} if address.certificate is None else _read_secrets(address)
+        make_server(make_app(room, site), **secrets).run(sockets=[listener])
+
+
+def _read_secrets(address: Address) -> dict[str, str]:
+    """Return the options for TLS. Raises `ProblemsError` for files that are none."""
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(str(address.certificate), str(address.key))
+    except (OSError, ssl.SSLError) as error:
+        what = f"cannot be used ({getattr(error, 'strerror', None) or error})"
+        remedy = "name the files of a certificate and its key, in PEM"
+        raise ProblemsError([Problem("--cert", what, remedy, "unreadable_file")]) from None
+    return {"ssl_certfile": str(address.certificate), "ssl_keyfile": str(address.key)}
 
 
 def open_alone(

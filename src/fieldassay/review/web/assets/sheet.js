@@ -38,7 +38,7 @@ const desk = {
     replace(find("#document-name"), showText(this.sheet.document.name));
     this.build();
     if (viewer.document?.id !== this.sheet.document.id) await viewer.open(this.sheet.document);
-    this.go(this.byNode.get(before) || this.rows.find((row) => this.open.has(row.node)) || this.rows[0]);
+    this.go(this.rows.find((row) => row.node === before) || this.rows.find((row) => this.open.has(row.node)) || this.rows[0]);
   },
   // Rows in the order of the spec; a list stands where its first value stands.
   build() {
@@ -160,7 +160,9 @@ const desk = {
   next() {
     const from = this.indexOf(this.at) + 1;
     const order = [...this.rows.slice(from), ...this.rows.slice(0, from)];
-    const row = order.find((one) => this.open.has(one.node) && !one.label) || (this.rows[from] && !this.rows[from].label ? this.rows[from] : null);
+    const beside = this.rows[from];
+    const isCell = beside && !beside.label && beside.node.includes("[") && this.itemOf(beside, this.listOf(beside)) === (this.at && this.listOf(this.at) && this.itemOf(this.at, this.listOf(this.at)));
+    const row = isCell ? beside : order.find((one) => this.open.has(one.node) && !one.label);
     if (row) this.go(row);
     else { this.at?.box.focus(); tell(this.open.size ? "" : "All values are labeled. Ctrl+Enter finishes the sheet."); }
   },
@@ -265,6 +267,7 @@ const desk = {
   },
   itemOf(row, list) { return this.items(list).find((item) => row.node === item || row.node.startsWith(`${item}.`)); },
   async addItem(list) {
+    if (this.at && (this.at.draft || "").trim()) this.say(this.at, { state: "value", text: this.at.draft.trim() });
     const items = this.items(list);
     const here = this.at ? items.indexOf(this.itemOf(this.at, list)) : -1;
     const place = here < 0 ? items.length : here + 1;
@@ -272,6 +275,7 @@ const desk = {
     if (nodes) this.go(this.rows.find((row) => row.node === nodes[place] || row.node.startsWith(`${nodes[place]}.`)));
   },
   async changeItem(change) {
+    if (this.at && (this.at.draft || "").trim()) this.say(this.at, { state: "value", text: this.at.draft.trim() });
     const list = this.at && this.listOf(this.at);
     const item = list && this.itemOf(this.at, list);
     if (!item) return;

@@ -1,0 +1,26 @@
+"""Closing a review for good."""
+
+from __future__ import annotations
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.review.controls import count_open_audits
+from fieldassay.review.journal import Entry, Head, Journal
+from fieldassay.review.store import Store
+
+
+def close_review(store: Store, actor: str = "command") -> Head:
+    """Return the head of a review that takes no label any more.
+
+    Raises `ProblemsError` while audits are open: an estimate from those that happened to be done is biased.
+    """
+
+    def close(journal: Journal) -> Head:
+        waiting = count_open_audits(journal.db)
+        if waiting:
+            what = f"{waiting:,} audits are open"
+            remedy = "finish their sheets: the estimate of accuracy needs all audits"
+            raise ProblemsError([Problem(str(store.folder), what, remedy, "open_audits")])
+        journal.append(Entry("close", {"closed": True}, actor))
+        return journal.head
+
+    return store.write(close)

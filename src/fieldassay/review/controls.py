@@ -1,0 +1,345 @@
+"""What a review says: the accuracy of the system, what reviewers overlook, what seeing a value changes."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from fieldassay.calibration.audit import AuditEstimate, ReviewedValue, estimate_accuracy
+from fieldassay.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
+from fieldassay.calibration.measure import BootstrapSettings
+from fieldassay.calibration.policy import ReviewReason
+from fieldassay.calibration.ratios import ratio_replicates
+from fieldassay.review.draw import Reason, Shown
+from fieldassay.review.forms import Form, is_match
+from fieldassay.review.journal import read_head
+from fieldassay.review.store import read_facts
+from fieldassay.stats.intervals import percentile_intervals
+
+LEVEL = 0.95
+_ACCEPTED = (ReviewReason.AUDIT, Reason.DOUBLE)
+
+
+class Labeled(NamedTuple):
+    """A label on a finished sheet with what was asked; `predicted` and `truth` are JSON texts."""
+
+    document: str
+    node: str
+    field: str
+    shown: str
+    predicted: str | None
+    truth: str | None
+    reason: str
+    probability: float
+    state: str
+    text: str | None
+    active_ms: int
+    keys: int
+    alias: str
+    slot: int
+    ruling: str | None
+    ruled: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many of n values; the share has an exact interval (Clopper and Pearson 1934)."""
+
+    found: int
+    n: int
+
+    @property
+    def share(self) -> float | None:
+        """Return the share; None for n = 0."""
+        return self.found / self.n if self.n else None
+
+    @property
+    def upper(self) -> float | None:
+        """Return the one-sided upper bound at 95 %; None for n = 0.
+
+        >>> round(Count(0, 59).upper, 3), round(Count(2, 100).upper, 3)
+        (0.05, 0.062)
+        """
+        return clopper_pearson_upper(self.found, self.n, 1 - LEVEL) if self.n else None
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return the two-sided interval at 95 %; None for n = 0."""
+        tail = (1 - LEVEL) / 2
+        if not self.n:
+            return None
+        return (
+            clopper_pearson_lower(self.found, self.n, tail),
+            clopper_pearson_upper(self.found, self.n, tail),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the count as plain data."""
+        return {
+            "found": self.found, "n": self.n, "share": self.share, "interval": self.interval,
+            "upper": self.upper,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Anchoring:
+    """The share of labels equal to the prediction where it was shown, minus where it was withheld."""
+
+    shown: Count
+    withheld: Count
+    difference: float | None
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """The medians of active seconds and keys per label, over n labels."""
+
+    seconds: float | None
+    keys: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Status:
+    """How far a review is, and what it says so far."""
+
+    sheets: Mapping[str, int]
+    asked: int
+    labeled: int
+    audits_open: int
+    accuracy: AuditEstimate
+    missed: Count
+    reviewers: Mapping[str, Mapping[str, Count]]
+    anchoring: Anchoring
+    residual: float | None
+    residual_upper: float | None
+    effort: Mapping[str, Effort]
+    is_closed: bool
+    head: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the status as plain data."""
+        anchoring = {
+            **asdict(self.anchoring),
+            "shown": self.anchoring.shown.to_dict(),
+            "withheld": self.anchoring.withheld.to_dict(),
+        }
+        return {
+            "sheets": dict(self.sheets),
+            "asked": self.asked,
+            "labeled": self.labeled,
+            "audits_open": self.audits_open,
+            "closed": self.is_closed,
+            "accuracy": asdict(self.accuracy),
+            "missed": self.missed.to_dict(),
+            "reviewers": {
+                alias: {name: count.to_dict() for name, count in counts.items()}
+                for alias, counts in self.reviewers.items()
+            },
+            "anchoring": anchoring,
+            "residual_error": {"value": self.residual, "upper": self.residual_upper},
+            "effort": {name: asdict(one) for name, one in self.effort.items()},
+            "head": self.head,
+        }
+
+
+def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | None = None) -> Status:
+    """Return how far a review is, and what its finished sheets say."""
+    facts = read_facts(db)
+    rows = list(_labeled(db))
+    judge = _Judge(form)
+    chance = chance or BootstrapSettings()
+    looked = list(_looked(rows, judge))
+    accuracy = estimate_accuracy([value for _, value in looked], chance)
+    missed = _count_missed(db)
+    total = missed.get("", Count(0, 0))
+    flagged = [value for _, value in looked if not value.is_accepted]
+    residual = _residual(facts, accuracy.risk, estimate_accuracy(flagged, chance).value, total)
+    asked, labeled = db.execute(
+        "SELECT (SELECT count(*) FROM asked JOIN sheet USING(document) WHERE shown<>'context'), "
+        "(SELECT count(*) FROM label)"
+    ).fetchone()
+    return Status(
+        dict(db.execute("SELECT state, count(*) FROM sheet GROUP BY state ORDER BY state")),
+        asked,
+        labeled,
+        count_open_audits(db),
+        accuracy,
+        total,
+        _reviewers(rows, missed, judge),
+        _anchoring(rows, judge, chance),
+        *residual,
+        {name: _effort(rows, name) for name in (Shown.PREDICTION, Shown.NOTHING)},
+        bool(facts["closed"]),
+        str(read_head(db)),
+    )
+
+
+def count_open_audits(db: sqlite3.Connection) -> int:
+    """Return how many audited values have no label on a finished sheet."""
+    row = db.execute(
+        "SELECT count(*) FROM asked JOIN sheet USING(document) WHERE reason=? AND state NOT IN "
+        "('done', 'adjudicated')",
+        (ReviewReason.AUDIT.value,),
+    ).fetchone()
+    return int(row[0])
+
+
+def _labeled(db: sqlite3.Connection) -> Iterator[Labeled]:
+    rows = db.execute(
+        "SELECT document.name, label.node, field, shown, predicted, truth, reason, probability, label.state, "
+        "label.text, active_ms, keys, alias, slot, ruling.choice, ruling.text FROM label "
+        "JOIN sheet ON sheet.id=label.sheet JOIN document ON document.id=sheet.document "
+        "JOIN asked ON asked.document=sheet.document AND asked.node=label.node "
+        "JOIN person ON person.id=label.person "
+        "LEFT JOIN ruling ON ruling.document=sheet.document AND ruling.node=label.node "
+        "WHERE sheet.state IN ('done', 'adjudicated') ORDER BY sheet.id, place"
+    )
+    return map(Labeled._make, rows)
+
+
+class _Judge:
+    """Whether values are right, each pair of texts judged once."""
+
+    def __init__(self, form: Form) -> None:
+        self._form = form
+        self._known: dict[tuple[str, str | None, str | None], bool] = {}
+
+    def is_right(self, field: str, gold: str | None, pred: str | None) -> bool:
+        """Return whether a prediction matches gold, both as JSON text, None for absent."""
+        key = (field, gold, pred)
+        if key not in self._known:
+            self._known[key] = self._compare(field, gold, pred)
+        return self._known[key]
+
+    def _compare(self, field: str, gold: str | None, pred: str | None) -> bool:
+        leaf = self._form.leaf(field)
+        if gold is None or pred is None or leaf is None:
+            return gold == pred
+        sides: list[Any] = [json.loads(one) for one in (gold, pred)]
+        sides = [self._form.to_read(field, one) if isinstance(one, str) else one for one in sides]
+        if any(isinstance(one, dict) or (isinstance(one, list) and not leaf.is_list) for one in sides):
+            return bool(sides[0] == sides[1])
+        return is_match(leaf, leaf.reader.read(sides[0]), leaf.reader.read(sides[1]))
+
+
+def _said(row: Labeled) -> tuple[bool, str | None]:
+    """Return whether a label says what stands on the document, and that, as JSON text, None for absent."""
+    state, text = row.state, row.text
+    if row.ruling is not None:
+        state, text = ("value", row.ruled) if row.ruled is not None else (row.ruling, None)
+    return state in ("value", "absent"), json.dumps(text) if state == "value" else None
+
+
+def _looked(rows: Iterable[Labeled], judge: _Judge) -> Iterator[tuple[Labeled, ReviewedValue]]:
+    """Yield the predicted values that were labeled without being shown; of two sheets the first one."""
+    for row in rows:
+        is_answer, said = _said(row)
+        is_blind = row.shown == Shown.NOTHING and row.predicted is not None and row.slot == 0
+        if not is_blind or not is_answer or row.reason in (Reason.SUSPICIOUS, Reason.NO_PREDICTIONS):
+            continue
+        is_right = judge.is_right(row.field, said, row.predicted)
+        is_accepted = row.reason in _ACCEPTED
+        yield row, ReviewedValue(row.document, is_right, min(row.probability, 1.0), is_accepted)
+
+
+def _count_missed(db: sqlite3.Connection) -> dict[str, Count]:
+    """Return how many planted errors were not seen, by reviewer, and under the empty name of all."""
+    found: dict[str, Count] = {}
+    for alias, missed, planted in db.execute(
+        "SELECT alias, sum(is_caught=0), count(*) FROM caught JOIN person ON person.id=person GROUP BY alias"
+    ):
+        found[alias] = Count(missed, planted)
+    if found:
+        found[""] = Count(sum(one.found for one in found.values()), sum(one.n for one in found.values()))
+    return found
+
+
+def _reviewers(
+    rows: Sequence[Labeled], missed: Mapping[str, Count], judge: _Judge
+) -> dict[str, dict[str, Count]]:
+    """Return, by reviewer, the labels without a shown value that are right, and the planted errors missed."""
+    right: dict[str, list[bool]] = {}
+    for row in rows:
+        right.setdefault(row.alias, [])
+        is_ruled = row.ruled is not None or row.ruling in ("absent", "illegible")
+        known = (json.dumps(row.ruled) if row.ruled is not None else None) if is_ruled else row.truth
+        if row.shown != Shown.NOTHING or row.state == "skipped" or row.reason == Reason.SUSPICIOUS:
+            continue
+        if known is None and not is_ruled:
+            continue
+        said = json.dumps(row.text) if row.state == "value" else None
+        right[row.alias].append(row.state != "illegible" and judge.is_right(row.field, known, said))
+    return {
+        alias: {"right": Count(sum(found), len(found)), "missed": missed.get(alias, Count(0, 0))}
+        for alias, found in sorted(right.items())
+    }
+
+
+def _anchoring(rows: Sequence[Labeled], judge: _Judge, chance: BootstrapSettings) -> Anchoring:
+    """Return the randomized comparison: it needs no truth, since only the showing differs."""
+    skipped = (
+        *_ACCEPTED,
+        Reason.NOT_PREDICTED,
+        Reason.SUSPICIOUS,
+        Reason.DOUBLE_FLAGGED,
+        Reason.NO_PREDICTIONS,
+    )
+    arms: dict[str, dict[str, list[int]]] = {Shown.PREDICTION: {}, Shown.NOTHING: {}}
+    for row in rows:
+        if row.shown in arms and row.reason not in skipped and row.state != "skipped" and row.predicted:
+            said = json.dumps(row.text) if row.state == "value" else None
+            is_equal = row.state != "illegible" and judge.is_right(row.field, row.predicted, said)
+            sums = arms[row.shown].setdefault(row.document, [0, 0])
+            sums[0] += is_equal
+            sums[1] += 1
+    counts = [
+        Count(sum(one[0] for one in arm.values()), sum(one[1] for one in arm.values()))
+        for arm in arms.values()
+    ]
+    shown, withheld = counts
+    if shown.share is None or withheld.share is None:
+        return Anchoring(shown, withheld, None, None)
+    documents = sorted(set(arms[Shown.PREDICTION]) | set(arms[Shown.NOTHING]))
+    replicates = [
+        ratio_replicates(
+            np.array([arm.get(name, [0, 0]) for name in documents], dtype=np.float64).T, documents, chance
+        )
+        for arm in arms.values()
+    ]
+    bounds = percentile_intervals((replicates[0] - replicates[1])[None, :], chance.level)
+    low, high = float(bounds.low[0]), float(bounds.high[0])
+    return Anchoring(shown, withheld, shown.share - withheld.share, (low, high) if low < high else None)
+
+
+def _residual(
+    facts: Mapping[str, Any], accepted_risk: float | None, flagged_right: float | None, missed: Count
+) -> tuple[float | None, float | None]:
+    """Return the share of values that stay wrong, and that with the upper bound of the miss rate.
+
+    Wrong values among the accepted stay; of those sent to review the overlooked ones do.
+    """
+    if not facts["values"]:
+        return None, None
+    share = facts["accepted"] / facts["values"]
+    has_accepted = not share or accepted_risk is not None
+    if not has_accepted or (share < 1 and flagged_right is None) or missed.share is None:
+        return None, None
+    kept = share * (accepted_risk or 0.0)
+    wrong = (1 - share) * (1 - (flagged_right if flagged_right is not None else 1.0))
+    return kept + wrong * missed.share, kept + wrong * (missed.upper or 0.0)
+
+
+def _effort(rows: Sequence[Labeled], shown: str) -> Effort:
+    chosen = [row for row in rows if row.shown == shown and row.active_ms > 0]
+    if not chosen:
+        return Effort(None, None, 0)
+    seconds = median(row.active_ms for row in chosen) / 1000
+    return Effort(seconds, float(median(row.keys for row in chosen)), len(chosen))

@@ -1,0 +1,89 @@
+"""The status of a review for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from fieldassay.review.controls import Count, Status
+from fieldassay.wording.numbers import format_share
+
+_FEWEST_PLANTED = 59
+"""Planted errors of which none is missed that show a miss rate of at most 5 %, at 95 %."""
+
+
+def render_status(status: Status) -> str:
+    """Return how far a review is and what it says, one line each; what is not known yet is said."""
+    return "".join(f"{line}\n" for line in _lines(status))
+
+
+def _lines(status: Status) -> Iterator[str]:
+    total, done = (
+        sum(status.sheets.values()),
+        status.sheets.get("done", 0) + status.sheets.get("adjudicated", 0),
+    )
+    states = ", ".join(f"{count:,} {state}" for state, count in status.sheets.items())
+    yield f"sheets           {done:,} of {total:,} done ({states}); {status.labeled:,} labels" + (
+        "; closed" if status.is_closed else ""
+    )
+    if status.audits_open:
+        yield f"audits           {status.audits_open:,} open: estimates are of the finished part"
+    accuracy = status.accuracy
+    yield "system accuracy  " + (
+        "not known: nothing was labeled unseen yet"
+        if accuracy.value is None
+        else f"{_share(accuracy.value)}{_interval(accuracy.interval)}, from {accuracy.n:,} values in "
+        f"{accuracy.documents:,} documents, labeled unseen"
+    )
+    if accuracy.risk is not None:
+        yield f"accepted, wrong  {_share(accuracy.risk)}{_interval(accuracy.risk_interval)}"
+    yield f"missed errors    {_missed(status.missed)}"
+    for alias, counts in status.reviewers.items():
+        right = counts["right"]
+        known = (
+            f"{right.found:,} of {right.n:,} right unseen{_interval(right.interval)}"
+            if right.n
+            else "nothing unseen with a known truth"
+        )
+        yield f"  {alias:<14} {known}; missed {_missed(counts['missed'])}"
+    anchoring = status.anchoring
+    yield "anchoring        " + (
+        "not known: it takes values that were shown, and some that were withheld"
+        if anchoring.difference is None
+        else f"{100 * anchoring.difference:+.1f} points{_points(anchoring.interval)}: labels equal to the "
+        f"prediction, {_count(anchoring.shown)} where it was shown, {_count(anchoring.withheld)} where not"
+    )
+    yield "residual error   " + (
+        "not known"
+        if status.residual is None or status.residual_upper is None
+        else f"{_share(status.residual)} of all values; {_share(status.residual_upper)} with the upper bound "
+        "of missed errors"
+    )
+    for name, effort in status.effort.items():
+        if effort.seconds is not None:
+            told = "shown" if name == "prediction" else "unseen"
+            per_value = f"{effort.seconds:.1f} s and {effort.keys:g} keys a value"
+            yield f"effort, {told:<8} {per_value} (median of {effort.n:,})"
+    yield f"head             {status.head}"
+
+
+def _missed(count: Count) -> str:
+    if count.upper is None:
+        return "not known: no planted error was answered yet"
+    few = f" ({_FEWEST_PLANTED} without a miss show 5 %)" if count.n < _FEWEST_PLANTED else ""
+    return f"{_count(count)} planted, at most {_share(count.upper)} at 95 %{few}"
+
+
+def _count(count: Count) -> str:
+    return f"{count.found:,} of {count.n:,}"
+
+
+def _share(value: float) -> str:
+    return format_share(value)
+
+
+def _interval(bounds: tuple[float, float] | None) -> str:
+    return "" if bounds is None else f" [{_share(bounds[0])}, {_share(bounds[1])}]"
+
+
+def _points(bounds: tuple[float, float] | None) -> str:
+    return "" if bounds is None else f" [{100 * bounds[0]:+.1f}, {100 * bounds[1]:+.1f}]"

@@ -1,0 +1,150 @@
+"""What a review says of system and reviewers, against simulated reviewers whose habits are known."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.review.receipts import NOW, add, form_of
+
+from fieldassay.calibration.measure import BootstrapSettings
+from fieldassay.calibration.policy import Basis, ReviewPolicy, Rule
+from fieldassay.calibration.result import Promise
+from fieldassay.errors import ProblemsError
+from fieldassay.plan.compile import read_plan
+from fieldassay.review import sheets
+from fieldassay.review.closing import close_review
+from fieldassay.review.controls import Count, Status, read_status
+from fieldassay.review.draw import Shares
+from fieldassay.review.journal import Journal
+from fieldassay.review.make import Request, make_review
+from fieldassay.review.status_text import render_status
+from fieldassay.review.store import Store
+
+SPEC = "{fields: {a: integer, b: integer, c: integer}}"
+FIELDS = "abc"
+WRONG, MISSED, SLIP = 0.2, 0.4, 0.02
+CHANCE = BootstrapSettings(replicates=500)
+
+
+def documents(count: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return gold, and predictions of which so many are wrong."""
+    chance = random.Random(5)
+    gold = [
+        {"id": f"d{at}", **{name: chance.randrange(10_000, 99_999) for name in FIELDS}} for at in range(count)
+    ]
+    return gold, [
+        {key: value + 1 if key != "id" and chance.random() < WRONG else value for key, value in row.items()}
+        for row in gold
+    ]
+
+
+def simulate(store: Store, gold: list[dict[str, Any]], missed: float = MISSED) -> None:
+    """Label all sheets: a shown wrong value is overlooked with that rate, an unseen one typed with few slips."""
+    me, form, chance = add(store), form_of(store), random.Random(6)
+    truth = {row["id"]: row for row in gold}
+
+    def work(journal: Journal) -> None:
+        while (sheet := sheets.claim(journal, me, NOW)) is not None:
+            seen = sheets.view(journal.db, form, me, sheet)
+            row = truth[seen["document"]["name"]]
+            for one in seen["asked"]:
+                right, given = str(row[one["node"]]), one["given"]
+                slip = str(int(right) + 7) if chance.random() < SLIP else right
+                text = given if given is not None and (given == right or chance.random() < missed) else slip
+                answer = sheets.Answer(one["node"], "value", text, active_ms=2000 if given else 4000, keys=1)
+                sheets.save_label(journal, form, me, sheet, answer)
+            sheets.finish(journal, form, me, sheet)
+
+    store.write(work)
+
+
+def status_of(store: Store) -> Status:
+    with store.reading() as db:
+        return read_status(db, form_of(store), CHANCE)
+
+
+def test_miss_rate_anchoring_and_accuracy_of_simulated_reviewers_are_recovered(tmp_path: Path) -> None:
+    gold, answers = documents(500)
+    shares = Shares(double=0.1, withheld=0.3, empty=0.0, planted=0.5)
+    store = make_review(tmp_path, Request(SPEC, {"llama": answers}, gold=gold, shares=shares)).store
+    simulate(store, gold)
+    found = status_of(store)
+    assert found.missed.interval is not None
+    assert found.missed.n > 150
+    assert found.missed.interval[0] < MISSED < found.missed.interval[1]
+    expected = WRONG * MISSED + (1 - WRONG) * SLIP
+    assert found.anchoring.interval is not None
+    assert found.anchoring.interval[0] < expected < found.anchoring.interval[1]
+    assert found.anchoring.interval[0] > 0, "being shown a value is seen to change labels"
+    assert found.accuracy.interval is not None
+    assert found.accuracy.interval[0] < 1 - WRONG < found.accuracy.interval[1]
+    assert found.effort["prediction"].seconds == 2.0
+    assert found.effort["nothing"].seconds == 4.0
+    text = render_status(found)
+    assert "not known" not in text.replace("residual error   not known", "")
+
+
+def test_shown_labels_say_that_the_system_is_better_than_it_is(tmp_path: Path) -> None:
+    """The reason for blind audits: who sees a value overlooks that it is wrong."""
+    gold, answers = documents(400)
+    store = make_review(
+        tmp_path, Request(SPEC, {"llama": answers}, gold=None, shares=Shares(0.0, 0.5, 0.0, 0.0))
+    ).store
+    simulate(store, gold)
+    found = status_of(store)
+    shown, withheld = found.anchoring.shown.interval, found.anchoring.withheld.interval
+    assert shown is not None
+    assert withheld is not None
+    truth = sum(a[name] == g[name] for a, g in zip(answers, gold, strict=True) for name in FIELDS) / 1200
+    assert shown[0] > truth, "biased"
+    assert withheld[0] < truth * (1 - SLIP) < withheld[1], "unbiased, but for slips"
+
+
+def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path: Path) -> None:
+    gold, answers = documents(600)
+    chance = random.Random(8)
+    for row, right in zip(answers, gold, strict=True):
+        row["confidence"] = {
+            name: 0.95 if row[name] == right[name] and chance.random() < 0.9 else 0.5 for name in FIELDS
+        }
+    rule = Rule(tuple(FIELDS), 0.9, 400, 300, 0, 0.01, 299, 0.7)
+    policy = ReviewPolicy(
+        "llama", Promise(), (rule,), Basis("", 1, 1, ""), {"spec": read_plan(SPEC).digest}, audit_share=0.2
+    )
+    request = Request(SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0, 0.3))
+    store = make_review(tmp_path, request).store
+    with pytest.raises(ProblemsError, match="audits are open"):
+        close_review(store)
+    simulate(store, gold)
+    found = status_of(store)
+    truth = sum(a[name] == g[name] for a, g in zip(answers, gold, strict=True) for name in FIELDS) / 1800
+    assert found.accuracy.interval is not None
+    assert found.accuracy.interval[0] < truth < found.accuracy.interval[1]
+    assert found.residual is not None
+    assert found.residual_upper is not None
+    assert 0 < found.residual < found.residual_upper < 1 - truth
+    assert found.reviewers["r1"]["right"].share == pytest.approx(1 - SLIP, abs=0.02)
+    close_review(store)
+    assert status_of(store).is_closed
+
+
+def test_nothing_is_said_of_what_nobody_answered(tmp_path: Path) -> None:
+    _, answers = documents(3)
+    store = make_review(tmp_path, Request(SPEC, {"llama": answers}, shares=Shares(0.0, 0.0, 0.0, 0.0))).store
+    found = status_of(store)
+    assert (found.accuracy.value, found.missed.upper, found.anchoring.difference, found.residual) == (
+        None,
+    ) * 4
+    assert json.dumps(found.to_dict())
+    assert render_status(found).count("not known") == 4
+
+
+@pytest.mark.parametrize(
+    ("missed", "n", "upper"), [(0, 59, 0.05), (0, 30, 0.095), (0, 20, 0.139), (2, 100, 0.062)]
+)
+def test_the_bound_of_missed_errors_is_clopper_and_pearson_s(missed: int, n: int, upper: float) -> None:
+    assert Count(missed, n).upper == pytest.approx(upper, abs=5e-4)

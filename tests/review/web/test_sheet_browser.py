@@ -1,0 +1,331 @@
+"""The sheet in a real browser: by keyboard alone, nothing lost, nothing shown that must not be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.review.receipts import NONE, SPEC, add, prediction
+from tests.review.web.desk import Desk, at_desk
+from tests.review.web.served import served
+
+from fieldassay.review.draw import Shares
+from fieldassay.review.make import Request, make_review
+from fieldassay.review.verify import verify
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+BLIND = Shares(1.0, 0.0, 0.0, 0.0)
+
+
+@contextmanager
+def opened(
+    browser: Browser, folder: Path, rows: list[dict[str, Any]], spec: str = SPEC, **more: Any
+) -> Iterator[Desk]:
+    """Yield the desk of somebody who works alone, at the first sheet."""
+    more.setdefault("shares", NONE)
+    options = more.pop("options", {})
+    made = make_review(folder / "review", Request(spec, {"llama": rows}, **more))
+    add(made.store)
+    with served(made.store) as site, at_desk(browser, site, **options) as desk:
+        desk.enter()
+        desk.start()
+        yield desk
+    assert verify(made.store).is_whole
+
+
+def test_twelve_right_values_take_thirteen_keys(browser: Browser, tmp_path: Path) -> None:
+    names = [f"field_{number}" for number in range(12)]
+    spec = "{fields: {" + ", ".join(f"{name}: text" for name in names) + "}}"
+    rows = [{"id": f"doc-{number}", **{name: f"value {name}" for name in names}} for number in range(2)]
+    with opened(browser, tmp_path, rows, spec) as desk:
+        desk.keys = 0
+        desk.press(*["Enter"] * 12)
+        assert desk.text("#told") == "All values are labeled. Ctrl+Enter finishes the sheet."
+        desk.press("Control+Enter")
+        desk.page.wait_for_url("**/sheet/2")
+        assert desk.keys == 13
+        assert len(desk.labels()) == 12
+        assert desk.site.room.db.execute("SELECT state FROM sheet WHERE id=1").fetchone() == ("done",)
+
+
+TYPED = {
+    "enum": ("{type: enum, values: [paid, open], aliases: {open: [due]}}", "due", "= open"),
+    "boolean": ("boolean", "ja", "= true"),
+    "money": ("{type: money, currency: AUD}", "$1,234.50", "= 1234.5 AUD"),
+    "number": ("number", "1,5", "= "),
+    "integer": ("integer", "12", "= 12"),
+    "quantity": ("{type: quantity, canonical: m3/h}", "5 m3/h", "= 5"),
+    "date": ("{type: date, order: dmy}", "15/03/2025", "= 2025-03-15"),
+    "time": ("time", "9:30 pm", "= 21:30"),
+    "duration": ("duration", "30 days", "= P30D"),
+    "id": ("id", "AB 12", "= AB"),
+    "phone": ("{type: phone, region: AU}", "(02) 9374 4000", "= +61293744000"),
+    "email": ("email", "A@B.example", "= a@b.example"),
+    "url": ("url", "example.org/a", "= "),
+    "text": ("text", "any text", "= any text"),
+    "list": ("{type: list, items: text, compare: bag}", "a | b", '= ["a", "b"]'),
+    "unreadable": ("number", "twelve o'clock", "Not readable: "),
+}
+
+
+def test_every_type_is_read_live_by_the_spec(browser: Browser, tmp_path: Path) -> None:
+    spec = (
+        "{locale: en_AU, fields: {" + ", ".join(f"{name}: {told[0]}" for name, told in TYPED.items()) + "}}"
+    )
+    with opened(browser, tmp_path, [{"id": "a", "text": "x"}], spec, shares=BLIND) as desk:
+        for name, (_, text, reading) in TYPED.items():
+            assert desk.at == name
+            desk.page.keyboard.type(text)
+            desk.until(f"document.querySelector('#reading').textContent.startsWith({json.dumps(reading)})")
+            desk.press("Enter")
+        labels = desk.labels()
+        assert {name: label[1] for name, label in labels.items()} == {
+            name: text for name, (_, text, _) in TYPED.items()
+        }
+
+
+def test_an_empty_field_is_never_absent_by_enter(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, tmp_path, [prediction(1)], shares=BLIND) as desk:
+        desk.press("Enter")
+        assert "F4: the document does not have it" in desk.text("#told")
+        desk.press("F4", "F8")
+        desk.page.keyboard.type("typed, then left")
+        desk.press("Escape", "ArrowDown")
+        assert desk.labels() == {"kind": ("absent", None), "shop": ("illegible", None)}
+
+
+def test_choices_are_taken_by_number_and_letters_act_outside_fields_only(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with opened(browser, tmp_path, [prediction(1)]) as desk:
+        assert desk.at == "kind"
+        desk.press("2")
+        assert desk.at == "shop"
+        desk.press("F2")
+        desk.page.keyboard.type("a Jail")
+        desk.press("Enter")
+        assert desk.at == "total"
+        desk.press("j", "k", "a")
+        labels = desk.labels()
+        assert labels == {
+            "kind": ("value", "invoice"), "shop": ("value", "a Jail"), "total": ("absent", None),
+        }  # fmt: skip
+
+
+def test_keys_of_an_input_method_and_of_altgr_do_nothing_else(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, tmp_path, [prediction(1)]) as desk:
+        send = """({key, composing, altgr}) => document.activeElement.dispatchEvent(Object.assign(new KeyboardEvent('keydown',
+            {key, isComposing: composing, modifierAltGraph: altgr, bubbles: true, cancelable: true})))"""
+        for key in ("Enter", "a", "F4"):
+            desk.page.evaluate(send, {"key": key, "composing": True, "altgr": False})
+            desk.page.evaluate(send, {"key": key, "composing": False, "altgr": True})
+        assert desk.labels() == {}
+        assert desk.at == "kind"
+
+
+def test_rows_of_a_list_are_added_moved_and_removed_with_their_labels(
+    browser: Browser, tmp_path: Path
+) -> None:
+    with opened(browser, tmp_path, [prediction(1)], shares=BLIND) as desk:
+        desk.page.evaluate("desk.go(desk.byNode.get('lines'))")
+        desk.press("Insert")
+        desk.until("desk.at && desk.at.node === 'lines[0].sku'")
+        desk.page.keyboard.type("first")
+        desk.press("Enter")
+        desk.page.keyboard.type("1.00")
+        desk.press("Insert")
+        desk.until("desk.at && desk.at.node === 'lines[1].sku'")
+        desk.page.keyboard.type("second")
+        desk.press("Alt+ArrowUp")
+        desk.until("desk.sheet.items.lines.join() === 'lines[1],lines[0]'")
+        assert {node: text for node, (_, text) in desk.labels().items()} == {
+            "lines[0].sku": "first", "lines[0].amount": "1.00", "lines[1].sku": "second",
+        }  # fmt: skip
+        desk.page.evaluate("desk.byNode.get('lines[1].sku').box.focus()")
+        desk.press("Delete")
+        desk.until("desk.sheet.items.lines.join() === 'lines[0]'")
+
+
+def test_without_a_connection_labels_wait_and_are_saved_later(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, tmp_path, [prediction(1)]) as desk:
+        desk.press("Enter")
+        desk.saved()
+        desk.page.context.set_offline(True)
+        desk.press("Enter", "Enter")
+        desk.until("document.querySelector('#saving').textContent.includes('not saved')")
+        desk.page.context.set_offline(False)
+        desk.saved()
+        assert set(desk.labels()) == {"kind", "shop", "total"}
+        desk.errors[:] = [one for one in desk.errors if "ERR_INTERNET_DISCONNECTED" not in one]
+
+
+def test_undo_reaches_over_sheets_and_redo_back(browser: Browser, tmp_path: Path) -> None:
+    spec = "{fields: {shop: text, total: text}}"
+    with opened(browser, tmp_path, [prediction(1), prediction(2)], spec) as desk:
+        first = int(desk.page.url.rsplit("/", 1)[1])
+        desk.press("Enter", "Enter", "Control+Enter")
+        desk.until(f"!location.pathname.endsWith('/{first}')")
+        desk.on_sheet()
+        desk.press("Control+z")
+        desk.on_sheet(first)
+        desk.until("document.querySelector('#told').textContent === 'Undone.'")
+        desk.saved()
+        assert set(desk.labels()) == {"shop"}
+        desk.press("Control+z")
+        desk.saved()
+        assert set(desk.labels()) == set()
+        desk.press("Control+Shift+z", "Control+Shift+z")
+        desk.saved()
+        assert desk.labels() == {"shop": ("value", "Shop 1"), "total": ("value", "11.50")}
+
+
+def test_two_tabs_do_not_overwrite_each_other(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, tmp_path, [prediction(1)]) as desk:
+        other = desk.page.context.new_page()
+        other.goto(desk.page.url)
+        other.wait_for_selector("body[data-ready='yes']")
+        other.keyboard.press("2")
+        desk.until("saver.waiting.length === 0", other)
+        desk.press("Enter")
+        desk.until("document.querySelector('#told').textContent.includes('labeled elsewhere')")
+        assert desk.labels()["kind"] == ("value", "invoice")
+        assert desk.page.input_value("[data-row=kind] input") == "invoice"
+        desk.errors[:] = [one for one in desk.errors if "409" not in one]
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "doc-001.txt").write_text("Shop 1 Pty Ltd\n\nDate 03/04/2025\nTotal 11.50\n")
+    return folder
+
+
+def test_a_word_of_the_page_fills_the_field_with_its_place(
+    browser: Browser, tmp_path: Path, documents: Path
+) -> None:
+    with opened(browser, tmp_path, [prediction(1)], documents=documents, shares=BLIND) as desk:
+        desk.until("viewer.words.get(1)?.length === 8")
+        desk.page.evaluate("desk.go(desk.byNode.get('total'))")
+        box = desk.page.evaluate(
+            "(() => { const at = viewer.words.get(1)[7], on = document.querySelector('.paper').getBoundingClientRect();"
+            "return [on.left + on.width * (at[1] + at[3]) / 2, on.top + on.height * (at[2] + at[4]) / 2]; })()"
+        )
+        desk.page.mouse.click(*box)
+        assert desk.page.input_value("[data-row=total] input") == "11.50"
+        desk.press("Enter")
+        assert desk.labels() == {"total": ("value", "11.50")}
+        rows = desk.site.room.db.execute("SELECT page, text FROM region WHERE node='total'").fetchall()
+        assert rows == [(1, "11.50")]
+
+
+def test_a_shown_value_is_outlined_where_it_stands(browser: Browser, tmp_path: Path, documents: Path) -> None:
+    with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
+        desk.page.evaluate("desk.go(desk.byNode.get('total'))")
+        desk.page.wait_for_selector(".region.active")
+        desk.page.wait_for_selector(".crop img")
+        found = desk.page.evaluate("[desk.at.found.text, desk.at.found.page]")
+        assert found == ["11.50", 1]
+
+
+HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202egnp\"'`{{7*7}}"
+
+
+def test_hostile_names_and_values_are_text_on_every_screen(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "a.txt").write_text(HOSTILE, encoding="utf-8")
+    spec = {
+        "name": HOSTILE,
+        "fields": {
+            HOSTILE[:40]: "text",
+            "kind": {"type": "enum", "values": [HOSTILE, "b"]},
+            "lines": {"type": "list", "items": "text"},
+        },
+    }
+    row = {"id": HOSTILE, HOSTILE[:40]: HOSTILE, "kind": HOSTILE, "lines": [HOSTILE, "b"]}
+    made = make_review(tmp_path / "review", Request(spec, {"a": [row]}, shares=NONE))
+    add(made.store)
+    with served(made.store) as site, at_desk(browser, site) as desk:
+        dialogs: list[str] = []
+        desk.page.on("dialog", lambda told: (dialogs.append(told.message), told.dismiss()))
+        desk.enter()
+        assert "<script>alert(2)" in desk.text("main")
+        desk.start()
+        assert "onerror=alert(1)" in desk.text("main")
+        desk.press("Enter")
+        desk.page.wait_for_timeout(200)
+        assert dialogs == []
+        assert desk.page.locator("main img[src=x], main script").count() == 0
+
+
+def test_a_form_of_another_port_changes_nothing(browser: Browser, tmp_path: Path) -> None:
+    import http.server
+    import threading
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            action = f"{desk.site.origin}/api/sheets/1/release"
+            self.wfile.write(
+                f"<form method=post enctype=text/plain action='{action}'><input name='{{}}'></form>"
+                "<script>document.forms[0].submit()</script>".encode()
+            )
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with opened(browser, tmp_path, [prediction(1)]) as desk:
+        server = http.server.HTTPServer(("127.0.0.1", 0), Page)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        head = desk.site.room.store.head()
+        tab = desk.page.context.new_page()
+        with tab.expect_response(lambda answer: "/api/" in answer.url) as answer:
+            tab.goto(f"http://127.0.0.1:{server.server_port}/")
+        assert answer.value.status == 403
+        assert desk.site.room.store.head() == head
+        server.shutdown()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_axe_finds_nothing_on_any_screen(
+    browser: Browser, tmp_path: Path, documents: Path, theme: str
+) -> None:
+    options = {"color_scheme": theme}
+    gold = [prediction(1)]
+    with opened(
+        browser, tmp_path, [prediction(1)], documents=documents, options=options, gold=gold,
+        shares=Shares(0.0, 0.0, 0.0, 1.0),
+    ) as desk:  # fmt: skip
+        desk.press("Enter")
+        assert desk.axe() == []
+        desk.press("?")
+        assert desk.axe() == []
+        desk.press("Escape", *["Enter"] * 9)
+        desk.press("Control+Enter")
+        desk.page.wait_for_selector("#planted[open]")
+        assert "shown wrong on purpose" in desk.text("#planted")
+        assert desk.axe() == []
+        for screen in ("/", "/help", "/sign-in"):
+            desk.page.goto(desk.site.origin + screen)
+            desk.page.wait_for_selector("body[data-ready='yes']")
+            assert desk.axe() == [], screen
+
+
+def test_at_twice_the_size_nothing_is_out_of_reach(browser: Browser, tmp_path: Path, documents: Path) -> None:
+    options = {"device_scale_factor": 2}
+    with opened(browser, tmp_path, [prediction(1)], documents=documents, options=options) as desk:
+        desk.page.set_viewport_size({"width": 640, "height": 360})
+        assert desk.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        desk.press("Enter")
+        assert desk.page.evaluate(
+            "(() => { const box = desk.at.input.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; })()"
+        )
