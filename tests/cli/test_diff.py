@@ -56,7 +56,7 @@ def test_two_systems_of_one_run_are_compared(run: Run, files: Files) -> None:
 
 @pytest.mark.parametrize(
     ("ending", "begins"),
-    [(".json", "{"), (".md", "# "), (".html", "<section"), (".csv", "change,doc,"), (".txt", "")],
+    [(".json", "{"), (".md", "# "), (".html", "<!doctype html>"), (".csv", "change,doc,"), (".txt", "")],
 )
 def test_the_ending_of_a_file_says_what_is_written(
     run: Run, runs: tuple[Path, Path], tmp_path: Path, ending: str, begins: str

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay import score
+from fieldassay import report, score
 from fieldassay.gates.gate import GateRequest, decide
+from fieldassay.reports.gates import render_page_markdown
 
 DOCUMENTS = 100
 ERRORS = {"a": 6, "b": 7, "c": 9, "d": 3}
@@ -27,7 +28,7 @@ def save_run(folder: Path, documents: int = DOCUMENTS) -> Path:
 
 
 def remarks(run: Path, *gates: str) -> list[str]:
-    return [one for one in decide(GateRequest((run,), gates)).remarks if "chance" in one]
+    return [one.chance for one in decide(GateRequest((run,), gates)).decisions if one.chance]
 
 
 def share_in(said: str) -> float:
@@ -42,7 +43,7 @@ def fails(errors: int, most: int) -> float:
 
 def test_share_of_failing_samples_is_that_of_the_binomial(tmp_path: Path) -> None:
     [said] = remarks(save_run(tmp_path), *(f"field_accuracy[{name}] >= 0.895" for name in ERRORS))
-    assert said.startswith("llama: 4 gates on values passed, and at least one of them fails in ")
+    assert said.startswith("4 gates on values passed; by chance alone at least one of them fails in ")
     shown = share_in(said)
     assert shown == pytest.approx(1 - prod(1 - fails(one, 10) for one in ERRORS.values()), abs=0.06)
 
@@ -72,3 +73,24 @@ def test_gates_in_slices_are_drawn_from_their_documents(tmp_path: Path) -> None:
     run = save_run(tmp_path)
     [said] = remarks(run, "accuracy{kind=x} >= 0.9", "accuracy{kind=y} >= 0.9")
     assert "2 gates on values passed" in said
+
+
+def test_the_share_stands_beside_the_verdict_of_a_run_and_in_its_reports(tmp_path: Path) -> None:
+    run = save_run(tmp_path)
+    gates = [f"field_accuracy[{name}] >= 0.895" for name in ERRORS]
+    page = decide(GateRequest((run,), tuple(gates)))
+    [said] = [one.chance for one in page.decisions]
+    assert f"chance: {said}" in render_page_markdown(page).replace("\\", "")
+    assert page.to_dict()["decisions"][0]["chance"] == said
+
+
+@pytest.mark.parametrize("shape", ["table", "markdown", "html"])
+def test_the_share_stands_in_the_report_of_a_run_with_gates(tmp_path: Path, shape: str) -> None:
+    gold = [{"id": f"d{n}", "a": n, "b": n} for n in range(50)]
+    pred = [{**row, "a": row["a"] if n % 10 else "?"} for n, row in enumerate(gold)]
+    gates = '["field_accuracy[a] >= 0.85", "field_accuracy[b] >= 0.85"]'
+    score(gold, {"llama": pred}, f"{{fields: {{a: number, b: number}}, gates: {gates}}}").save(
+        tmp_path / "run"
+    )
+    text = report(tmp_path / "run", shape)
+    assert "2 gates on values passed; by chance alone at least one of them fails in" in " ".join(text.split())

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reports.ci_runs import HOSTILE, hostile, made
+from reports.ci_runs import HOSTILE, hostile, made, records
 
 from fieldassay.reports.cases import read_cases
-from fieldassay.reports.ci.junit import render_junit, share_cases
+from fieldassay.reports.ci.junit import render_junit
 from fieldassay.reports.reported import Reported, ReportOptions
 
 CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"properties", "testcase"}, "properties": {"property"},
@@ -55,8 +54,22 @@ def case(found: ET.Element, place: str, name: str) -> ET.Element:
     return next(one for one in found if one.attrib.get("classname") == place and one.attrib["name"] == name)
 
 
-def test_there_is_a_suite_of_gates_one_of_all_documents_and_one_per_slice() -> None:
-    assert [one.attrib["name"] for one in parsed(made())] == ["gates", "all documents", "type=a", "type=b"]
+def test_each_value_is_counted_once_in_a_suite_of_gates_and_one_of_all_documents() -> None:
+    root = parsed(made())
+    assert [one.attrib["name"] for one in root] == ["gates", "all documents"]
+    names = [(one.attrib["classname"], one.attrib["name"]) for one in root.iter("testcase")]
+    assert len(names) == len(set(names))
+
+
+def test_an_answer_that_failed_is_one_error_and_no_missing_value() -> None:
+    gold, pred = records()
+    root = parsed(made(gold, [{"id": "d0", "error": "timeout after 30 s"}, *pred[1:]]))
+    own = [one for one in root.iter("testcase") if one.attrib["classname"] == "all documents/llama/d0"]
+    assert [(one.attrib["name"], child.tag) for one in own for child in one] == [
+        ("the whole answer", "error")
+    ]
+    message = own[0][0].attrib["message"]
+    assert message == "the answer for the whole document timed out: 5 values count as missing"
 
 
 def test_gates_that_fail_fail_and_gates_that_cannot_be_decided_are_errors() -> None:
@@ -81,15 +94,6 @@ def test_a_case_fails_with_gold_prediction_and_diagnosis_if_a_value_of_its_field
     assert "lines[0].amount: mismatch" in amounts and "lines[1].amount: spurious" in amounts
 
 
-def test_a_slice_has_the_cases_of_its_documents() -> None:
-    root = parsed(made())
-    every, part = suite(root, "all documents"), suite(root, "type=b")
-    assert {one.attrib["classname"].rsplit("/", 1)[-1] for one in part.iter("testcase")} == {"d1", "d3", "d5"}
-    assert int(suite(root, "type=a").attrib["failures"]) + int(part.attrib["failures"]) == int(
-        every.attrib["failures"]
-    )
-
-
 def test_a_value_that_neither_side_has_is_skipped_and_not_passed() -> None:
     gold = [{"id": "1", "total": None, "name": "x"}]
     found = suite(parsed(made(gold, gold)), "all documents")
@@ -107,7 +111,7 @@ def test_what_the_run_did_not_keep_is_said_and_never_passes(evidence: str) -> No
     assert any("kept" in text for text in said)
 
 
-@pytest.mark.parametrize("most", [1, 5, 17, 30])
+@pytest.mark.parametrize("most", [1, 5, 17])
 def test_a_file_that_is_cut_lists_failures_first_and_says_so(most: int) -> None:
     whole, root = parsed(made()), parsed(made(), most=most)
     assert sum(int(one.attrib["tests"]) for one in root if one.attrib["name"] != "gates") <= most
@@ -125,7 +129,7 @@ def test_hostile_values_documents_and_systems_are_valid_and_cut() -> None:
     run = hostile()
     text = "".join(render_junit([run], ReportOptions()))
     root = parsed(run)
-    assert len(list(root.iter("failure"))) > 2 * len(HOSTILE)
+    assert len(list(root.iter("failure"))) > len(HOSTILE)
     assert len(text) < 3_000 * text.count("<testcase")
     assert not any(char in text for char in "\x00\x1b\ud800\ufffe\uffff\u202e\r")
     names = [
@@ -160,13 +164,6 @@ def test_cases_do_not_depend_on_how_the_evidence_is_read(batch: int, monkeypatch
     assert sum(size for _, size in cases.portions) == run.evidence.collect().height
     found = suite(parsed(run), "all documents")
     assert (found.attrib["tests"], found.attrib["failures"]) == ("30", "17")
-
-
-@given(st.lists(st.integers(0, 100), max_size=8), st.integers(0, 300))
-def test_shares_never_exceed_what_there_is_and_use_all_room(sizes: Sequence[int], most: int) -> None:
-    shares = share_cases(sizes, most)
-    assert all(0 <= share <= size for share, size in zip(shares, sizes, strict=True))
-    assert sum(shares) == min(sum(sizes), most)
 
 
 def test_values_of_ten_million_characters_are_cut_and_the_file_stays_small() -> None:

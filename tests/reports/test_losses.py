@@ -95,14 +95,14 @@ def losses_of(answers: list[Any], spec: str = LINES) -> dict[tuple[str, str], Lo
 @pytest.mark.parametrize(
     ("answer", "cause", "said"),
     [
-        (None, "answer_missing", "1 answer is missing"),
+        (None, "answer_missing", "1 of 4 answers is missing"),
         (
             {"raw": "I am sorry, I cannot read this document"},
             "answer_unreadable",
-            "1 answer could not be read",
+            "1 of 4 answers could not be read",
         ),
-        ({"error": "500 Server error"}, "answer_error", "1 answer ended in an error"),
-        ({"error": "timeout"}, "answer_timeout", "1 answer timed out"),
+        ({"error": "500 Server error"}, "answer_error", "1 of 4 answers ended in an error"),
+        ({"error": "timeout"}, "answer_timeout", "1 of 4 answers timed out"),
     ],
     ids=["missing", "prose", "error", "timeout"],
 )
@@ -116,6 +116,24 @@ def test_an_answer_that_cannot_be_used_is_one_cause_and_its_values_are_in_no_oth
     assert describe_cause(loss) == said and describe_loss(loss).startswith(
         f"{said}. It costs 25.0 points of accuracy"
     )
+
+
+def test_answers_that_failed_in_several_ways_are_one_cause_with_the_accuracy_of_the_others() -> None:
+    found = losses_of([None, {"error": "timeout"}, {"error": "timeout"}, {**RECORD, "total": 2}, RECORD])
+    loss = found["", "answer_failed"]
+    assert loss.kinds == (("answer_timeout", 2), ("answer_missing", 1))
+    assert loss.without == pytest.approx(0.9)
+    said = describe_loss(loss)
+    assert said.startswith("3 of 5 answers failed (2 timeouts, 1 missing). It costs 60.0 points of accuracy")
+    assert said.endswith(" Without them prediction has 90.0%.")
+
+
+def test_missing_counts_only_what_an_answer_left_out() -> None:
+    gold = [{"id": f"d{place}", **RECORD} for place in range(3)]
+    rows = [{"id": "d0", "error": "timeout"}, {"id": "d1", **RECORD, "total": None}, gold[2]]
+    result = score(gold, rows, LINES, ScoreOptions(replicates=0))
+    counts = dict(summarize(result).diagnoses)
+    assert counts == {"answer_timeout": (5,), "missing": (1,)}
 
 
 def test_the_largest_cause_leads_whatever_its_kind() -> None:
@@ -171,4 +189,4 @@ def test_causes_are_those_of_every_system_in_every_report() -> None:
         executive,
         "".join(render_step_summary([Reported(result, result.evidence.lazy())], ReportOptions())),
     ):  # type: ignore[union-attr]
-        assert "1 answer is missing" in text and "in 4 values of 4 documents" in text
+        assert "1 of 4 answers is missing" in text and "in 4 values of 4 documents" in text

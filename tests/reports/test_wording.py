@@ -8,11 +8,12 @@ from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.diagnosis.catalogue import DIAGNOSES as NAMES
 from fieldassay.evidence import FLAGS as BITS
 from fieldassay.evidence import Outcome
+from fieldassay.reports.failed_answers import ANSWERS
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS
 
 
 def test_diagnoses_flags_and_outcomes_all_have_words() -> None:
-    assert list(DIAGNOSES) == list(NAMES)
+    assert list(DIAGNOSES) == [*NAMES, *ANSWERS]
     assert list(FLAGS) == list(BITS)
     assert list(OUTCOMES) == [outcome.name.lower() for outcome in Outcome]
 

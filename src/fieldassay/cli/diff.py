@@ -175,15 +175,15 @@ def _render(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
         return [diff_json(found)]
     if shape == "csv":
         return list(changes_csv(found))
+    if shape == "html":
+        from fieldassay.reports.report import render_diff
+
+        return list(render_diff(found, given["store"]))
     told = describe_diff(found, given["most"])
     if shape == "markdown":
         from fieldassay.reports.diff.markdown import render_diff_markdown
 
         return [render_diff_markdown(told)]
-    if shape == "html":
-        from fieldassay.reports.diff.html import render_diff_html
-
-        return [render_diff_html(told)]
     from fieldassay.cli.output import screen
     from fieldassay.reports.diff.terminal import render_diff_terminal
     from fieldassay.reports.page import Screen

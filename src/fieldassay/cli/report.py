@@ -107,7 +107,7 @@ def write_reports(
 @click.option(
     "--against",
     metavar="RUN",
-    help="For github and comment: an earlier run, to list the values fixed and broken since.",
+    help="For html, github and comment: an earlier run, to list the values fixed and broken since.",
 )
 @click.option(
     "--name",
@@ -120,7 +120,7 @@ def write_reports(
     "--max-cases",
     "most",
     type=click.IntRange(1),
-    help="Of JUnit: test cases of documents at most.  [default: 100000]",
+    help="Of JUnit: test cases of documents at most.  [default: 2000]",
 )
 @click.option(
     "--documents",
@@ -209,8 +209,8 @@ def _hold(
 
     from fieldassay.reports.report import read_diffs
 
-    if given["shape"] not in ("github", "comment") or len(folders) != 1:
-        raise click.UsageError("--against goes with one RUN, and with --format github or comment.")
+    if given["shape"] not in ("html", "github", "comment") or len(folders) != 1:
+        raise click.UsageError("--against goes with one RUN, and with --format html, github or comment.")
     before = _find(given["against"], given["store"])
     return (replace(reported[0], diffs=read_diffs(before, folders[0], reported[0].result.systems)),)
 

@@ -56,7 +56,9 @@ def find_changes(
         pl.col("change").is_not_null() | pl.col("undecided") | pl.col("still_wrong")
     ).collect()
     counts = kept.select(pl.col("still_wrong").sum(), pl.col("undecided").sum()).row(0)
-    return Changes(_shown(kept.filter(pl.col("change").is_not_null())), int(counts[0]), int(counts[1]))
+    still = kept.filter("still_wrong").with_columns(change=pl.lit("still wrong"))
+    changed = kept.filter(pl.col("change").is_not_null())
+    return Changes(_shown(changed), int(counts[0]), int(counts[1]), _shown(still))
 
 
 def _count_runs(frame: pl.LazyFrame) -> int:

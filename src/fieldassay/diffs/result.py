@@ -68,12 +68,13 @@ class Tally:
 class Changes:
     """The fixed and broken values: a table with the `COLUMNS`, and the counts of the others.
 
-    The others are wrong as before, or could not be judged in one run.
+    The others are wrong as before (`still`, the same columns), or could not be judged in one run.
     """
 
     table: pl.DataFrame
     still_wrong: int = 0
     undecided: int = 0
+    still: pl.DataFrame | None = None
 
     def count(self, change: str) -> int:
         """Return how many values were `fixed`, or `broken`."""

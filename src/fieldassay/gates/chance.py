@@ -15,26 +15,40 @@ from fieldassay.result.pairing import PairedData
 from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few
 from fieldassay.wording.compared import holds
 
+MOST_DOCUMENTS = 100_000
+"""More documents are not drawn again: it takes long, and chance has next to no part in their values."""
 
-def describe_chance(decision: Decision, data: PairedData) -> tuple[str, ...]:
-    """Return how often other samples would fail a passed gate on a value; () for fewer than two such gates.
 
-    Gates on bounds, counts, percentiles and regressions are left out. Fewer than 20 documents give ().
+def add_chance(decision: Decision, data: PairedData | None) -> Decision:
+    """Return a decision with how often chance alone would fail one of its passed gates, where it is known."""
+    return decision if data is None else replace(decision, chance=describe_chance(decision, data))
+
+
+def describe_chance(decision: Decision, data: PairedData) -> str:
+    """Return how often other samples would fail a passed gate on a value; "" for fewer than two such gates.
+
+    Gates on bounds, counts, percentiles and regressions are left out. Fewer than 20 documents give "".
     """
-    passed = [one.gate for one in decision.outcomes if one.verdict is Verdict.PASS]
+    passed = [
+        part.gate
+        for one in decision.outcomes
+        for part in (one.parts or (one,))
+        if part.verdict is Verdict.PASS
+    ]
     own = tuple(one for one in data.systems if one.system == decision.system)
-    if not own or len(own[0].documents) < FEW_DOCUMENTS or are_too_few(data.replicates, data.level):
-        return ()
+    if len(passed) < 2 or not own or are_too_few(data.replicates, data.level):
+        return ""
+    if not FEW_DOCUMENTS <= len(own[0].documents) <= MOST_DOCUMENTS:
+        return ""
     matrix = PairedMatrix.open(replace(data, metrics=(), systems=own))
     drawn = [failing for gate in passed if (failing := _redraw(gate, matrix)) is not None]
     if len(drawn) < 2:
-        return ()
+        return ""
     share = float(np.any(drawn, axis=0).mean())
     shown = f"in {share:.0%}" if share >= 0.01 else "in less than 1%"
     return (
-        f"{decision.system}: {len(drawn)} gates on values passed, and at least one of them fails {shown} "
-        "of the bootstrap replicates: about so often does chance alone fail one on other samples of "
-        f"{len(own[0].documents):,} documents, if the true values are those of this run",
+        f"{len(drawn)} gates on values passed; by chance alone at least one of them fails {shown} of other "
+        f"samples of {len(own[0].documents):,} documents, if the true values are those of this run"
     )
 
 

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.file import read_baseline
 from fieldassay.gates.baseline.systems import list_regressions, match_result, match_systems
-from fieldassay.gates.chance import describe_chance
+from fieldassay.gates.chance import add_chance
 from fieldassay.gates.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
 from fieldassay.gates.judge import judge_gates, judge_result
 from fieldassay.gates.lookup import Holder, Holdings
@@ -65,7 +65,9 @@ def decide_result(
     matches = match_result(result, gates, baseline)
     return (
         tuple(
-            Decision(system, judge_result(gates, result, system, matches.get(system)))
+            add_chance(
+                Decision(system, judge_result(gates, result, system, matches.get(system))), result.paired
+            )
             for system in result.systems
         )
         if gates
@@ -92,8 +94,8 @@ def decide(request: GateRequest) -> DecisionPage:
         if listed is None
         else _decide_together(listed, holders, records, request)
     )
+    decisions = _with_chance(runs, decisions)
     remarks = [remark for run in runs for remark in _remark(run)]
-    remarks += _remark_chance(runs, decisions)
     return DecisionPage(
         name=listed.name if listed is not None else "gates of the spec",
         decisions=decisions,
@@ -262,17 +264,19 @@ def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]
     return titled + outcomes[len(listed) :]
 
 
-def _remark_chance(runs: Sequence[Run], decisions: Sequence[Decision]) -> list[str]:
-    """Return how often chance alone would fail one of the passed gates, for a single run with statistics."""
-    if len(runs) != 1 or not (runs[0].folder / STATISTICS).is_file():
-        return []
-    if all(sum(one.verdict is Verdict.PASS for one in decision.outcomes) < 2 for decision in decisions):
-        return []
+def _with_chance(runs: Sequence[Run], decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+    """Return the decisions with how often chance alone would fail one, for a single run with statistics."""
+    passed = [
+        sum(part.verdict is Verdict.PASS for one in decision.outcomes for part in (one.parts or (one,)))
+        for decision in decisions
+    ]
+    if len(runs) != 1 or max(passed, default=0) < 2 or not (runs[0].folder / STATISTICS).is_file():
+        return decisions
     try:
         data = runs[0].paired
     except ProblemsError:  # no gate depends on it
-        return []
-    return [remark for decision in decisions for remark in describe_chance(decision, data)]
+        return decisions
+    return tuple(add_chance(decision, data) for decision in decisions)
 
 
 def _remark_names(listed: GateList | None, holders: Holders, request: GateRequest) -> list[str]:

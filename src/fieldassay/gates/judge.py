@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import NamedTuple
 
+from fieldassay.gates.each_field import join_fields, spread_gate
 from fieldassay.gates.lookup import Found, Holder, Holdings
 from fieldassay.gates.regression import BaselineMatch, Change, decide_changes, judge_change
 from fieldassay.metrics.gate_lint import lint_gate
@@ -101,11 +102,20 @@ def judge_result(
 
 
 def judge_gates(gates: Sequence[Gate], holdings: Holdings) -> tuple[GateOutcome, ...]:
-    """Return the outcome of each gate, in order, then the remarks on documents outside of all gates."""
-    found = [holdings.find(gate) for gate in gates]
-    changes = _measure_changes(gates, found)
+    """Return the outcome of each gate, in order, then the remarks on documents outside of all gates.
+
+    A gate on each field is judged field by field, in one family with all others, and has one outcome.
+    """
+    spread = [spread_gate(gate, holdings) for gate in gates]
+    single = [one for own in spread for one in own]
+    found = [holdings.find(gate) for gate in single]
+    changes = _measure_changes(single, found)
+    judged = iter(
+        [judge_gate(gate, one, change) for gate, one, change in zip(single, found, changes, strict=True)]
+    )
+    parts = [tuple(next(judged) for _ in own) for own in spread]
     outcomes = tuple(
-        judge_gate(gate, one, change) for gate, one, change in zip(gates, found, changes, strict=True)
+        join_fields(gate, own) if gate.is_each else own[0] for gate, own in zip(gates, parts, strict=True)
     )
     return outcomes + tuple(
         outcome for one in holdings.holders for outcome in judge_ungated(gates, one.result, one.system)

@@ -176,6 +176,18 @@ class Holdings:
             )
         return found
 
+    def fields(self, call: MetricCall) -> tuple[str, ...]:
+        """Return the fields that have an estimate of a metric per field, in their order."""
+        found = {
+            estimate.field: None
+            for holder in self.holders
+            for estimate in holder.result.estimates
+            if estimate.metric == call.name
+            and estimate.system == holder.system
+            and estimate.field is not None
+        }
+        return tuple(name for name in found if name is not None)
+
     def _find(self, call: MetricCall) -> Found:
         hits = [(holder, holder.select(call)) for holder in self.holders]
         for holder, estimates in hits:

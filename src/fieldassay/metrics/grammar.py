@@ -65,7 +65,8 @@ class MetricCall:
 class Gate:
     """A rule over one estimate.
 
-    `is_optional` means that it does not apply if its slice has no document.
+    `is_optional` means that it does not apply if its slice has no document; `is_each` that it is about each
+    field on its own, by a metric per field.
 
     >>> print(Gate(MetricCall("accuracy", slice=("type", "invoice")), "lower", ">=", 0.85, is_optional=True))
     lower(accuracy{type=invoice}) >= 0.85 if present
@@ -76,12 +77,14 @@ class Gate:
     operator: str = ">="
     threshold: float = 0.0
     is_optional: bool = False
+    is_each: bool = False
 
     def __str__(self) -> str:
         looked_at = str(self.metric) if self.function == "value" else f"{self.function}({self.metric})"
         is_whole = float(self.threshold).is_integer() and abs(self.threshold) < 1e15
         threshold = f"{self.threshold:.0f}" if is_whole else repr(self.threshold)
-        return f"{looked_at} {self.operator} {threshold}{' if present' if self.is_optional else ''}"
+        each, optional = " in each field" if self.is_each else "", " if present" if self.is_optional else ""
+        return f"{looked_at} {self.operator} {threshold}{each}{optional}"
 
 
 def is_metric_name(text: str) -> bool:
@@ -111,6 +114,8 @@ def parse_gate(text: str) -> Gate:
     >>> gate = parse_gate("field_accuracy[TOTAL]{type=invoice} >= .97 if present")
     >>> gate.metric.field, gate.operator, gate.threshold, gate.is_optional
     ('TOTAL', '>=', 0.97, True)
+    >>> print(parse_gate("regression(field_accuracy) > -.02 in each field"))
+    regression(field_accuracy) > -0.02 in each field
     """
     scanner = Scanner(text)
     function = scanner.read_function()
@@ -121,11 +126,14 @@ def parse_gate(text: str) -> Gate:
     if operator is None:
         raise scanner.complaint(f"expected a comparison, {nearest('', OPERATORS)}")
     threshold = scanner.read_number()
-    is_optional = scanner.accept_presence()
+    is_each = scanner.accept_words("in", "each", "field")
+    if is_each and call.field is not None:
+        raise scanner.complaint("'in each field' goes with a metric of no field in particular,")
+    is_optional = scanner.accept_words("if", "present")
     if is_optional and call.slice is None:
         raise scanner.complaint("'if present' needs a slice, such as {type=invoice},")
     scanner.expect_end()
-    return Gate(call, function or "value", operator, threshold, is_optional)
+    return Gate(call, function or "value", operator, threshold, is_optional, is_each)
 
 
 def parse_threshold(text: str) -> Gate:
@@ -230,14 +238,15 @@ class Scanner:
         if self.place < len(self.text):
             raise self.complaint("did not expect anything more")
 
-    def accept_presence(self) -> bool:
-        """Return True after consuming `if present`, False without an `if`; any other `if` is an error."""
+    def accept_words(self, first: str, *others: str) -> bool:
+        """Return True after consuming words, False without the first; all of the others must follow it."""
         start = self.place
-        if self._match(_NAME) != "if":
+        if self._match(_NAME) != first:
             self.place = start
             return False
-        if self._match(_NAME) != "present":
-            raise self.complaint("expected 'present'")
+        for word in others:
+            if self._match(_NAME) != word:
+                raise self.complaint(f"expected {word!r}")
         return True
 
     def read_function(self) -> str | None:

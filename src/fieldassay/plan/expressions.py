@@ -48,8 +48,11 @@ def gate_metrics(gate: Gate, vocabulary: Vocabulary) -> tuple[MetricCall, ...]:
     if len(named) != 1:
         raise ValueError(f"{call} stands for several metrics; name one")
     bound = bind_metric(call, vocabulary)
-    if call.field is None and bound.metric.scope == "field":
-        raise ValueError(f"{call.name} is defined per field only; name one: {call.name}[FIELD]")
+    if gate.is_each and bound.metric.scope != "field":
+        raise ValueError(f"{call.name} is no metric per field; write such as field_accuracy, or name a field")
+    if call.field is None and bound.metric.scope == "field" and not gate.is_each:
+        remedy = f"name one: {call.name}[FIELD], or end with 'in each field'"
+        raise ValueError(f"{call.name} is defined per field only; {remedy}")
     # A formula has no bounds unless declared.
     unit = "" if bound.is_own and bound.metric.unit == "ratio" else bound.metric.unit
     nonsense = lint_gate(gate, unit, bound.metric.better)

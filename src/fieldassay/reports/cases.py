@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from fieldassay.reports.failed_answers import ANSWERS
 from fieldassay.reports.mistakes import WRONG
 from fieldassay.reports.wrong_values import SHOWN, WrongValue, cut_values, is_case_row, read_wrong_value
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 Status: TypeAlias = Literal["passed", "failed", "error", "skipped"]
 STATUSES: tuple[Status, ...] = ("failed", "error", "passed", "skipped")
 """The statuses of a case, in the order of a file."""
+
+ANSWER = "the whole answer"
+"""The name of the case of an answer that failed."""
 
 MOST_VALUES = 20
 """The wrong values that a case names; more are counted."""
@@ -47,34 +51,23 @@ class Cases:
     portions: tuple[tuple[int, int], ...]
     """Start and number of rows of each."""
 
-    def count(self) -> pl.DataFrame:
-        """Return one row per system and document: how many of its cases have each status."""
-        import polars as pl
+    def count(self) -> dict[Status, int]:
+        """Return how many cases have each status."""
+        counts = dict.fromkeys(STATUSES, 0)
+        for table in map(self._read_statuses, self.portions):
+            for status, count in table["status"].value_counts().iter_rows():
+                counts[status] += count
+        return counts
 
-        counted = [
-            table.group_by("system", "doc", maintain_order=True).agg(
-                (pl.col("status") == status).sum().alias(status) for status in STATUSES
-            )
-            for table in map(self._read_statuses, self.portions)
-        ]
-        empty = pl.DataFrame(
-            schema={"system": pl.String, "doc": pl.String, **dict.fromkeys(STATUSES, pl.UInt32)}
-        )
-        return pl.concat(counted) if counted else empty
-
-    def list_cases(self, chosen: pl.DataFrame | None, status: Status, most: int) -> Iterator[Case]:
-        """Yield at most so many cases of a status, of the documents chosen (`system`, `doc`; None: all)."""
+    def list_cases(self, status: Status, most: int) -> Iterator[Case]:
+        """Yield at most so many cases of a status."""
         import polars as pl
 
         for portion in self.portions:
             if most <= 0:
                 return
             cases = self._read_statuses(portion).filter(pl.col("status") == status)
-            keys = (
-                cases
-                if chosen is None
-                else cases.join(chosen, on=["system", "doc"], how="semi", maintain_order="left")
-            ).head(most)
+            keys = cases.head(most)
             most -= keys.height
             if status in ("passed", "skipped"):
                 yield from (Case(*row) for row in keys.iter_rows())
@@ -142,7 +135,8 @@ class Cases:
 def read_cases(evidence: pl.LazyFrame) -> Cases:
     """Return the cases of an evidence table, read portion by portion.
 
-    A portion is the rows of one batch of scoring, or about 50,000.
+    A portion is the rows of one batch of scoring, or about 50,000. A failed answer is one case that could not
+    be judged, `ANSWER`, in place of its missing values.
 
     >>> import polars as pl
     >>> rows = pl.LazyFrame({"system": ["a"] * 3, "doc": ["1", "2", "1"]})
@@ -151,6 +145,12 @@ def read_cases(evidence: pl.LazyFrame) -> Cases:
     """
     import polars as pl
 
+    if "diagnoses" in evidence.collect_schema():
+        is_failed = pl.col("diagnoses").list.first().is_in(list(ANSWERS)).fill_null(False)
+        evidence = evidence.filter(~is_failed | (pl.col("kind") == "value")).with_columns(
+            field=pl.when(is_failed).then(pl.lit(ANSWER)).otherwise("field"),
+            outcome=pl.when(is_failed).then(pl.lit("failed")).otherwise("outcome"),
+        )
     spans = (
         evidence.with_row_index("at")
         .group_by("system", "doc")

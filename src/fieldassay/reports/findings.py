@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fieldassay.reports.losses import Loss
-from fieldassay.reports.wording import CAUSES, DIAGNOSES, describe
-from fieldassay.wording.numbers import format_count, format_size
+from fieldassay.reports.wording import CAUSES, DIAGNOSES, PROBLEMS, describe
+from fieldassay.wording.numbers import format_count, format_percent, format_size
 from fieldassay.wording.sentences import describe_interval, join_names
 from fieldassay.wording.shown import clip
 
@@ -34,9 +34,13 @@ def describe_loss(loss: Loss) -> str:
 def describe_cost(loss: Loss) -> str:
     """Return one kind of wrong with its frequency and its cost, without the name of the field."""
     sure = describe_interval(loss.interval, 0.95)
-    return (
-        f"{describe_cause(loss)}. It costs {describe_points(loss)} of accuracy{f' ({sure})' if sure else ''}."
+    without = (
+        ""
+        if loss.without is None
+        else f" Without them {clip(loss.system, _NAME)} has {format_percent(loss.without)}."
     )
+    what = f"costs {describe_points(loss)} of accuracy{f' ({sure})' if sure else ''}"
+    return f"{describe_cause(loss)}. It {what}.{without}"
 
 
 def describe_points(loss: Loss) -> str:
@@ -53,23 +57,28 @@ def describe_cause(loss: Loss) -> str:
     """Return the error and its frequency, without the name of the field.
 
     >>> describe_cause(Loss("a", "", "answer_unreadable", 0.36, None, 144, 36, 100, "d1", "1", None, 36))
-    '36 answers could not be read'
+    '36 of 100 answers could not be read'
     >>> describe_cause(Loss("a", "lines[]", "item_missing", 0.1, None, 8, 3, 100, "d1", "1", None, 4))
     '4 items are missing, with 8 values, in 3 documents'
     """
     documents = format_count(loss.documents, "document")
     if loss.diagnosis in CAUSES:
         noun, one, several = CAUSES[loss.diagnosis]
+        if noun == "answer":
+            of = f"{loss.count:,} of {format_count(loss.of, noun)} {one if loss.count == 1 else several}"
+            return f"{of} ({_list_problems(loss)})" if len(loss.kinds) > 1 else of
         said = f"{format_count(loss.count, noun)} {one if loss.count == 1 else several}"
-        return (
-            said if noun == "answer" else f"{said}, with {format_count(loss.values, 'value')}, in {documents}"
-        )
+        return f"{said}, with {format_count(loss.values, 'value')}, in {documents}"
     what = (
         "the value is accepted, but not the same"
         if loss.diagnosis == "accepted"
         else describe(DIAGNOSES, loss.diagnosis)
     )
     return f"{what}, in {format_count(loss.values, 'value')} of {documents}"
+
+
+def _list_problems(loss: Loss) -> str:
+    return ", ".join(f"{count:,} {PROBLEMS[kind][count > 1]}" for kind, count in loss.kinds)
 
 
 def describe_verdict(decisions: Sequence[Mapping[str, Any]]) -> str:

@@ -33,7 +33,7 @@ def add_gates(page: Page, decisions: Sequence[Decision]) -> None:
     head, rows = _table(decisions)
     if rows:
         page.table([Column(name) for name in head], rows)
-    for line in (*_undecided(decisions), *_skipped(decisions)):
+    for line in _below(decisions):
         page.line(clip(line, _LONG), "dim")
 
 
@@ -42,7 +42,7 @@ def gates_markdown(decisions: Sequence[Decision]) -> list[str]:
     if not decisions:
         return []
     head, rows = _table(decisions)
-    why = "\n".join(f"- {_text(line, _LONG)}" for line in (*_undecided(decisions), *_skipped(decisions)))
+    why = "\n".join(f"- {_text(line, _LONG)}" for line in _below(decisions))
     return ["## Gates", *([_markdown_table(head, rows)] if rows else []), *([why] if why else [])]
 
 
@@ -102,6 +102,8 @@ def _add_decision(page: Page, decision: Decision) -> None:
             page.line(f"  {clip(line, _LONG)}")
     page.line()
     page.line(f"{decision.answer}: {clip('; '.join(decision.reasons), 4 * _LONG)}", STYLES[decision.answer])
+    if decision.chance:
+        page.line(f"chance: {clip(decision.chance, _LONG)}", "dim")
 
 
 def _decision_markdown(decision: Decision) -> list[str]:
@@ -111,7 +113,8 @@ def _decision_markdown(decision: Decision) -> list[str]:
             ["gate", "value", "threshold", "verdict"], [_gate_row(outcome) for outcome in decision.outcomes]
         )
     )
-    parts += ["\n".join(f"- {_text(reason, _LONG)}" for reason in decision.reasons), "### Evidence"]
+    reasons = [*decision.reasons, *([f"chance: {decision.chance}"] if decision.chance else [])]
+    parts += ["\n".join(f"- {_text(reason, _LONG)}" for reason in reasons), "### Evidence"]
     for outcome in decision.outcomes:
         parts.append(f"**{_text(_name(outcome), _WIDE)}**: {outcome.verdict}")
         parts.append("\n".join(f"- {_text(line, _LONG)}" for line in _evidence(outcome)))
@@ -231,6 +234,16 @@ def _skipped(decisions: Sequence[Decision]) -> list[str]:
         f"{rule.removeprefix('does not apply: ')}"
         for rule, gates in found.items()
     ]
+
+
+def _chances(decisions: Sequence[Decision]) -> list[str]:
+    """Return how often chance alone would fail a gate that passed, a line for each system."""
+    return [f"chance: {decision.system}: {decision.chance}" for decision in decisions if decision.chance]
+
+
+def _below(decisions: Sequence[Decision]) -> list[str]:
+    """Return the lines below the table of gates."""
+    return [*_undecided(decisions), *_skipped(decisions), *_chances(decisions)]
 
 
 def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

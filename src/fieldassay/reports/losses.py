@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.reports.failed_answers import unusable_answers
 from fieldassay.stats.intervals import percentile_intervals
 from fieldassay.stats.poisson import document_keys, unseen_weights, weight_table, weights
 
@@ -22,14 +23,6 @@ REPLICATES, SEED, LEVEL = 1000, 0, 0.95
 _WEIGHTS = 1 << 22
 """Weights drawn at once, which bounds the memory of a run of many documents."""
 
-ANSWERS = {
-    "answer_missing": ("has_prediction", False),
-    "answer_timeout": ("is_timeout", True),
-    "answer_error": ("has_error", True),
-    "answer_unreadable": ("is_invalid", True),
-}
-"""The problems of whole answers: column of the documents and its value; the first that holds counts."""
-
 _JUDGED = ("match", "partial", "mismatch", "missing", "spurious")
 
 
@@ -41,7 +34,8 @@ class Loss:
     documents, 0 to 1), `interval` is theirs. All losses of a system add up to 1 less its accuracy. `values`
     are so many values in `documents` documents, out of `of` documents with anything to judge. `gold` and
     `pred` are those of the first example, as JSON text, `doc` is its document. `count` are the answers or
-    items, 0 for a kind of wrong of values.
+    items, 0 for a kind of wrong of values. Of failed answers, `kinds` counts each problem, and `without` is
+    the accuracy over all other documents (None: there are none).
     """
 
     system: str
@@ -56,6 +50,8 @@ class Loss:
     gold: str | None
     pred: str | None
     count: int = 0
+    kinds: tuple[tuple[str, int], ...] = ()
+    without: float | None = None
 
 
 def find_losses(
@@ -74,8 +70,14 @@ def find_losses(
     """
     import polars as pl
 
-    known = documents.filter(pl.col("leaves") > 0).select(
-        "system", "doc", "leaves", answer=unusable_answers(documents.columns)
+    known = (
+        documents.filter(pl.col("leaves") > 0)
+        .select("system", "doc", "leaves", answer=unusable_answers(documents.columns))
+        .with_columns(
+            cause=pl.when(pl.col("answer").drop_nulls().n_unique().over("system") > 1)
+            .then(pl.lit("answer_failed"))
+            .otherwise("answer")
+        )
     )
     lost = 1.0 - pl.col("score").fill_null(0.0)
     wrong = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(_JUDGED) & (lost > 0))
@@ -90,7 +92,7 @@ def find_losses(
     rows = rows.with_columns(
         field=pl.when(is_lost).then(pl.lit("")).when(is_item).then("list").otherwise("field"),
         diagnosis=pl.when(is_lost)
-        .then("answer")
+        .then("cause")
         .when(is_item)
         .then("item_" + pl.col("outcome"))
         .otherwise("diagnosis"),
@@ -101,25 +103,13 @@ def find_losses(
         (pl.col("lost") / pl.col("leaves")).sum().alias("loss"),
         pl.col("gold", "pred").first(),
         pl.col("unit").drop_nulls().n_unique().alias("count"),
+        pl.when(pl.col("field").first() == "").then(pl.col("answer").first()).alias("answer"),
     )
     table = per_document.collect()
     return {
         system: _of_system(table.filter(pl.col("system") == system), known, system, (most, replicates))
         for system in systems
     }
-
-
-def unusable_answers(columns: Sequence[str]) -> pl.Expr:
-    """Return the problem of a document's answer as a whole; null for an answer that could be judged."""
-    import polars as pl
-
-    found = pl.lit(None, dtype=pl.String)
-    for name, (column, wanted) in reversed(ANSWERS.items()):
-        if column in columns:
-            found = (
-                pl.when((pl.col(column).cast(pl.Float64) > 0) == wanted).then(pl.lit(name)).otherwise(found)
-            )
-    return found
 
 
 def _with_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
@@ -165,6 +155,7 @@ def _of_system(
         pl.col("doc", "gold", "pred").first(),
     )
     worst = groups.sort(["loss", "field", "diagnosis"], descending=[True, False, False]).head(most).to_dicts()
+    worst = [group if group["field"] else {**group, **_failed(table, len(names))} for group in worst]
     if not replicates:
         return tuple(_make(system, group, len(names), None) for group in worst)
     columns = np.zeros((len(worst), len(names)))
@@ -181,6 +172,17 @@ def _of_system(
     return tuple(
         _make(system, group, len(names), (float(low[at]), float(high[at]))) for at, group in enumerate(worst)
     )
+
+
+def _failed(table: pl.DataFrame, of: int) -> dict[str, Any]:
+    """Return the problems of one system's failed answers, and the accuracy over all other documents."""
+    import polars as pl
+
+    failed = table.filter(pl.col("field") == "")
+    kinds = failed.group_by("answer").len().sort(["len", "answer"], descending=[True, False]).rows()
+    others = table.join(failed.select("doc"), on="doc", how="anti")["loss"].sum()
+    rest = of - len(failed)
+    return {"kinds": tuple(kinds), "without": 1 - others / rest if rest else None}
 
 
 def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int) -> tuple[Any, Any]:
@@ -216,4 +218,6 @@ def _make(system: str, group: dict[str, Any], of: int, interval: tuple[float, fl
         gold=group["gold"],
         pred=group["pred"],
         count=group["count"],
+        kinds=group.get("kinds", ()),
+        without=group.get("without"),
     )

@@ -14,10 +14,12 @@ from fieldassay.diffs.diff import DiffOptions, diff_runs
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.gates.gate import decide_result
 from fieldassay.reports.export.export import write_whole
+from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
 from fieldassay.result.decision import UNGATED
 from fieldassay.result.recorded import RecordedInputs
+from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run, corrupt_run_errors, read_runs
 from fieldassay.runs.run_file import GATES, OWN_FILES, RUN, find_changed
 from fieldassay.runs.source_locations import places_of_run
@@ -39,15 +41,32 @@ def read_reported(folders: Sequence[Path], root: Path | None = None) -> tuple[Re
 
     Raises `ProblemsError` with all problems of all folders, and for a repeated one.
     """
-    return tuple(
-        read_runs(folders, lambda run: _read(run, str(run.folder) if len(folders) > 1 else "", root))
-    )
+    names = label_folders(folders)
+    return tuple(read_runs(folders, lambda run: _read(run, names.get(run.folder, ""), root)))
+
+
+def label_folders(folders: Sequence[Path]) -> dict[Path, str]:
+    """Return the labels of several runs: as few last parts of their folders as tell them apart.
+
+    >>> label_folders([Path("/x/a/run"), Path("/x/b/run")])
+    {PosixPath('/x/a/run'): 'a/run', PosixPath('/x/b/run'): 'b/run'}
+    >>> label_folders([Path("/x/run")])
+    {}
+    """
+    if len(folders) < 2:
+        return {}
+    parts = [folder.absolute().parts for folder in folders]
+    for size in range(1, max(map(len, parts)) + 1):
+        labels = ["/".join(own[-size:]) for own in parts]
+        if len(set(labels)) == len(set(parts)):
+            break
+    return dict(zip(folders, labels, strict=True))
 
 
 def _read(run: Run, label: str, root: Path | None) -> Reported:
     reported = Reported(
         result=run.result,
-        evidence=run.evidence,
+        evidence=mark_failed_answers(run.evidence, run.result.documents),
         decisions=decisions_of_run(run),
         kept=_kept(run.kept),
         label=label,
@@ -74,6 +93,14 @@ def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff,
     return tuple(diff_runs(before, after, options=DiffOptions(systems=pair)) for pair in pairs)
 
 
+def render_diff(found: Diff, store: Path) -> Iterator[str]:
+    """Yield the HTML report of the runs of a diff with its changes: that of the later run, of more all."""
+    sides = found.sides[-1:] if found.is_pair else found.sides
+    folders = dict.fromkeys(find_run(side.run, store) for side in sides)
+    first, *others = read_reported(tuple(folders))
+    yield from render_report((replace(first, diffs=(found,)), *others), "html")
+
+
 def report_scored(
     result: Result,
     evidence: pl.LazyFrame | None,
@@ -86,6 +113,7 @@ def report_scored(
     `kept` is the choice of judged values in its evidence; None: everything, if there is any.
     """
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
+    rows = mark_failed_answers(rows, result.documents)
     has = _kept("all" if kept is None else kept) if rows is not None else "none"
     run = Reported(result, rows, decisions, has, open_sources=_sources_of(result.run))
     return run if root is None else replace(run, find_places=places_of_run(result, root))
@@ -116,11 +144,16 @@ def decisions_of_run(run: Run) -> tuple[Decision, ...]:
         for outcome in decision.outcomes
         if outcome.title != UNGATED
     }
+    chances = {decision.system: decision.chance for decision in run.decisions}
     again = decide_result(run.result, tuple(dict.fromkeys(gate for _, gate in known)))
     if find_changed(run.folder, run.facts, (GATES,)):
         return again  # whoever changed it could have made a loss a pass
     return tuple(
-        replace(one, outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes))
+        replace(
+            one,
+            outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes),
+            chance=chances.get(one.system, ""),
+        )
         for one in again
     )
 

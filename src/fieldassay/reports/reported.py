@@ -13,13 +13,14 @@ from fieldassay.result.decision import Decision, Verdict
 from fieldassay.result.result import Result
 from fieldassay.runs.source_locations import Place
 from fieldassay.runs.value_sources import ValueSources
+from fieldassay.wording.shown import clip
 
 if TYPE_CHECKING:
     import polars as pl
 
 Kept: TypeAlias = Literal["all", "errors", "none"]
 
-MOST_CASES = 100_000
+MOST_CASES = 2_000
 """The default limit of test cases in a JUnit file."""
 
 
@@ -87,7 +88,7 @@ def count_verdicts(decisions: Sequence[Decision]) -> dict[Verdict, int]:
 
 
 def describe_verdict(decisions: Sequence[Decision]) -> tuple[str, str]:
-    """Return the answer for all systems together, and why in a sentence. Without a gate nothing is decided.
+    """Return the answer, by system if there are several, and why in a sentence.
 
     >>> describe_verdict([])
     ('NOT DECIDED', 'there is no gate')
@@ -102,9 +103,18 @@ def describe_verdict(decisions: Sequence[Decision]) -> tuple[str, str]:
         Verdict.SKIPPED: "do not apply",
     }
     said = ", ".join(f"{counts[verdict]:,} {words}" for verdict, words in named.items() if counts[verdict])
-    answers = {str(decision.answer) for decision in decisions}
-    worst = next(answer for answer in ("NO-GO", "INCONCLUSIVE", "GO") if answer in answers)
-    return worst, f"of {sum(counts.values()):,} gates {said}"
+    return _list_answers(decisions), f"of {sum(counts.values()):,} gates {said}"
+
+
+def _list_answers(decisions: Sequence[Decision]) -> str:
+    """Return the answer, or the systems of each answer: `GO: a · NO-GO: b, c`."""
+    systems: dict[str, list[str]] = {}
+    for decision in decisions:
+        systems.setdefault(str(decision.answer), []).append(clip(decision.system, 60))
+    found = [answer for answer in ("GO", "INCONCLUSIVE", "NO-GO") if answer in systems]
+    if len(decisions) == 1:
+        return found[0]
+    return " · ".join(f"{answer}: {', '.join(systems[answer])}" for answer in found)
 
 
 def render_markdown_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001

@@ -11,6 +11,7 @@ from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.reports.asked import Grid, list_grids
 from fieldassay.reports.checked import CheckLine, list_checks
 from fieldassay.reports.comparisons import Compared, summarize_comparisons
+from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.mistakes import Mistake, count_mistakes
 from fieldassay.reports.repeats import RepeatsShown, list_repeats
@@ -18,6 +19,7 @@ from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.wording.folders import hide_folders
 from fieldassay.wording.numbers import FEW, format_share, is_narrow
 
 if TYPE_CHECKING:
@@ -125,11 +127,11 @@ def summarize(
 
     `shows_all` puts every requested metric at the head instead of the usual ones.
     """
-    rows = (
-        evidence if evidence is not None else result.evidence.lazy() if result.evidence is not None else None
-    )
+    rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
+    rows = mark_failed_answers(rows, result.documents)
     mistakes = count_mistakes(rows) if rows is not None else ()
     systems = result.systems
+    paths = input_paths(result)
     suspicious = _suspicious(result, rows)
     fields = [_fields(result, system, mistakes) for system in systems]
     headline = _headline(result, shows_all)
@@ -150,8 +152,8 @@ def summarize(
         checks=list_checks(result.checks)[:MOST_CHECKS],
         hidden_checks=max(0, len(list_checks(result.checks)) - MOST_CHECKS),
         method=_method(result),
-        notes=_grouped(result.notes, systems),
-        warnings=_grouped(result.warnings, systems),
+        notes=tuple(hide_folders(text, paths) for text in _grouped(result.notes, systems)),
+        warnings=tuple(hide_folders(text, paths) for text in _grouped(result.warnings, systems)),
         decisions=decisions,
         compared=summarize_comparisons(result.comparisons, result.rankings, {**HEADLINE, "f1": "F1"}),
         losses=_losses(result, rows),
@@ -184,6 +186,14 @@ def inner_mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """
     found = data.get(key)
     return found if isinstance(found, Mapping) else {}
+
+
+def input_paths(result: Result) -> tuple[str, ...]:
+    """Return the paths of a result's gold and predictions, as they were named."""
+    inputs = inner_mapping(result.run, "inputs")
+    return tuple(
+        str(path) for path in (inputs.get("gold"), *inner_mapping(inputs, "predictions").values()) if path
+    )
 
 
 def _grouped(texts: Sequence[str], systems: Sequence[str]) -> tuple[str, ...]:

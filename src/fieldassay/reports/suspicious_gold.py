@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fieldassay.reports.losses import unusable_answers
+from fieldassay.reports.failed_answers import unusable_answers
 
 if TYPE_CHECKING:
     import polars as pl

@@ -96,11 +96,24 @@ DIAGNOSES: dict[str, str] = {
     "unreadable": "the prediction cannot be read as the field's type",
     "missing": "the prediction has no value",
     "spurious": "gold has no value",
-    "different": "different, and no rule says how",
+    "different": "no rule names the difference",
+    "answer_missing": "there is no answer for the whole document",
+    "answer_timeout": "the answer for the whole document timed out",
+    "answer_error": "the answer for the whole document ended in an error",
+    "answer_unreadable": "the answer for the whole document could not be read",
 }
-"""The meaning of each diagnosis."""
+"""The meaning of each diagnosis; those of answers are of values in documents whose answer failed."""
+
+PROBLEMS: dict[str, tuple[str, str]] = {
+    "answer_missing": ("missing", "missing"),
+    "answer_timeout": ("timeout", "timeouts"),
+    "answer_error": ("error", "errors"),
+    "answer_unreadable": ("unreadable", "unreadable"),
+}
+"""The problems of whole answers in a list of counts: of one and of several."""
 
 CAUSES: dict[str, tuple[str, str, str]] = {
+    "answer_failed": ("answer", "failed", "failed"),
     "answer_missing": ("answer", "is missing", "are missing"),
     "answer_timeout": ("answer", "timed out", "timed out"),
     "answer_error": ("answer", "ended in an error", "ended in an error"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.reports.failed_answers import ANSWERS
 from fieldassay.reports.mistakes import WRONG
 
 if TYPE_CHECKING:
@@ -85,11 +86,12 @@ def read_wrong_value(row: dict[str, Any]) -> WrongValue:
 def find_worst(evidence: pl.LazyFrame, most: int, values: int = 3) -> tuple[WorstDocument, ...]:
     """Return the documents with the most wrong values, those with wrong critical values first.
 
-    Each has at most so many of its values.
+    Each has at most so many of its values. Documents whose answer failed are left out.
     """
     import polars as pl
 
-    wrong = evidence.filter(is_wrong_row())
+    is_lost = pl.col("diagnoses").list.first().is_in(list(ANSWERS)).fill_null(False)
+    wrong = evidence.filter(is_wrong_row() & ~is_lost)
     counted = wrong.group_by("system", "doc").agg(
         pl.len().alias("wrong"), pl.col("critical").sum().alias("severe")
     )

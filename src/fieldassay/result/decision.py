@@ -56,6 +56,8 @@ class GateOutcome:
     title: str = ""
     detectable: float | None = None
     documents_needed: int | None = None
+    parts: tuple[GateOutcome, ...] = ()
+    """Of a gate on each field: the outcomes by field."""
 
     @property
     def threshold(self) -> float:
@@ -96,12 +98,14 @@ class GateOutcome:
 class Decision:
     """The outcomes of one system's gates.
 
-    `run` names their run, if it is one of several.
+    `run` names their run, if it is one of several. `chance` says how often chance alone would fail one of
+    those that passed, where that is known.
     """
 
     system: str
     outcomes: tuple[GateOutcome, ...]
     run: str = ""
+    chance: str = ""
 
     @property
     def answer(self) -> Answer:
@@ -153,6 +157,7 @@ class Decision:
             "run": self.run,
             "answer": str(self.answer),
             "reasons": list(self.reasons),
+            **({"chance": self.chance} if self.chance else {}),
             "gates": [outcome.to_dict() for outcome in self.outcomes],
         }
 

@@ -41,6 +41,7 @@ class _Decision(msgspec.Struct):
     system: str
     gates: list[_Outcome]
     run: str = ""
+    chance: str = ""
 
 
 class _File(msgspec.Struct):
@@ -59,7 +60,10 @@ def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ..
     try:
         return tuple(
             Decision(
-                one.system, tuple(outcome.build(parse_gate(outcome.gate)) for outcome in one.gates), one.run
+                one.system,
+                tuple(outcome.build(parse_gate(outcome.gate)) for outcome in one.gates),
+                one.run,
+                one.chance,
             )
             for one in found.decisions
         )

@@ -108,7 +108,7 @@ def test_axe_finds_nothing(browser: Browser, demo_report: Path, theme: str, rule
 
 def test_keys_lead_through_the_report(demo: OpenReport) -> None:
     page = demo.page
-    page.keyboard.press("4")
+    page.keyboard.press("5")
     demo.wait("documents")
     page.keyboard.press("j")
     page.keyboard.press("j")

@@ -30,7 +30,7 @@ def page(*runs: Reported) -> str:
 
 
 def test_a_name_of_several_runs_gets_the_run_behind_it() -> None:
-    blocks = read_blocks(page(run("runs/old", model=WRONG, other=GOLD), run("runs/new", model=GOLD)))
+    blocks = read_blocks(page(run("old", model=WRONG, other=GOLD), run("new", model=GOLD)))
     assert blocks["core"]["systems"] == ["model (old)", "other", "model (new)"]
     right = {row["system"] for row in read_rows(blocks) if row["outcome"] == "match"}
     assert right == {"model (old)", "other", "model (new)"}

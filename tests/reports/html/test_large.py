@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 DOCUMENTS, FIELDS = 10_000, 20
-MOST_BYTES, MOST_LOOPS = 25_000_000, 20
+MOST_BYTES, MOST_LOOPS = 8_000_000, 20
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from tests.reports.html.unpacked_rows import read_blocks, read_rows
 
 import fieldassay as fa
 from fieldassay import score
+from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.html import chunks
 from fieldassay.reports.html.packing import encode_texts, pack, unpack
 from fieldassay.result.result import Result
@@ -34,9 +35,15 @@ def sorted_rows(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return sorted(tuple(str(row[name]) for name in SAME_COLUMNS) for row in rows)
 
 
+def evidence_of(result: Result) -> pl.LazyFrame:
+    assert result.evidence is not None
+    return result.evidence.lazy()
+
+
 def check(result: Result) -> None:
-    evidence = result.evidence
-    assert evidence is not None
+    marked = mark_failed_answers(evidence_of(result), result.documents)
+    assert marked is not None
+    evidence = marked.collect()
     given, carried = evidence.to_dicts(), rows_of(result)
     assert sorted_rows(carried) == sorted_rows(given)
     assert sum(row["score"] or 0 for row in carried) == pytest.approx(

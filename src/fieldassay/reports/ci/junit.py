@@ -1,22 +1,19 @@
-"""JUnit XML: a suite of gates, one of all documents and one per slice, written portion by portion."""
+"""JUnit XML: a suite of gates and one of all documents, written portion by portion."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from fieldassay.reports.cases import STATUSES, Case, Cases, Status, read_cases
+from fieldassay.reports.failed_answers import ANSWERS
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording import DIAGNOSES, REASONS, describe
 from fieldassay.reports.wrong_values import WrongValue
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
-from fieldassay.result.result import Result
+from fieldassay.wording.numbers import format_count
 from fieldassay.wording.shown import clip, format_pair, visible
-
-if TYPE_CHECKING:
-    import polars as pl
 
 ALL = "all documents"
 _NAME, _MESSAGE, _VALUE, _RULE = 200, 240, 1_000, 600
@@ -29,13 +26,11 @@ _TAGS: dict[Status, str] = {"failed": "failure", "error": "error", "skipped": "s
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Suite:
-    """One suite: its listed and total cases by status, and the system of its documents (None: all)."""
+    """One suite, with its listed cases by status."""
 
     name: str
     listed: Mapping[Status, int]
-    total: int
     properties: tuple[tuple[str, str], ...]
-    chosen: pl.DataFrame | None = None
 
     @property
     def size(self) -> int:
@@ -48,23 +43,24 @@ class _Run:
 
     reported: Reported
     gates: _Suite | None
-    suites: tuple[_Suite, ...]
+    documents: _Suite
     cases: Cases | None
 
     @property
-    def all_suites(self) -> tuple[_Suite, ...]:
-        return (*((self.gates,) if self.gates is not None else ()), *self.suites)
+    def suites(self) -> tuple[_Suite, ...]:
+        return (*((self.gates,) if self.gates is not None else ()), self.documents)
 
 
 def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
     """Yield the text of a JUnit file about runs.
 
     A case is one field of one document of one system: it fails if a value of it is wrong, and is an error if
-    one could not be judged. A gate is a case too: INCONCLUSIVE is an error. At most `options.most_cases`
-    cases of documents are listed, failures first; a suite with omitted cases has a note. Every count in the
-    file is of the listed cases.
+    one could not be judged. An answer that failed is one error. A gate is a case too: INCONCLUSIVE is an
+    error. At most `options.most_cases` cases of documents are listed, failures first; a suite with omitted
+    cases has a note. Every count in the file is of the listed cases.
 
     >>> from fieldassay.result.estimate import Estimate
+    >>> from fieldassay.result.result import Result
     >>> estimate = Estimate("accuracy", "llama", None, {}, "filled", 0.5, 2, 2, 0, "leaf")
     >>> text = "".join(render_junit([Reported(Result((estimate,)))], ReportOptions()))
     >>> text.splitlines()[1]
@@ -72,7 +68,7 @@ def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterat
     """
     share = options.most_cases // max(1, len(reported))
     runs = [_plan(run, share) for run in reported]
-    suites = [suite for run in runs for suite in run.all_suites]
+    suites = [suite for run in runs for suite in run.suites]
     yield f'<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="fieldassay" {_counts(suites)}>\n'
     for run in runs:
         if run.gates is not None:
@@ -83,27 +79,10 @@ def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterat
                 for outcome in decision.outcomes
             )
             yield "</testsuite>\n"
-        for suite in run.suites:
-            yield _open(suite)
-            yield from _documents(run, suite)
-            yield "</testsuite>\n"
+        yield _open(run.documents)
+        yield from _documents(run)
+        yield "</testsuite>\n"
     yield "</testsuites>\n"
-
-
-def share_cases(sizes: Sequence[int], most: int) -> list[int]:
-    """Return the number of listed cases of each suite, at most `most` together.
-
-    Small suites list all, large ones equally many.
-
-    >>> share_cases([5, 100, 80], 65), share_cases([1, 2], 10), share_cases([], 5)
-    ([5, 30, 30], [1, 2], [])
-    """
-    given = [0] * len(sizes)
-    left = most
-    for place, at in enumerate(sorted(range(len(sizes)), key=lambda at: sizes[at])):
-        given[at] = min(sizes[at], left // (len(sizes) - place))
-        left -= given[at]
-    return given
 
 
 def _plan(reported: Reported, most: int) -> _Run:
@@ -112,24 +91,17 @@ def _plan(reported: Reported, most: int) -> _Run:
     gates = _gate_suite(reported.decisions, prefix)
     if reported.evidence is None or reported.kept == "none":
         listed: dict[Status, int] = {"skipped": 1}
-        return _Run(reported, gates, (_Suite(f"{prefix}{ALL}", listed, 1, ()),), None)
+        return _Run(reported, gates, _Suite(f"{prefix}{ALL}", listed, ()), None)
     cases = read_cases(reported.evidence)
-    counted = cases.count()
-    named = [(ALL, None), *_slices(reported.result)]
-    totals = [_sum(counted, chosen) for _, chosen in named]
-    shares = share_cases([sum(total.values()) for total in totals], most)
-    suites = [
-        _suite(f"{prefix}{name}", chosen, total, share)
-        for (name, chosen), total, share in zip(named, totals, shares, strict=True)
-    ]
+    suite = _suite(f"{prefix}{ALL}", cases.count(), most)
     if reported.kept == "errors":
         remark = (
             "evidence",
             "errors: the run kept no judged value that is right, so that fields without an error are not "
             "listed",
         )
-        suites = [replace(suite, properties=(*suite.properties, remark)) for suite in suites]
-    return _Run(reported, gates, tuple(suites), cases)
+        suite = replace(suite, properties=(*suite.properties, remark))
+    return _Run(reported, gates, suite, cases)
 
 
 def _gate_suite(decisions: Sequence[Decision], prefix: str) -> _Suite | None:
@@ -139,45 +111,10 @@ def _gate_suite(decisions: Sequence[Decision], prefix: str) -> _Suite | None:
     answers = tuple(
         (f"answer for {clip(decision.system, _NAME)}", str(decision.answer)) for decision in decisions
     )
-    return _Suite(f"{prefix}gates", {status: found.count(status) for status in STATUSES}, len(found), answers)
+    return _Suite(f"{prefix}gates", {status: found.count(status) for status in STATUSES}, answers)
 
 
-def _slices(result: Result) -> Iterator[tuple[str, pl.DataFrame]]:
-    """Yield the slices of a result with their systems and documents, in the order of the estimates."""
-    import polars as pl
-
-    table = result.documents
-    names = dict.fromkeys(
-        (key, value) for estimate in result.estimates for key, value in estimate.slice.items()
-    )
-    for key, value in names if table is not None else ():
-        column = f"group_{key}" if table is not None and f"group_{key}" in table.columns else key
-        if table is None or column not in table.columns:
-            continue
-        values = (
-            pl.col(column)
-            if isinstance(table.schema[column], pl.List)
-            else pl.col(column).cast(pl.String).str.split(" | ")
-        )
-        is_in = values.list.contains(value) | (
-            pl.lit(False) if isinstance(table.schema[column], pl.List) else pl.col(column) == value
-        )
-        yield (
-            f"{clip(key, 60)}={clip(value, _NAME)}",
-            table.filter(is_in).select("system", "doc"),
-        )
-
-
-def _sum(counted: pl.DataFrame, chosen: pl.DataFrame | None) -> dict[Status, int]:
-    part = (
-        counted
-        if chosen is None
-        else counted.join(chosen, on=["system", "doc"], how="semi", maintain_order="left")
-    )
-    return {status: int(part[status].sum()) for status in STATUSES}
-
-
-def _suite(name: str, chosen: pl.DataFrame | None, total: Mapping[Status, int], most: int) -> _Suite:
+def _suite(name: str, total: Mapping[Status, int], most: int) -> _Suite:
     """Return a suite with at most `most` listed cases: failed ones, then errors, then the others in order."""
     size = sum(total.values())
     failed = min(total["failed"], most)
@@ -197,16 +134,17 @@ def _suite(name: str, chosen: pl.DataFrame | None, total: Mapping[Status, int], 
         if sum(listed.values()) < size
         else ()
     )
-    return _Suite(name, listed, size, cut, chosen)
+    return _Suite(name, listed, cut)
 
 
-def _documents(run: _Run, suite: _Suite) -> Iterator[str]:
+def _documents(run: _Run) -> Iterator[str]:
+    suite = run.documents
     if run.cases is None:
         message = "no judged values were kept; score again with --evidence all"
         yield _case(suite.name, "fields of documents", "skipped", message)
         return
     for status in STATUSES:
-        for case in run.cases.list_cases(suite.chosen, status, suite.listed[status]):
+        for case in run.cases.list_cases(status, suite.listed[status]):
             yield _field_case(suite.name, case)
 
 
@@ -255,7 +193,7 @@ def _field_case(suite: str, case: Case) -> str:
     if case.status == "skipped":
         return _case(place, _name(case.field), "skipped", "neither side has a value")
     first = case.wrong[0]
-    details = [_detail(value) for value in case.wrong] + (
+    details = [_detail(value) for value in case.wrong if value.diagnosis not in ANSWERS] + (
         [f"and {case.hidden:,} more"] if case.hidden else []
     )
     return _case(
@@ -269,6 +207,9 @@ def _field_case(suite: str, case: Case) -> str:
 
 
 def _message(value: WrongValue, count: int) -> str:
+    if value.diagnosis in ANSWERS:
+        what = describe(DIAGNOSES, value.diagnosis)
+        return f"{what}: {format_count(count, 'value')} {'counts' if count == 1 else 'count'} as missing"
     gold, pred = format_pair(value.gold, value.pred, 80)
     more = f" (and {count - 1:,} more in this field)" if count > 1 else ""
     said = (

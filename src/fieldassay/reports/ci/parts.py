@@ -34,7 +34,7 @@ def verdict_block(run: Reported, summary: Summary) -> Block:
         if text != "none"
     ]
     lines = [
-        f"## {answer}: {prose(summary.name, 100)}{about}",
+        f"## {prose(answer, 400)}: {prose(summary.name, 100)}{about}",
         f"{why[:1].upper()}{why[1:]}; {format_count(summary.documents, 'document')}.",
     ]
     if failures:

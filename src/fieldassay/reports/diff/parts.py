@@ -11,6 +11,7 @@ from fieldassay.reports.diff.tables import Part, Table, Told
 from fieldassay.reports.diff.values import changes_part
 from fieldassay.reports.summary import HEADLINE
 from fieldassay.result.comparison import Comparison, Ranking
+from fieldassay.wording.folders import name_of
 from fieldassay.wording.numbers import (
     FEW,
     NOTHING,
@@ -87,8 +88,8 @@ def _systems(sides: Sequence[Side]) -> tuple[tuple[str, str], ...]:
 
 def _describe_side(side: Side) -> str:
     own = "" if side.system == side.label else f"system {clip(side.system, _NAME)}"
-    run = "" if side.run == side.label else f"run {clip(side.run, 80)}"
-    folder = "" if side.folder in side.run else f"folder {clip(side.folder, 100)}"
+    run = "" if name_of(side.run) == side.label else f"run {clip(name_of(side.run), 80)}"
+    folder = "" if side.folder in side.run else f"folder {clip(name_of(side.folder), 100)}"
     return ", ".join(part for part in (clip(side.label, _NAME), own, run, folder) if part)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports.html.source import ReportSource
@@ -26,7 +25,6 @@ _BESIDE = (
 
 def join_runs(reported: Sequence[Reported]) -> ReportSource:
     """Return the source of the report of some runs; a system of several runs has the run's label added."""
-    reported = _shorten_labels(reported)
     names = _name_systems(reported)
     renamed = [_rename(run, mapping) for run, mapping in zip(reported, names, strict=True)]
     evidence = [
@@ -44,6 +42,7 @@ def join_runs(reported: Sequence[Reported]) -> ReportSource:
             for decision in _decisions(run, mapping)
         ),
         kept=max(kept, key=_KEPT.index) if kept else "none",
+        diffs=tuple(found for run in reported for found in run.diffs),
         runs=tuple((run.label, run.facts or run.result.run) for run in reported),
         sources={
             new: (old, sources)
@@ -51,16 +50,6 @@ def join_runs(reported: Sequence[Reported]) -> ReportSource:
             if run.evidence is not None and (sources := run.open_sources())
             for old, new in mapping.items()
         },
-    )
-
-
-def _shorten_labels(reported: Sequence[Reported]) -> list[Reported]:
-    """Return the runs, labeled by the names of their folders where these are all different."""
-    short = [PurePath(run.label).name or run.label for run in reported]
-    return (
-        [replace(run, label=label) for run, label in zip(reported, short, strict=True)]
-        if len(set(short)) == len(short)
-        else list(reported)
     )
 
 

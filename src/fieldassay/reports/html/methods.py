@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +13,7 @@ from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.meanings import LETTERS, MEANINGS
 from fieldassay.reports.summary import inner_mapping
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES
+from fieldassay.wording.folders import name_of
 from fieldassay.wording.numbers import format_count, format_share
 
 _ALWAYS = (
@@ -79,7 +81,7 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
     ]
     lines += [
         ("Scored", str(facts.get("started") or "")),
-        ("Command", " ".join(map(str, facts.get("command") or ()))),
+        ("Command", _command(facts)),
     ]
     lines.append(("Documents", f"{source.result.counts.get('documents', 0):,}"))
     if facts.get("where"):
@@ -104,20 +106,27 @@ def _facts(source: ReportSource) -> list[tuple[str, str]]:
 
 def _run_line(label: str, facts: Mapping[str, Any]) -> tuple[str, ...]:
     spec = inner_mapping(facts, "spec")
-    command = " ".join(map(str, facts.get("command") or ()))
     return (
         label,
         str(spec.get("name") or ""),
         str(spec.get("digest") or "")[:12],
         str(facts.get("started") or ""),
-        command,
+        _command(facts),
     )
+
+
+def _command(facts: Mapping[str, Any]) -> str:
+    """Return the command that made a run, without the folders of its machine."""
+    words = [re.match(r"(.*=)?(.*)", str(word), re.DOTALL) for word in facts.get("command") or ()]
+    return " ".join(f"{found[1] or ''}{name_of(found[2])}" for found in words if found)
 
 
 def _inputs(inputs: Mapping[str, Any]) -> list[tuple[str, str, str]]:
     digests = inner_mapping(inputs, "sha256")
     named = [("gold", inputs.get("gold")), *inner_mapping(inputs, "predictions").items()]
-    return [(str(name), str(path), str(digests.get(str(path)) or "")) for name, path in named if path]
+    return [
+        (str(name), name_of(str(path)), str(digests.get(str(path)) or "")) for name, path in named if path
+    ]
 
 
 def _metrics(source: ReportSource) -> list[MetricNote]:

@@ -9,7 +9,7 @@ from typing import Any
 from fieldassay.reports.findings import describe_cost, describe_verdict
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.losses import Loss, find_losses
-from fieldassay.reports.summary import HEADLINE, Line, Summary, summarize
+from fieldassay.reports.summary import HEADLINE, MOST_SUSPICIOUS, Line, Summary, summarize
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
@@ -122,7 +122,12 @@ def format_estimate(one: Estimate | None) -> Shown | None:
 def overview(source: ReportSource) -> Overview:
     """Return the content of the summary page on a result."""
     result = replace(source.result, evidence_table=None)
-    summary = summarize(result)
+    suspicious = source.suspicious
+    summary = replace(
+        summarize(result),
+        suspicious=suspicious[:MOST_SUSPICIOUS],
+        hidden_suspicious=max(0, len(suspicious) - MOST_SUSPICIOUS),
+    )
     lines = summary.headline
     main = find_main(result)
     of_main = [

@@ -12,25 +12,25 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports import wording
+from fieldassay.reports.html.changes import describe_changes, list_changes
 from fieldassay.reports.html.chunks import CROPS, chunk_rows, name_rows
 from fieldassay.reports.html.documents import order_documents
+from fieldassay.reports.html.errors import index_errors, list_errors
 from fieldassay.reports.html.fields import describe_fields
 from fieldassay.reports.html.joined import join_runs
 from fieldassay.reports.html.methods import methods
 from fieldassay.reports.html.overview import ANSWERS, MOST_CARDS, Overview, format_estimate, overview
-from fieldassay.reports.html.packing import encode_texts, pack, pack_text
+from fieldassay.reports.html.packing import pack, pack_text
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.html.systems import describe_systems
 from fieldassay.reports.meanings import MEANINGS
 from fieldassay.reports.meanings import NAMES as METRIC_NAMES
-from fieldassay.reports.mistakes import WRONG
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.wording.compared import format_compared, format_threshold
 from fieldassay.wording.numbers import format_plain
 from fieldassay.wording.shown import clip, format_json, visible
 
 if TYPE_CHECKING:
-    import polars as pl
     from jinja2 import Template
 
     from fieldassay.reports.html.crops import Crops
@@ -66,6 +66,7 @@ class Verdict:
     answer: str
     reasons: tuple[str, ...]
     gates: tuple[GateLine, ...]
+    chance: str = ""
 
 
 def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
@@ -77,6 +78,7 @@ def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]
             str(one["answer"]),
             tuple(map(str, one.get("reasons", ()))),
             tuple(map(_gate, one.get("gates", ()))),
+            str(one.get("chance") or ""),
         )
         for one in decisions
     )
@@ -106,48 +108,11 @@ def _gate(one: Mapping[str, Any]) -> GateLine:
     )
 
 
-MOST = 2_000_000
-"""More lines than this are not put into a page."""
-
-
-def index_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
-    """Return the occurring combinations of document, system, field, kind of wrong, outcome, as columns.
-
-    The document is its position; each combination has its count.
-    """
-    import polars as pl
-
-    if source.evidence is None:
-        return {"fields": [], "diagnoses": [], "outcomes": list(WRONG), "columns": {}}
-    wrong = source.evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(WRONG))
-    keys = ["doc", "system", "field", "diagnosis", "outcome"]
-    named = wrong.with_columns(diagnosis=pl.col("diagnoses").list.first().fill_null(pl.col("reason")))
-    counted = named.group_by(keys).agg(pl.len().alias("count"))
-    places = ids.to_frame("doc").with_row_index("place").lazy()
-    rows = (
-        counted.join(places, on="doc")
-        .sort("place", "system", "field", "diagnosis", "outcome")
-        .head(MOST)
-        .collect()
-    )
-    fields, of_field = encode_texts([rows["field"]])
-    diagnoses, of_diagnosis = encode_texts([rows["diagnosis"]])
-    systems = {name: place for place, name in enumerate(source.systems)}
-    columns = {
-        "doc": rows["place"].to_list(),
-        "system": [systems[name] for name in rows["system"].to_list()],
-        "field": of_field[0].to_list(),
-        "diagnosis": of_diagnosis[0].to_list(),
-        "outcome": [WRONG.index(name) for name in rows["outcome"].to_list()],
-        "count": rows["count"].to_list(),
-    }
-    return {"fields": fields, "diagnoses": diagnoses, "outcomes": list(WRONG), "columns": columns}
-
-
 SCRIPTS = (
     "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "charts.js", "specs.js", "state.js",
     "summary.js", "systems.js", "fields.js",
-    "field.js", "table.js", "documents.js", "alignment.js", "document.js", "keys.js", "main.js",
+    "field.js", "table.js", "errors.js", "documents.js", "changes.js",
+    "alignment.js", "document.js", "keys.js", "main.js",
 )  # fmt: skip
 """The page's own scripts, in the order of their concatenation."""
 
@@ -204,8 +169,8 @@ def hash_source(text: str) -> str:
 
 
 VIEWS = (
-    ("summary", "Summary"), ("systems", "Systems"), ("fields", "Fields"), ("documents", "Documents"),
-    ("gates", "Gates"), ("methods", "Methods"),
+    ("summary", "Summary"), ("systems", "Systems"), ("fields", "Fields"), ("errors", "Errors"),
+    ("documents", "Documents"), ("gates", "Gates"), ("methods", "Methods"),
 )  # fmt: skip
 
 
@@ -232,7 +197,8 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     names = name_rows(source)
     gates = list_verdicts(source.decisions)
     yield _template().render(
-        policy=_policy(script, style, charts), style=style, views=VIEWS, source=source, page=page,
+        policy=_policy(script, style, charts), style=style, views=_views(source), source=source, page=page,
+        changes=describe_changes(source.diffs),
         gates=gates,
         has_common_gates=have_common_gates(gates),
         methods=methods(source), answers=ANSWERS, most_cards=MOST_CARDS, format_estimate=format_estimate,
@@ -240,6 +206,9 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     )  # fmt: skip
     yield _block("documents", pack(documents.block))
     yield _block("errors", pack(index_errors(source, documents.ids)))
+    yield _block("values", pack(list_errors(source, documents.ids)))
+    if source.diffs:
+        yield _block("changes", pack(list_changes(source.diffs)))
     yield _block("systems", pack(describe_systems(source, page)))
     yield _block("fields", pack(describe_fields(source)))
     spans = []
@@ -251,6 +220,11 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     yield _block("charts", pack_text(charts))
     yield _block("core", pack({**_core(source), "names": names.words, "spans": spans}))
     yield f"<script>{script}</script>\n</body>\n</html>\n"
+
+
+def _views(source: ReportSource) -> tuple[tuple[str, str], ...]:
+    """Return the pages of the report; one of changes if there is something to compare with."""
+    return (VIEWS[0], ("changes", "Changes"), *VIEWS[1:]) if source.diffs else VIEWS
 
 
 def _policy(script: str, style: str, charts: str) -> str:

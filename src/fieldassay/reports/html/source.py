@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.diffs.result import Diff
+from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.result import Result
 from fieldassay.runs.value_sources import ValueSources
 
@@ -29,6 +31,8 @@ class ReportSource:
     runs: tuple[tuple[str, Mapping[str, Any]], ...] = ()
     sources: Mapping[str, tuple[str, ValueSources]] = field(default_factory=dict)
     """By system that is an extraction: its name in its run, and the sources of the run's values."""
+    diffs: tuple[Diff, ...] = ()
+    """The comparisons with an earlier run, or of the systems that were asked for."""
 
     @property
     def systems(self) -> tuple[str, ...]:
@@ -69,6 +73,13 @@ class ReportSource:
             data = None
         given = data.get("definitions") if isinstance(data, Mapping) else None
         return {name: _describe(given.get(name) if isinstance(given, Mapping) else None) for name in names}
+
+    @cached_property
+    def suspicious(self) -> tuple[Suspicion, ...]:
+        """Return the gold values that all systems contradict with one value."""
+        if self.evidence is None or self.result.documents is None:
+            return ()
+        return find_suspicious_gold(self.evidence, self.result.documents, self.systems)
 
     @cached_property
     def fields(self) -> pl.DataFrame:

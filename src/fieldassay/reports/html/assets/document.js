@@ -165,7 +165,7 @@ function nodeRow(node, systems, failed, rows) {
   const steps = stepsOf(node.path);
   const label = stepWords(steps.at(-1));
   const isGroup = node.kind !== "value";
-  const head = el("th", { scope: "row", vars: { depth: steps.length - 1 }, title: plain(node.path, 200) }, el("bdi", { text: plain(label, 80) }), node.critical ? el("span", { class: "type", text: " critical" }) : null);
+  const head = el("th", { scope: "row", vars: { depth: steps.length - 1 }, title: plain(node.path, 200) }, isGroup ? el("bdi", { text: plain(label, 80) }) : el("a", { href: addressOf("fields", { field: node.field }) }, el("bdi", { text: plain(label, 80) })), node.critical ? el("span", { class: "type", text: " critical" }) : null);
   const gold = isGroup && !node.gold ? el("td", { "data-label": "gold" }) : el("td", { "data-label": "gold" }, node.gold ? goldValue(node.gold, node) : el("span", { class: "none", text: "nothing" }));
   return el("tr", { class: isGroup ? "group" : null, "data-row": node.field }, head, gold, systems.map((at) => {
     if (failed.has(at)) return rows ? failedCell(failed.get(at), rows) : null;
@@ -272,7 +272,7 @@ function why(row) {
   rest.push(...row.flags.filter((flag) => !["lone_parent", "under_wrong_kind", "unreadable_pred"].includes(flag)).map((flag) => say("flags", flag)));
   if (row.confidence !== null && row.confidence !== undefined) rest.push(`confidence ${showScore(row.confidence)}`);
   const head = main && main !== row.outcome ? say("diagnoses", main) : row.outcome;
-  return el("span", { class: "why" }, el("b", { text: head }), rest.length ? ` · ${rest.join(" · ")}` : "");
+  return el("span", { class: "why" }, el("a", { href: addressOf("errors", { field: row.field, diagnosis: main ?? row.reason, system: CORE.systems[row.system] }), title: "All values like this", text: head }), rest.length ? ` · ${rest.join(" · ")}` : "");
 }
 
 function alignments(rows, nodes, systems) {

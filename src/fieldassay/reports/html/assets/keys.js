@@ -16,19 +16,20 @@ function onKey(event) {
   if (typing || find("#help-box").open) return;
   const { view, params } = readState();
   const isList = view === "documents" && !params.doc;
+  const rows = isList ? grid : view === "errors" ? errorGrid : view === "changes" ? changeGrid : null;
   const act = {
-    "/": () => { if (isList) find("#search").focus(); else { go("documents"); wants = "#search"; } },
+    "/": () => { if (isList) find("#search").focus(); else if (view === "errors") find("#error-search")?.focus(); else if (view === "changes") find("#change-search")?.focus(); else { go("documents"); wants = "#search"; } },
     f: () => { if (isList) openFilters(); else { go("documents"); wants = "#filters select"; } },
     "?": () => find("#help-box").showModal(),
-    j: () => (isList ? grid.move(1) : moveRow(1)),
-    k: () => (isList ? grid.move(-1) : moveRow(-1)),
-    Enter: () => { if (isList && event.target.closest("a, button") === null) grid.open(); else if (view === "fields" && rowAt >= 0 && event.target.closest("a, button") === null) find("tr.at .button-row")?.click(); },
+    j: () => (rows ? rows.move(1) : moveRow(1)),
+    k: () => (rows ? rows.move(-1) : moveRow(-1)),
+    Enter: () => { if (rows && event.target.closest("a, button") === null) rows.open(); else if (view === "fields" && rowAt >= 0 && event.target.closest("a, button") === null) find("tr.at .button-row")?.click(); },
     Escape: () => { if (view === "documents" && params.doc) find("#doc-back").click(); },
   }[event.key];
   if (act) {
     if (event.key !== "Enter" && event.key !== "Escape") event.preventDefault();
     act();
-  } else if (/^[1-6]$/.test(event.key)) go(VIEWS[Number(event.key) - 1]);
+  } else if (/^[1-9]$/.test(event.key) && VIEWS[Number(event.key) - 1]) go(VIEWS[Number(event.key) - 1]);
 }
 
 function openFilters() {

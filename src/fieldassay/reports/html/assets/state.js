@@ -1,5 +1,5 @@
 // What is shown is in the address: #view?name=value. The pages are drawn from it, so links and the back button work.
-const VIEWS = ["summary", "systems", "fields", "documents", "gates", "methods"];
+const VIEWS = findAll("[data-tab]").map((tab) => tab.dataset.tab);
 const painters = {};
 
 function readState() {
