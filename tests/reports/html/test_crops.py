@@ -102,6 +102,24 @@ def test_the_page_says_why_a_picture_is_missing(place: Path) -> None:
     assert found["r3.pdf"] == "the document has changed since it was extracted"
 
 
+def test_documents_of_a_sweep_are_found_by_the_ids_of_gold(place: Path) -> None:
+    (place / "nested" / "2025").mkdir(parents=True)
+    for number in (1, 2, 3):
+        data = (place / "docs & more" / f"r{number}.pdf").read_bytes()
+        (place / "nested" / "2025" / f"r{number}.pdf").write_bytes(data + b"\n%% %d\n" % number)
+        (place / "nested" / "2025" / f"r{number}.txt").write_text(f"another document {number}")
+    gold = [{"id": f"2025/r{number}.pdf", "total": 70} for number in (1, 2, 3)]
+    (place / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    given = ("--docs", place / "nested", "--spec", place / "spec.yaml", "--gold", place / "gold.jsonl")
+    call("run", *given, "--out", place / "sweep", "--bootstrap", 0, "--quiet", "--jobs", 0)
+    found = ExtractedDocument("r2", place / "sweep" / "rules")
+    with Crops(place / "nested", place) as pictures:
+        [made] = pictures.make([Place(found, 2, Box(72, 120, 130, 140))])
+        assert isinstance(made, tuple), made
+        assert pictures.link(["r2"]) is None  # two documents could be meant
+        assert pictures.link(["r2.pdf"]) == "./nested/2025/r2.pdf"
+
+
 def test_pictures_beyond_the_limit_of_bytes_are_left_out_and_said_to_be(place: Path) -> None:
     source = ExtractedDocument("r1.pdf", place / "out"), ExtractedDocument("r3.pdf", place / "out")
     places = [Place(document, 2, Box(72, 120, 130, 140)) for document in source]

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
@@ -67,13 +67,21 @@ class Crops:
         self._pool.__exit__(kind, error, trace)
 
     @cached_property
-    def _files(self) -> Mapping[str, DocumentFile]:
-        return {file.id: file for file in list_documents(self.documents).files}
+    def _files(self) -> Mapping[str, Sequence[DocumentFile]]:
+        """The documents by what may be their ids: paths, else names, else either without suffix."""
+        files = list_documents(self.documents).files
+        found: dict[str, Sequence[DocumentFile]] = {}
+        for way in (str, _name, _path_without_suffix, _stem):
+            named: dict[str, list[DocumentFile]] = defaultdict(list)
+            for file in files:
+                named[way(file.id)].append(file)
+            found = {**named, **found}
+        return found
 
     def link(self, ids: Iterable[str]) -> str | None:
         """Return the address of the file of a document, from the page, by the first id that has one."""
-        file = next((self._files[name] for name in ids if name in self._files), None)
-        return None if file is None or file.length is not None else _address(file.path, self.folder)
+        own = next((self._files[name] for name in ids if name in self._files), ())
+        return _address(own[0].path, self.folder) if len(own) == 1 and own[0].length is None else None
 
     def place(self, document: ExtractedDocument | None, source: SourceOfValue) -> Place | None:
         """Return the place of a value, or of its parts on their first page; None for an unknown one."""
@@ -106,14 +114,17 @@ class Crops:
 
     def _checked(self, document: ExtractedDocument) -> DocumentFile:
         """Return the file of a document. Raises `DocumentError` if there is none, or another one."""
-        file = self._files.get(document.id)
-        if file is None:
+        own = self._files.get(document.id, ())
+        if not own:
             raise DocumentError("unreadable", f"is not in {self.documents}")
         stores = [one for one in _stores(document.extraction) if one.folder.is_dir()]
-        digest = hashlib.sha256(file.read()).hexdigest()
-        if stores and not any(store.path(digest).is_file() for store in stores):
-            raise DocumentError("unreadable", "has changed since it was extracted")
-        return file
+        if not stores and len(own) == 1:
+            return own[0]
+        for file in own:
+            digest = hashlib.sha256(file.read()).hexdigest()
+            if any(store.path(digest).is_file() for store in stores):
+                return file
+        raise DocumentError("unreadable", "has changed since it was extracted")
 
     def _packed(self, picture: bytes | DocumentError, page: int) -> Crop:
         if isinstance(picture, DocumentError):
@@ -127,6 +138,18 @@ class Crops:
 
     def _limit(self) -> str:
         return f"left out: the pictures of this file have their limit of {self.most_bytes / 1e6:g} MB"
+
+
+def _name(path: str) -> str:
+    return PurePath(path).name
+
+
+def _path_without_suffix(path: str) -> str:
+    return PurePath(path).with_suffix("").as_posix()
+
+
+def _stem(path: str) -> str:
+    return PurePath(path).stem
 
 
 def _look(box: Box) -> PictureOptions:
