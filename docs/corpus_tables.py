@@ -148,7 +148,7 @@ def main() -> None:
     text = PAGE.read_text(encoding="utf-8")
     for name, content in made.items():
         pattern = rf"(?<=<!-- {name} -->\n).*?(?=<!-- end -->)"
-        text = re.sub(pattern, lambda _, content=content: f"\n{content}\n\n", text, flags=re.DOTALL)
+        text = re.sub(pattern, lambda _, content=content: f"\n{content}\n\n", text, count=1, flags=re.DOTALL)
     PAGE.write_text(text, encoding="utf-8")
 
 

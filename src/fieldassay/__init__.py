@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fieldassay.calibration.calibrate import apply_policy as apply_policy
     from fieldassay.calibration.result import Promise as Promise
+    from fieldassay.corpus.build import build_corpus as build_corpus
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
     from fieldassay.errors import ProblemsError as ProblemsError
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from fieldassay.plan.describe import describe as describe
     from fieldassay.public.agreeing import agreement as agreement
     from fieldassay.public.attributing import attribute as attribute
+    from fieldassay.public.corpora import perturb as perturb
+    from fieldassay.public.corpora import run_corpus as run_corpus
     from fieldassay.public.explaining import explain_document as explain_document
     from fieldassay.public.extracting import ExtractOptions as ExtractOptions
     from fieldassay.public.extracting import extract as extract
@@ -57,6 +60,9 @@ _HOMES = {
     "extract": "fieldassay.public.extracting",
     "run": "fieldassay.public.sweeping",
     "SweepOptions": "fieldassay.public.sweeping",
+    "run_corpus": "fieldassay.public.corpora",
+    "build_corpus": "fieldassay.corpus.build",
+    "perturb": "fieldassay.public.corpora",
     "ExtractOptions": "fieldassay.public.extracting",
     "Result": "fieldassay.result.result",
     "ScoreOptions": "fieldassay.scoring.options",

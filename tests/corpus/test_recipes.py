@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.corpus.build import build, count_documents
+from fieldassay.corpus.build import build_corpus, count_documents
 from fieldassay.corpus.degrade import DEGRADATIONS
 from fieldassay.corpus.difficulty import DIFFICULTIES
 from fieldassay.corpus.manifest import SHIPPED, read_corpus
@@ -78,7 +78,7 @@ def test_a_larger_scale_adds_copies_one_after_the_other(
     few = tuple(one for one in list_recipes() if one.id in ("case_csv_002_tab", "valves_csv", "valves_900"))
     monkeypatch.setattr("fieldassay.corpus.build.list_recipes", lambda: few)
     done = []
-    assert build(tmp_path / "large", seed=3, scale=4, watch=done.append) == count_documents(4) == 9
+    assert build_corpus(tmp_path / "large", seed=3, scale=4, watch=done.append) == count_documents(4) == 9
     assert sum(done) == 9
     corpus = read_corpus(tmp_path / "large")
     assert (corpus.seed, corpus.scale) == (3, 4)
@@ -89,5 +89,5 @@ def test_a_larger_scale_adds_copies_one_after_the_other(
 def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(ProblemsError, match="not empty; name a new folder"):
-        build(tmp_path)
+        build_corpus(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.corpus.build import build, count_documents, current_versions
+from fieldassay.corpus.build import build_corpus, count_documents, current_versions
 from fieldassay.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.documents.load import load
 from fieldassay.documents.options import LoadOptions
@@ -34,7 +34,7 @@ def gold_rows(folder: Path) -> dict[str, dict]:
 @pytest.fixture(scope="module")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus") / "built"
-    assert build(folder) == count_documents(1) == len(SHIP.documents)
+    assert build_corpus(folder) == count_documents(1) == len(SHIP.documents)
     return folder
 
 

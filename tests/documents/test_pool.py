@@ -14,8 +14,8 @@ import pytest
 from tests.documents.pdfs import make_pdf, text
 
 from fieldassay.documents.load import load, load_bytes
-from fieldassay.documents.options import LoadOptions
-from fieldassay.documents.pool import DocumentPool, Limits, beat
+from fieldassay.documents.options import DEFAULTS, LoadOptions
+from fieldassay.documents.pool import DocumentPool, Limits, beat, load_file
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.store import TranscriptStore, decode, encode
 from fieldassay.documents.transcript import DocumentError, Transcript
@@ -191,3 +191,20 @@ def test_a_file_without_documents_is_told(content: str, tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text(content)
     with pytest.raises(ProblemsError):
         list_documents(tmp_path / "a.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("name", "id", "kind"),
+    [("a.csv", "a", "csv"), ("a.csv", "scan.pdf", "csv"), ("a.md", "a", "markdown")],
+    ids=["id without a suffix", "id with another suffix", "markdown"],
+)
+def test_the_name_of_the_file_tells_its_kind_not_its_id(
+    tmp_path: Path, name: str, id: str, kind: str
+) -> None:
+    (tmp_path / name).write_text("item;price\nBolt;2,50\n")
+    file = DocumentFile(id, tmp_path / name)
+    store = TranscriptStore(tmp_path / "store")
+    for _ in range(2):  # loaded, then found
+        found = decode(load_file(file, DEFAULTS, store))
+        assert (found.id, found.kind) == (id, kind)
+    assert load(tmp_path / name, name=id).kind == kind

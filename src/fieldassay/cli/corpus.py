@@ -54,7 +54,7 @@ def build_command(folder: Path, seed: int, scale: int, quiet: bool) -> int:
     fieldassay run --corpus --docs corpus --out out
     """
     from fieldassay.cli.output import write
-    from fieldassay.public.corpora import build_corpus, count_documents
+    from fieldassay.corpus.build import build_corpus, count_documents
 
     with _bar(count_documents(scale), quiet) as watch:
         written = build_corpus(folder, seed, scale, watch)

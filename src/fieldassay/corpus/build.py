@@ -39,7 +39,7 @@ def current_versions() -> dict[str, str]:
     return found
 
 
-def build(
+def build_corpus(
     folder: Path,
     seed: int = 0,
     scale: int = 1,

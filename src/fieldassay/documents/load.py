@@ -46,7 +46,7 @@ def load(path: Path, options: LoadOptions = DEFAULTS, name: str | None = None) -
 
     Raises `DocumentError` where it cannot be read. Nothing that the document names is fetched, opened or run.
     """
-    return load_bytes(read_document(path, options), name or path.name, options)
+    return replace(load_bytes(read_document(path, options), path.name, options), id=name or path.name)
 
 
 def read_document(path: Path, options: LoadOptions = DEFAULTS) -> bytes:

@@ -95,13 +95,13 @@ def render_pages(
 def _sheets(file: DocumentFile, numbers: Sequence[int]) -> Generator[tuple[int, _Sheet], None, None]:
     """Yield those of some pages, in ascending order, that the document has; each is valid until the next."""
     data = file.read()
-    kind = find_kind(file.id, data)
+    kind = find_kind(file.path.name, data)
     if kind == "pdf":
         yield from _pdf_sheets(data, numbers)
     elif kind == "image":
         yield from _image_sheets(data, numbers)
     elif kind in _DRAWN:
-        pages = load_bytes(data, file.id).pages
+        pages = load_bytes(data, file.path.name).pages
         yield from ((number, _drawn(pages[number - 1])) for number in numbers if 1 <= number <= len(pages))
     else:
         raise DocumentError("no_image", f"is of the kind {kind}, which has no pictures of its pages")

@@ -133,12 +133,12 @@ def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore |
     begun = time.monotonic()
     data = file.read(options)
     if store is not None:
-        kind = find_kind(file.id, data)
+        kind = find_kind(file.path.name, data)
         held = store.find(hashlib.sha256(data).hexdigest(), describe_loader(kind, options), file.id)
         if held is not None:
             return encode(held)
-    made = load_bytes(data, file.id, options, beat)
-    made = replace(made, load_ms=round((time.monotonic() - begun) * 1000, 3))
+    made = load_bytes(data, file.path.name, options, beat)
+    made = replace(made, id=file.id, load_ms=round((time.monotonic() - begun) * 1000, 3))
     if store is not None:
         store.write(made)
     return encode(made)

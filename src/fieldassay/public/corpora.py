@@ -11,8 +11,6 @@ import msgspec
 
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.compare.pooling import compare_twins, estimate_pooled, pool, without_documents
-from fieldassay.corpus.build import build as build_corpus
-from fieldassay.corpus.build import count_documents
 from fieldassay.corpus.difficulty import METRICS
 from fieldassay.corpus.manifest import SHIPPED, Corpus, read_corpus
 from fieldassay.corpus.perturb import Perturbed, check_kinds, copy_gold, perturb_files
@@ -26,8 +24,6 @@ from fieldassay.records.source import open_source
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.pairing import PairedData
-
-__all__ = ["CorpusRun", "build_corpus", "count_documents", "perturb", "run_corpus"]
 
 SUMMARY, TASK, DIFFICULTY = "corpus-run.json", "task", "difficulty"
 

@@ -45,9 +45,28 @@ def render_corpus(made: CorpusRun, screen: Screen) -> str:
         page.line("Degraded documents against the same documents clean")
         for line in lines:
             page.line(f"  {line}")
+    for line in failures(made):
+        page.line(line)
     page.line("")
     page.line(f"written to {made.folder}: {', '.join(made.sweeps)}; each task has its run, with all figures")
     return page.text()
+
+
+def failures(made: CorpusRun) -> Iterator[str]:
+    """Yield a line for each system and kind of failure, with the first document that failed so."""
+    counts: dict[tuple[str, str], int] = {}
+    first: dict[tuple[str, str], str] = {}
+    for sweep in made.sweeps.values():
+        for name, one in sweep.extractions.items():
+            for kind, count in one.manifest["failures"].items():
+                counts[name, kind] = counts.get((name, kind), 0) + count
+            for kind, told in one.manifest["first_failures"].items():
+                message = visible(" ".join(told["message"].split()))[:300]
+                first.setdefault((name, kind), f"such as {visible(told['id'])}: {message}")
+    if counts:
+        yield ""
+    for (name, kind), count in counts.items():
+        yield f"{visible(name)}: {count:,} failed and count as empty ({kind}), {first.get((name, kind), '')}"
 
 
 def _cells(

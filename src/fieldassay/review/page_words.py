@@ -26,7 +26,7 @@ def read_pages(file: DocumentFile) -> str:
     """
     data = file.read(_OPTIONS)
     try:
-        transcript = load_bytes(data, file.id, _OPTIONS)
+        transcript = load_bytes(data, file.path.name, _OPTIONS)
     except DocumentError as error:
         if error.kind != "no_text":
             raise
@@ -63,7 +63,7 @@ def _empty_pages(file: DocumentFile, data: bytes) -> tuple[Page, ...]:
     """Return the pages of a PDF or image without a text layer."""
     from fieldassay.documents.kinds import find_kind
 
-    kind = find_kind(file.id, data)
+    kind = find_kind(file.path.name, data)
     if kind == "pdf":
         from fieldassay.documents.loaders.pdf import open_page, open_pdf
 

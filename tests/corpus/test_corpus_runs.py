@@ -1,0 +1,107 @@
+"""`fieldassay run --corpus`: every task scored by its own spec, and all of them in one table."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fieldassay import ExtractOptions, ScoreOptions, SweepOptions
+from fieldassay.cli.main import main
+from fieldassay.corpus.build import build_corpus
+from fieldassay.corpus.recipe import list_recipes
+from fieldassay.public.corpora import CorpusRun, run_corpus
+from fieldassay.reports.corpora import render_corpus
+from fieldassay.reports.page import Screen
+
+FEW = (
+    "case_csv_002_tab",
+    "case_unit_002_superscript",
+    "case_value_006_thousands",
+    "valves_csv",
+    "order_plain",
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("few") / "corpus"
+    few = tuple(one for one in list_recipes() if one.id in FEW)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fieldassay.corpus.build.list_recipes", lambda: few)
+        patch.setattr("fieldassay.corpus.build.TASKS", ("engineering", "valve_list", "order"))
+        build_corpus(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def made(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> CorpusRun:
+    options = SweepOptions(ExtractOptions(jobs=0, ocr="off"), ScoreOptions(replicates=400))
+    return run_corpus(tmp_path_factory.mktemp("out"), options=options, corpus=corpus)
+
+
+def values(made: CorpusRun, metric: str = "accuracy") -> dict[tuple, tuple[float | None, int]]:
+    return {
+        tuple(one.slice.items()): (one.value, one.documents) for one in made.estimates if one.metric == metric
+    }
+
+
+def test_each_task_is_scored_by_its_own_spec_and_the_figures_agree(made: CorpusRun) -> None:
+    found = values(made)
+    for name, sweep in made.sweeps.items():
+        frame = sweep.run.documents
+        scores = (
+            [
+                value
+                for one, value in zip(frame["doc"], frame["accuracy"], strict=True)
+                if not one.endswith("_low_resolution")
+            ]
+            if "accuracy" in frame.columns
+            else None
+        )
+        if scores is not None:
+            value, documents = found[(("task", name),)]
+            assert documents == len(scores)
+            assert value == pytest.approx(sum(scores) / len(scores))
+    value, documents = found[()]
+    parts = [found[(("task", name),)] for name in made.sweeps]
+    assert documents == sum(count for _, count in parts) == 5
+    assert value == pytest.approx(sum(one * count for one, count in parts) / documents)
+    assert {key[0][1] for key in found if key and key[0][0] == "difficulty"} == {"easy", "medium", "hard"}
+
+
+def test_a_twin_that_cannot_be_read_counts_as_empty_and_is_named(made: CorpusRun) -> None:
+    assert {one.slice["degradation"] for one in made.twins} == {"low_resolution"}
+    assert all(one.values[1] == 0.0 and one.documents == 2 for one in made.twins if one.metric == "accuracy")
+    text = render_corpus(made, Screen(width=160))
+    assert (
+        "rules: 2 failed and count as empty (no_text), such as case_unit_002_superscript_low_resolution"
+        in text
+    )
+    assert "accuracy by difficulty" in text and "rules, low_resolution, accuracy" in text
+
+
+def test_the_summary_holds_all_figures(made: CorpusRun) -> None:
+    told = json.loads((made.folder / "corpus-run.json").read_text())
+    assert told["schema_version"] == 1 and set(told["tasks"]) == set(made.sweeps)
+    assert len(told["estimates"]) == len(made.estimates) and len(told["twins"]) == len(made.twins)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--spec", "s.yaml"], "--corpus has its own specs and gold; leave out --spec."),
+        (["--gold", "g", "--protocol", "p"], "leave out --protocol, --gold."),
+        (["--dry-run"], "do not go with --corpus"),
+        ([], "--out DIR"),
+    ],
+)
+def test_what_does_not_go_with_the_corpus_is_refused(
+    more: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", "--corpus", *more]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_folder_that_is_no_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "--corpus", "--docs", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
+    assert "name a folder that `fieldassay corpus build` wrote" in capsys.readouterr().err
