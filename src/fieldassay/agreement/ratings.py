@@ -21,7 +21,7 @@ Measure: TypeAlias = Callable[[Ints, Ints], tuple[Floats, Floats]]
 MOST_COMPARED = 1500
 """Of more distinct answers only a sample of pairs is compared for chance agreement."""
 
-SAMPLED_PAIRS = 250_000
+SAMPLED_PAIRS = 100_000
 
 
 class Compared(NamedTuple):
@@ -127,11 +127,8 @@ class Spread:
             return whole
         held = counts[:, self.order]
         apart = counts.sum(axis=1) ** 2 - (counts**2).sum(axis=1)
-        found, seen = np.zeros((2, len(counts)))
-        for shift, row in enumerate(distance, 1):
-            both = held * np.roll(held, -shift, axis=1)
-            found += both @ row
-            seen += both.sum(axis=1)
+        seen = _window_products(held, len(distance))
+        found = seen - _products(held, 1.0 - distance)
         with np.errstate(invalid="ignore", divide="ignore"):
             estimated: Floats = apart * np.where(seen > 0, found / seen, np.nan)
         return estimated
@@ -142,6 +139,22 @@ class Spread:
         if self.order is None:
             return float((1.0 - self.strict[np.ix_(places, places)]).sum())
         return q + (1.0 - float(self.strict.mean())) * q * (q - 1)
+
+
+def _window_products(held: Floats, width: int) -> Floats:
+    """Return by row the sum of the products of each number and the `width` ones after it, in a circle."""
+    ends = np.cumsum(np.concatenate([held, held[:, :width]], axis=1), axis=1)
+    sums: Floats = (held * (ends[:, width:] - ends[:, : held.shape[1]])).sum(axis=1)
+    return sums
+
+
+def _products(held: Floats, weight: Floats) -> Floats:
+    """Return by row the sum of weight[k, i] times number i times the number k + 1 places after it."""
+    sums = np.zeros(len(held))
+    for shift, row in enumerate(weight, 1):
+        at = np.flatnonzero(row)
+        sums += (held[:, at] * held[:, (at + shift) % held.shape[1]]) @ row[at]
+    return sums
 
 
 def spread_of(ratings: Ratings, seed: int = 0) -> Spread:
