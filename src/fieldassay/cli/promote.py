@@ -13,21 +13,23 @@ from fieldassay.cli.inputs import read_spec_option, spec_options
 from fieldassay.cli.lock import DEFAULT
 
 if TYPE_CHECKING:
-    from fieldassay.review.promotion.promote import Promotion
+    from fieldassay.records.labels_file import Sheet
+    from fieldassay.review.promotion.promote import PromoteOptions, Promotion
+    from fieldassay.scoring.options import InputOptions
 
 _PATH = click.Path(path_type=Path)
 _MOST_TOLD = 20
 
 
 @click.command(cls=GroupedCommand)
+@click.argument("folder", metavar="[DIR]", required=False, type=_PATH)
 @click.option(
     "-l",
     "--labels",
     metavar="FILE",
     type=_PATH,
     multiple=True,
-    required=True,
-    help="A labels file; repeat for more.",
+    help="A labels file, instead of a review; repeat for more.",
 )
 @click.option(
     "-g",
@@ -61,42 +63,92 @@ _MOST_TOLD = 20
 def promote(**given: Any) -> int:
     """Merge labels into gold, and write the history of gold beside it.
 
+    The labels are those of the finished sheets of the review in DIR, and its rulings, or of labels files.
+
     Only the lines and cells that change are written anew. Where gold has changed since the labels were made,
     where two sheets differ, or where gold has no place for a value, everything is listed and nothing is
     written. Values that were shown wrong on purpose never become gold.
 
     \b
+    fieldassay review promote invoices-1 --gold gold.jsonl --reason "first round"
     fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml --reason "second round"
     fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --reason "second round" --dry-run
     """  # fmt: skip
     from datetime import UTC, datetime
 
-    from fieldassay.cli.output import write
     from fieldassay.plan.compile import read_plan
     from fieldassay.records.labels_file import read_labels
     from fieldassay.review.promotion.promote import PromoteOptions
     from fieldassay.review.promotion.promote import promote as merge
 
+    if (given["folder"] is None) == (not given["labels"]):
+        raise click.UsageError("Give the folder of a review, or --labels.")
     has_spec = given["spec"] is not None or given["protocol"] is not None
-    if given["is_reset"] and not has_spec:
+    if given["is_reset"] and not has_spec and given["folder"] is None:
         raise click.UsageError("--reset-baseline needs --spec: the lock holds the spec too.")
-    spec = read_spec_option(given) if has_spec else None
-    plan = None if spec is None else read_plan(spec)
+    plan = read_plan(read_spec_option(given)) if has_spec else None
     names = tuple(given["id_keys"]) or None
     options = PromoteOptions(given["reason"], plan, names, given["gold_key"], given["base"])
+    if given["folder"] is None:
+        sheets = [sheet for path in given["labels"] for sheet in read_labels(path)]
+    else:
+        sheets, options = _of_review(given, options)
+        plan = options.plan
     now = datetime.now(UTC)
-    sheets = [sheet for path in given["labels"] for sheet in read_labels(path)]
     found = merge(given["gold"], sheets, options, now)
     then = _reset(given, plan, now) if given["is_reset"] else None
     if not given["is_dry"] and (found.files or then is not None):
         found.write(then)
+        _log(given, found)
+    _print(found, given)
+    return 0
+
+
+def _print(found: Promotion, given: Mapping[str, Any]) -> None:
+    from fieldassay.cli.output import write
+
     if given["is_json"]:
         import json
 
         write(json.dumps(_as_dict(found, given), ensure_ascii=False, indent=1) + "\n")
     else:
         write("".join(f"{line}\n" for line in _tell(found, given)))
-    return 0
+
+
+def _of_review(given: Mapping[str, Any], options: PromoteOptions) -> tuple[list[Sheet], PromoteOptions]:
+    """Return the sheets of a review, and the options with its spec and the head of its log.
+
+    Documents whose gold has changed since are named, unless --base says from what.
+    """
+    from dataclasses import replace
+
+    from fieldassay.review.promotion.from_review import changed_documents, plan_of_review, sheets_of_review
+    from fieldassay.review.store import Store
+
+    store = Store(given["folder"])
+    is_based = given["base"] is not None
+    changed = frozenset[str]() if is_based else changed_documents(store, given["gold"], _inputs(given))
+    plan = options.plan or plan_of_review(store)
+    return sheets_of_review(store), replace(
+        options, plan=plan, review=str(store.head()), unknown_base=changed
+    )
+
+
+def _inputs(given: Mapping[str, Any]) -> InputOptions:
+    from fieldassay.scoring.options import InputOptions
+
+    return InputOptions(gold_key=given["gold_key"], id_names=tuple(given["id_keys"]) or None)
+
+
+def _log(given: Mapping[str, Any], found: Promotion) -> None:
+    """Write the promotion into the log of the review that it came from."""
+    if given["folder"] is None:
+        return
+    from fieldassay.review.journal import Entry
+    from fieldassay.review.store import Store
+
+    body = {"gold": found.gold.name, "changed": found.changed, "reason": given["reason"]}
+    Store(given["folder"]).append(Entry("promote", body, "command"))
 
 
 def _lock_of(given: Mapping[str, Any]) -> Path | None:
@@ -109,14 +161,12 @@ def _reset(given: Mapping[str, Any], plan: Any, now: Any) -> Callable[[], None]:
     """Return what starts a new baseline; raise `ProblemsError` now if there is no sound lock."""
     from fieldassay.gates.baseline.lock_file import read_lock
     from fieldassay.gates.baseline.locking import freeze, reset_lock
-    from fieldassay.scoring.options import InputOptions
 
     path = given["lock"] or Path(DEFAULT)
     read_lock(path)
-    inputs = InputOptions(gold_key=given["gold_key"], id_names=tuple(given["id_keys"]) or None)
 
     def reset() -> None:
-        reset_lock(path, freeze(plan, str(given["gold"]), inputs), given["reason"], now).save()
+        reset_lock(path, freeze(plan, str(given["gold"]), _inputs(given)), given["reason"], now).save()
 
     return reset
 
@@ -141,6 +191,7 @@ def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
         ],
         "added": list(found.added),
         "planted": found.planted,
+        "items": found.items,
         "entries": found.entries,
     }
 
@@ -167,6 +218,11 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
         lines.append(f"{format_count(len(found.added), 'document')} new in gold")
     if found.planted:
         lines.append(f"{format_count(found.planted, 'label')} of values shown wrong on purpose left out")
+    if found.items:
+        labels = format_count(found.items, "label")
+        lines.append(
+            f"{labels} of single items left out: only a list that was labeled as a whole becomes gold"
+        )
     if found.entries:
         would = "would be added" if given["is_dry"] else "added"
         lines.append(f"{visible(str(found.history))}: {format_count(found.entries, 'line')} {would}")

@@ -22,8 +22,10 @@ from fieldassay.review.promotion.merge import (
     ILLEGIBLE_FIELDS,
     NOTHING,
     Change,
+    Conflict,
     Merged,
     Same,
+    UnmergeableError,
     json_copy,
     merge,
     same_text,
@@ -48,6 +50,8 @@ class PromoteOptions:
     gold_key: str | None = None
     base: Path | None = None
     review: str | None = None
+    unknown_base: frozenset[str] = frozenset()
+    """Documents whose gold was another one when they were labeled: labels may only confirm it as it is."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,6 +66,8 @@ class Promotion:
     """Documents that gold did not have."""
     planted: int
     """Labels of values that were shown wrong on purpose, which are never promoted."""
+    items: int
+    """Labels of single items, left out because their items are numbered as in the prediction, not in gold."""
     entries: int
     """New lines of the history."""
     files: Mapping[Path, bytes]
@@ -112,14 +118,15 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     Several sheets of a document must say the same. Raises `ProblemsError` with every label that cannot be
     merged: where gold has changed meanwhile, where sheets differ, where the form of gold has no place.
 
-    Labels of planted values, and skipped ones, say nothing.
+    Labels of planted values, skipped ones, and those of single items that were shown, say nothing.
     """
     reason = check_reason(options.reason)
     theirs = open_gold(gold, options)
     base = theirs if options.base is None else open_gold(options.base, options)
     same = same_text if options.plan is None else same_by(options.plan)
     problems: list[Problem] = []
-    agreed, planted = _agree(sheets, same, gold, problems)
+    promoted, planted, items = _promotable(sheets)
+    agreed = _agree(promoted, same, gold, problems)
     merged = {
         document: _merge(document, labels, (base, theirs), options, same)
         for document, (labels, _) in agreed.items()
@@ -150,7 +157,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
         files[history] = new
     before = {path: theirs.before.get(path, b"") for path in files} | {history: old}
     added = tuple(name for name in changed if name not in theirs.records)
-    return Promotion(gold, history, changes, added, planted, count, files, before)
+    return Promotion(gold, history, changes, added, planted, items, count, files, before)
 
 
 def _merge(
@@ -161,7 +168,11 @@ def _merge(
     same: Same,
 ) -> Merged:
     base, theirs = (_open(side.records.get(document, {}), options.gold_key) for side in sides)
-    return merge(base, theirs, _renamed(labels, theirs, options.plan), same)
+    merged = merge(base, theirs, _renamed(labels, theirs, options.plan), same)
+    if document in options.unknown_base:
+        why = "gold of this document has changed since it was labeled: give gold as it was with --base"
+        merged.conflicts += [Conflict(one.path, why) for one in merged.changes if one.is_changed]
+    return merged
 
 
 def _entry(
@@ -196,34 +207,69 @@ def _separators(node: ObjectNode, above: str = "") -> dict[str, str]:
     return found
 
 
+def _promotable(sheets: Iterable[Sheet]) -> tuple[list[Sheet], int, int]:
+    """Return the sheets with the labels that may become gold, and the numbers of planted and of single ones.
+
+    Single ones are in items of a list that was shown and not labeled as a whole.
+    """
+    found, planted, items = [], 0, 0
+    for sheet in sheets:
+        kept = {}
+        for path, label in sheet.labels.items():
+            if label.shown == "planted":
+                planted += 1
+            elif label.shown is not None and label.state != "skipped" and _is_single(path, sheet.labels):
+                items += 1
+            else:
+                kept[path] = label
+        found.append(replace(sheet, labels=kept))
+    return found, planted, items
+
+
+def _is_single(path: str, labels: Mapping[str, Label]) -> bool:
+    """Return whether a path is in an item of a list that has no label as a whole."""
+    steps = split_path(path)
+    lists = [join_path(steps[:end]) for end, step in enumerate(steps) if isinstance(step, int)]
+    return bool(lists) and not any(name in labels and labels[name].state != "skipped" for name in lists)
+
+
 def _agree(
     sheets: Iterable[Sheet], same: Same, gold: Path, problems: list[Problem]
-) -> tuple[dict[str, tuple[dict[str, Label], tuple[str, ...]]], int]:
-    """Return the labels of each document, with its reviewers, and the number of planted ones left out."""
+) -> dict[str, tuple[dict[str, Label], tuple[str, ...]]]:
+    """Return the labels of each document, with its reviewers; a ruling counts before all other labels."""
     by: dict[str, list[Sheet]] = {}
-    planted = 0
     for sheet in sheets:
-        kept = {path: label for path, label in sheet.labels.items() if label.shown != "planted"}
-        planted += len(sheet.labels) - len(kept)
-        by.setdefault(sheet.document, []).append(replace(sheet, labels=kept))
+        by.setdefault(sheet.document, []).append(sheet)
     found: dict[str, tuple[dict[str, Label], tuple[str, ...]]] = {}
     for document, held in sorted(by.items()):
-        labels: dict[str, Label] = {}
+        given: dict[str, list[Label]] = {}
         for sheet in sorted(held, key=lambda one: (one.slot, one.reviewer)):
-            for path, given in sheet.labels.items():
-                if given.state == "skipped":
-                    continue
-                label = given if given.origin is not None else replace(given, origin=_origin(sheet, given))
-                if path not in labels:
-                    labels[path] = label
-                elif _says_same(path, labels[path], label, same):
-                    labels[path] = pick_writing(labels[path], label)
-                else:
-                    what = f"two sheets differ: {_told(labels[path])} and {_told(label)}"
-                    where = f"{gold}: {document}: {path}"
-                    problems.append(Problem(where, what, "have a third person decide", "gold_conflict"))
+            for path, label in sheet.labels.items():
+                if label.state != "skipped":
+                    known = (
+                        label if label.origin is not None else replace(label, origin=_origin(sheet, label))
+                    )
+                    given.setdefault(path, []).append(known)
+        labels: dict[str, Label] = {}
+        for path, answers in given.items():
+            try:
+                labels[path] = _settle(path, answers, same)
+            except UnmergeableError as error:
+                where = f"{gold}: {document}: {path}"
+                problems.append(Problem(where, str(error), "have a third person decide", "gold_conflict"))
         found[document] = (labels, tuple(dict.fromkeys(sheet.reviewer for sheet in held)))
-    return found, planted
+    return found
+
+
+def _settle(path: str, answers: Sequence[Label], same: Same) -> Label:
+    """Return the label that several labels of one place agree on. Raises UnmergeableError if they differ."""
+    rulings = [one for one in answers if one.origin == "adjudicated"]
+    settled, *others = rulings or answers
+    for one in others:
+        if not _says_same(path, settled, one, same):
+            raise UnmergeableError(f"two sheets differ: {_told(settled)} and {_told(one)}")
+        settled = pick_writing(settled, one)
+    return settled
 
 
 def _origin(sheet: Sheet, label: Label) -> Any:

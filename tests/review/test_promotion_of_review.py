@@ -1,0 +1,104 @@
+"""A review becomes gold: finished sheets and rulings, from the gold that it was made beside."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.review.receipts import NONE, add, form_of, make_receipts, take
+
+from fieldassay.cli.main import main
+from fieldassay.review import sheets
+from fieldassay.review.draw import Shares
+from fieldassay.review.journal import Entry
+from fieldassay.review.promotion.history import history_of
+from fieldassay.review.store import Store
+from fieldassay.review.verify import verify
+
+
+def answer(store: Store, person: Any, changes: dict[str, str]) -> None:
+    """Take, answer and finish the next sheet: what is shown is confirmed, but for the changes."""
+    number = take(store, person)
+    assert number is not None
+    form = form_of(store)
+    with store.reading() as db:
+        given = {one["node"]: one["given"] for one in sheets.view(db, form, person, number)["asked"]}
+    for node, text in given.items():
+        said = changes.get(node, text)
+        one = sheets.Answer(node, "absent") if said is None else sheets.Answer(node, "value", said)
+        store.write(lambda log, one=one: sheets.save_label(log, form, person, number, one))
+    store.write(lambda log: sheets.finish(log, form, person, number))
+
+
+def write_gold(folder: Path, *rows: dict[str, Any]) -> Path:
+    gold = folder / "gold.jsonl"
+    gold.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return gold
+
+
+def promote(folder: Path, gold: Path, *more: str) -> int:
+    return main(["review", "promote", str(folder), "--gold", str(gold), "--reason", "first round", *more])
+
+
+def test_a_review_is_promoted_once_with_its_head_in_the_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1", "total": "10.00", "page": 4})
+    store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
+    answer(store, add(store), {"total": "10.00", "shop": "Shop One"})
+    head = store.head()
+    assert promote(tmp_path / "review", gold) == 0
+    assert "4 labels of single items left out" in capsys.readouterr().out
+    [row] = [json.loads(line) for line in gold.read_text().splitlines()]
+    assert (row["shop"], row["total"], row["page"]) == ("Shop One", "10.00", 4)
+    told = [json.loads(line) for line in history_of(gold).read_text().splitlines()]
+    assert {one["review"] for one in told} == {str(head)}
+    assert {one["path"]: one["origin"] for one in told}["shop"] == "corrected"
+    once = gold.read_bytes(), history_of(gold).read_bytes()
+    assert promote(tmp_path / "review", gold) == 0
+    assert (gold.read_bytes(), history_of(gold).read_bytes()) == once
+    assert verify(store).is_whole
+
+
+def test_gold_that_changed_since_needs_a_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"id": "doc-001", "shop": "Shop 1", "total": "10.00"}
+    gold = write_gold(tmp_path, row)
+    store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
+    answer(store, add(store), {"shop": "Shop One"})
+    gold.rename(tmp_path / "base.jsonl")
+    write_gold(tmp_path, {**row, "note": "new"})
+    assert promote(tmp_path / "review", gold) == 2
+    assert "has changed since it was labeled" in capsys.readouterr().err
+    assert json.loads(gold.read_text()) == {**row, "note": "new"}
+    assert promote(tmp_path / "review", gold, "--base", str(tmp_path / "base.jsonl")) == 0
+    found = json.loads(gold.read_text())
+    assert (found["shop"], found["note"]) == ("Shop One", "new")
+
+
+def test_a_ruling_counts_before_both_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = write_gold(tmp_path)
+    store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0, 0.0))
+    answer(store, add(store, "anna", "reviewer"), {**dict.fromkeys(EMPTY), "shop": "A"})
+    answer(store, add(store, "ben", "reviewer"), {**dict.fromkeys(EMPTY), "shop": "B"})
+    assert promote(tmp_path / "review", gold) == 2
+    assert "two sheets differ" in capsys.readouterr().err
+    cleo = add(store, "cleo", "adjudicator")
+    body = {
+        "document": 1,
+        "node": "shop",
+        "choice": "b",
+        "text": "B",
+        "person": cleo.id,
+        "note": "",
+        "is_last": True,
+    }
+    store.append(Entry("ruling", body, cleo.alias))
+    assert promote(tmp_path / "review", gold) == 0
+    assert json.loads(gold.read_text())["shop"] == "B"
+    told = [json.loads(line) for line in history_of(gold).read_text().splitlines()]
+    assert {one["path"]: one["origin"] for one in told}["shop"] == "adjudicated"
+
+
+EMPTY = ("kind", "total", "day", "paid", "due", "lines")
