@@ -28,7 +28,13 @@ _FORMAT = click.option(
 )  # fmt: skip
 @_FORMAT
 @click.option("--reviewer", metavar="ALIAS", help="Only the sheets of this reviewer.")
-def export(source: Path, target: Path, form: str, reviewer: str | None) -> int:
+@click.option(
+    "--settled",
+    "is_settled",
+    is_flag=True,
+    help="One sheet per document: what both reviewers say, or what was ruled.",
+)
+def export(source: Path, target: Path, form: str, reviewer: str | None, *, is_settled: bool) -> int:
     """Write labels in the form of another program, and say what the form cannot hold.
 
     SOURCE is the folder of a review, whose finished sheets are taken, or a labels file.
@@ -41,12 +47,14 @@ def export(source: Path, target: Path, form: str, reviewer: str | None) -> int:
     from fieldassay.review.exchange.formats import export_labels
 
     head = None
+    if is_settled and not source.is_dir():
+        raise click.UsageError("--settled takes the folder of a review.")
     if source.is_dir():
-        from fieldassay.review.export import finished_sheets, log_export
+        from fieldassay.review.export import finished_sheets, log_export, settled_sheets
         from fieldassay.review.store import Store
 
         store = Store(source)
-        sheets = _chosen(finished_sheets(store), reviewer)
+        sheets = _chosen(settled_sheets(store) if is_settled else finished_sheets(store), reviewer)
         lost = export_labels(sheets, form, target)
         head = log_export(store, form, len(sheets))
     else:

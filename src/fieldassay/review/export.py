@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 from fieldassay.paths import field_of, join_path, split_path
-from fieldassay.records.labels_file import Label, Region, Sheet, write_labels
+from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
+from fieldassay.review.adjudicate import settled
 from fieldassay.review.form_of import read_form
 from fieldassay.review.forms import Form, split_items
 from fieldassay.review.journal import Entry, Head
@@ -29,11 +30,53 @@ def log_export(store: Store, form: str, sheets: int) -> Head:
     return store.head()
 
 
-def write_sheets(store: Store, target: Path) -> tuple[int, Head]:
-    """Write the finished sheets of a review as a labels file; return how many, and the head after that."""
-    sheets = finished_sheets(store)
-    write_labels(target, sheets)
-    return len(sheets), log_export(store, "labels", len(sheets))
+def settled_sheets(store: Store) -> list[Sheet]:
+    """Return one sheet per document: what both reviewers say, or what was ruled where they differ.
+
+    Places that wait for a ruling are left out, and so are documents of which one sheet is not finished.
+    """
+    form, _ = read_form(store)
+    with store.reading() as db:
+        found: dict[str, list[Sheet]] = {}
+        for sheet in list_sheets(db, form):
+            found.setdefault(sheet.document, []).append(sheet)
+        slots = dict(
+            db.execute(
+                "SELECT name, document.id FROM document JOIN sheet ON document=document.id "
+                "GROUP BY document.id HAVING count(*)=2"
+            )
+        )
+        alone = [held[0] for name, held in found.items() if name not in slots]
+        both = [
+            _settle(db, form, slots[name], held)
+            for name, held in found.items()
+            if name in slots and len(held) == 2
+        ]
+        return alone + both
+
+
+def _settle(db: sqlite3.Connection, form: Form, document: int, sheets: list[Sheet]) -> Sheet:
+    texts = dict(db.execute("SELECT node, text FROM ruling WHERE document=?", (document,)))
+    labels: dict[str, Label] = {}
+    for node, choice, origin in settled(db, form, document):
+        if choice in ("first", "second", "both"):
+            source = sheets[choice == "second"].labels
+            under = {
+                path: label for path, label in source.items() if path == node or path.startswith(f"{node}[")
+            }
+            labels |= {path: replace(label, origin=_origin(origin)) for path, label in under.items()}
+            if choice == "both" and node in labels:
+                labels[node] = replace(labels[node], text=texts[node])
+        elif choice == "other":
+            labels[node] = Label("value", texts[node], origin="adjudicated", shown="nothing")
+        else:
+            state: State = "absent" if choice == "absent" else "illegible"
+            labels[node] = Label(state, origin="adjudicated", shown="nothing")
+    return Sheet(sheets[0].document, "settled", 0, True, labels)
+
+
+def _origin(name: str) -> Origin:
+    return "adjudicated" if name == "adjudicated" else "blind"
 
 
 def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:

@@ -329,3 +329,34 @@ def test_at_twice_the_size_nothing_is_out_of_reach(browser: Browser, tmp_path: P
         assert desk.page.evaluate(
             "(() => { const box = desk.at.input.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; })()"
         )
+
+
+def test_a_lead_rules_watches_and_reads_histories(browser: Browser, tmp_path: Path) -> None:
+    from tests.review.test_adjudicate import labeled_twice
+
+    store, _ = labeled_twice(tmp_path, (["A-1", "B-2"], ["A-1"]))
+    add(store, "lena", "lead", "a long password")
+    with served(store) as site, at_desk(browser, site) as desk:
+        page = desk.page
+        page.goto(site.origin + "/")
+        page.wait_for_selector("body[data-screen=sign-in][data-ready='yes']")
+        page.keyboard.type("lena")
+        desk.press("Tab")
+        page.keyboard.type("a long password")
+        desk.press("Enter")
+        page.wait_for_selector("body[data-screen=queue][data-ready='yes']")
+        page.click("text=Adjudicate")
+        page.wait_for_selector("body[data-screen=adjudicate][data-ready='yes']")
+        assert desk.axe() == []
+        page.click("text=doc-001")
+        page.wait_for_selector("body[data-screen=ruling][data-ready='yes']")
+        assert desk.axe() == []
+        for at in range(3):
+            page.locator("fieldset").nth(at).locator("button", has_text="A: ").click()
+        page.wait_for_selector("text=All differences of this document are ruled upon")
+        for screen in ("/progress", "/history/1"):
+            page.goto(site.origin + screen)
+            page.wait_for_selector("body[data-ready='yes']")
+            assert desk.axe() == [], screen
+        assert "Corner" in desk.text("main")
+    assert verify(store).is_whole

@@ -17,7 +17,7 @@ from fieldassay.errors import FieldassayError
 from fieldassay.review import people
 from fieldassay.review.people import EVERYTHING, ROLES
 from fieldassay.review.sheets import Person, RefusedError
-from fieldassay.review.web import pages, sheet_routes, sign_in
+from fieldassay.review.web import lead_routes, pages, sheet_routes, sign_in
 from fieldassay.review.web.guard import App, Guard, Site
 from fieldassay.review.web.room import Call, Room
 
@@ -40,11 +40,17 @@ class Path:
 
 ALL = frozenset(ROLES)
 LABELING = frozenset({"reviewer", "adjudicator", "lead"})
+RULING = frozenset({"adjudicator", "lead"})
+WATCHING = frozenset({"lead", "observer"})
 OPEN = frozenset[str]()
 
 PATHS: tuple[Path, ...] = (
     Path("/", "GET", pages.shell("queue"), ALL),
     Path("/sheet/{sheet:int}", "GET", pages.shell("sheet"), LABELING),
+    Path("/adjudicate", "GET", pages.shell("adjudicate"), RULING),
+    Path("/adjudicate/{document:int}", "GET", pages.shell("ruling"), RULING),
+    Path("/progress", "GET", pages.shell("progress"), WATCHING),
+    Path("/history/{document:int}", "GET", pages.shell("history"), WATCHING),
     Path("/help", "GET", pages.shell("help"), ALL),
     Path("/sign-in", "GET", pages.shell("sign-in"), OPEN),
     Path("/sign-in", "POST", sign_in.sign_in, OPEN),
@@ -63,6 +69,11 @@ PATHS: tuple[Path, ...] = (
     Path("/api/sheets/{sheet:int}/decline", "POST", sheet_routes.decline, LABELING),
     Path("/api/sheets/{sheet:int}/finish", "POST", sheet_routes.finish, LABELING),
     Path("/api/sheets/{sheet:int}/undo", "POST", sheet_routes.undo, LABELING),
+    Path("/api/adjudicate", "GET", lead_routes.list_open, RULING),
+    Path("/api/adjudicate/{document:int}", "GET", lead_routes.view, RULING),
+    Path("/api/rulings", "POST", lead_routes.rule, RULING),
+    Path("/api/progress", "GET", lead_routes.progress, WATCHING),
+    Path("/api/history/{document:int}", "GET", lead_routes.history, WATCHING),
     Path("/api/read", "POST", sheet_routes.read_text, LABELING),
     Path("/api/pages/{document:int}", "GET", sheet_routes.list_pages, LABELING),
     Path("/api/pages/{document:int}/{page:int}", "GET", sheet_routes.draw_page, LABELING),

@@ -14,7 +14,7 @@ from fieldassay.review.sheets import RefusedError
 from fieldassay.review.web.room import Call
 
 _SHARED = ("dom.js", "visible.js")
-_SCRIPTS = ("api.js", "page.js", "labels.js", "grid.js", "keys.js", "sheet.js", "screens.js")
+_SCRIPTS = ("api.js", "page.js", "labels.js", "grid.js", "keys.js", "sheet.js", "lead.js", "screens.js")
 _STYLES = ("review.css",)
 _TYPES = {"review.js": "text/javascript; charset=utf-8", "review.css": "text/css; charset=utf-8"}
 

@@ -9,14 +9,16 @@ function sheetShell() {
     el("p", { id: "told", class: "told", role: "alert" }),
     el("div", { class: "desk" },
       el("section", { class: "page-side", "aria-label": "Document" },
-        el("div", { class: "page-tools" }, tool("Page before", "‹", () => viewer.show(viewer.number - 1)), el("span", { id: "page-number", class: "small" }), tool("Page after", "›", () => viewer.show(viewer.number + 1)),
-          tool("Smaller", "−", () => viewer.setZoom(viewer.zoom / 1.25)), tool("Larger", "+", () => viewer.setZoom(viewer.zoom * 1.25))),
+        pageTools(),
         el("div", { id: "page", tabindex: "0", role: "region", "aria-label": "Page" })),
       el("section", { id: "values", "aria-label": "Values" })),
     keysDialog(),
     el("dialog", { id: "planted", "aria-labelledby": "planted-title" }),
   ];
 }
+
+const pageTools = () => el("div", { class: "page-tools" }, tool("Page before", "‹", () => viewer.show(viewer.number - 1)), el("span", { id: "page-number", class: "small" }), tool("Page after", "›", () => viewer.show(viewer.number + 1)),
+  tool("Smaller", "−", () => viewer.setZoom(viewer.zoom / 1.25)), tool("Larger", "+", () => viewer.setZoom(viewer.zoom * 1.25)));
 
 const tool = (label, text, act) => el("button", { type: "button", class: "icon", "aria-label": label, title: label, on: { click: act } }, text);
 
@@ -56,10 +58,14 @@ async function queueScreen() {
     el("progress", { max: total || 1, value: done, "aria-label": "Sheets done" }),
     canLabel ? el("p", {}, el("button", { type: "button", class: "button primary", id: "start", on: { click: () => startNext().catch((error) => tell(error.message)) } }, form.held.length ? "Go on" : "Start")) : null,
     el("p", { class: "small" }, "You are ", el("strong", { text: form.person.alias }), ". Log: ", el("code", { text: form.head.slice(0, 24) }), "…"),
-    el("p", {}, el("a", { href: "/help", text: "Help" }), " · ", el("button", { type: "button", class: "link", on: { click: signOut } }, "Sign out"))));
+    el("p", {}, mayRule(form.person.role) ? [el("a", { href: "/adjudicate", text: "Adjudicate" }), " · "] : null, mayWatch(form.person.role) ? [el("a", { href: "/progress", text: "Progress" }), " · "] : null, el("a", { href: "/help", text: "Help" }), " · ", el("button", { type: "button", class: "link", on: { click: signOut } }, "Sign out"))));
   find("#start")?.focus();
   await checkHead(form.head);
 }
+
+const lastNumber = () => Number(window.location.pathname.split("/").pop());
+const mayRule = (role) => ["adjudicator", "lead", "alone"].includes(role);
+const mayWatch = (role) => ["observer", "lead", "alone"].includes(role);
 
 async function signOut() {
   await ask("POST", "/sign-out", {});
@@ -90,7 +96,7 @@ async function helpScreen() {
     el("p", {}, el("a", { href: "/", text: "Back" }))));
 }
 
-const SCREENS = { queue: queueScreen, "sign-in": signInScreen, help: helpScreen, sheet: () => desk.start(Number(window.location.pathname.split("/").pop())) };
+const SCREENS = { queue: queueScreen, adjudicate: adjudicateScreen, ruling: () => ruling.start(lastNumber()), progress: progressScreen, history: () => historyScreen(lastNumber()), "sign-in": signInScreen, help: helpScreen, sheet: () => desk.start(lastNumber()) };
 
 document.addEventListener("DOMContentLoaded", async () => {
   document.body.prepend(el("main", { id: "main", tabindex: "-1" }));
