@@ -279,3 +279,48 @@ def test_a_gate_names_a_share(
     scored(tmp_path, GOLD, rows)
     assert main(["attribute", str(tmp_path / "run"), "--gate", gate]) == code
     assert ("attributable" in capsys.readouterr().err) == (code != 0)
+
+
+@pytest.mark.parametrize("form", ["corpus", "folder", "gold"])
+def test_the_missed_share_is_measured_on_documents_that_are_read_perfectly(tmp_path: Path, form: str) -> None:
+    rows = [right(row) for row in GOLD]
+    rows[0]["pred"]["number"] = None
+    texts = {row["id"]: row["transcript"] for row in rows}
+    for name in "abc":  # missed: their numbers are written in a way that nobody thought of
+        texts[name] = texts[name].replace("INV-", "INV no. ")
+    (tmp_path / "perfect").mkdir()
+    for name, text in texts.items():
+        (tmp_path / "perfect" / f"{name}.txt").write_text(text, encoding="utf-8")
+    documents = [{"id": name, "text": f"perfect/{name}.txt"} for name in texts]
+    (tmp_path / "corpus.json").write_text(json.dumps({"documents": documents}), encoding="utf-8")
+    twins = [{"id": "z", "twin_of": name} for name in texts]
+    (tmp_path / "twins.jsonl").write_text("\n".join(map(json.dumps, twins)), encoding="utf-8")
+    named = {"corpus": "corpus.json", "folder": "perfect", "gold": "twins.jsonl"}[form]
+    found = fa.attribute(scored(tmp_path, GOLD, rows), twins=tmp_path / named).system("m")
+    rates = {one.field: one.rates for one in found.fields}
+    assert found.perfect_from == "twins"
+    assert rates["number"] is not None
+    assert rates["number"].missed == pytest.approx(0.0 if form == "gold" else 0.25)
+
+
+def test_a_field_with_few_values_takes_the_rates_of_its_type(tmp_path: Path) -> None:
+    spec = "fields: {name: text, note: text}"
+    gold = [{"id": n, "name": f"Elm Works {n}", "note": f"urgent {n}" if n < 3 else None} for n in range(30)]
+    rows = [
+        {
+            "id": n,
+            "pred": {
+                "name": None if n in (1, 2) else f"Elm Works {n}",
+                "note": None if n == 1 else "urgent 0",
+            },
+            "transcript": f"Elm Works {n}\nurgent {n}" if n != 2 else f"urgent {n}",
+        }
+        for n in range(30)
+    ]
+    found = {
+        one.field: one for one in fa.attribute(scored(tmp_path, gold, rows, spec=spec)).system("m").fields
+    }
+    assert found["name"].rates is not None
+    assert found["note"].rates is not None
+    assert (found["name"].rates.missed_over, found["note"].rates.missed_over) == ("field", "type")
+    assert found["note"].share("reading").value == 0.0

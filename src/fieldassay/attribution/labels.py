@@ -122,6 +122,8 @@ class _Look:
     value: WrongValue
     gold: Found | None = field(init=False, default=None)
     pred: Found | None = field(init=False, default=None)
+    is_anchored: bool = field(init=False, default=False)
+    """Whether the gold value stands on a line with a label of its field, or a value of its item."""
     is_lost: bool = field(init=False, default=False)
     """Whether the gold value, of a type that is copied, is nowhere in the text."""
 
@@ -130,8 +132,10 @@ class _Look:
         if text is None:
             return
         if value.gold is not None and value.leaf.type not in UNCOPIED:
-            self.gold = text.find(value.leaf, value.gold)
-            self.is_lost = self.gold is None
+            places = text.places(value.leaf, value.gold)
+            anchored = [place for place in places if _is_anchored(value.anchors, place)]
+            self.gold = next(iter(anchored or places), None)
+            self.is_anchored, self.is_lost = bool(anchored), self.gold is None
         if value.pred is not None:
             self.pred = text.find(value.leaf, value.pred)
 
@@ -293,7 +297,7 @@ def _by_chance(look: _Look) -> Finding | None:
         return None
     is_short = len(normalized(str(value.gold)).strip()) < SHORTEST
     is_likely = value.chance is not None and value.chance > MOST_CHANCE
-    if not (is_short or is_likely) or _is_anchored(value, text):
+    if not (is_short or is_likely) or look.is_anchored:
         return None
     why = "values of this field from other documents often are" if is_likely else "it is short"
     return Finding(
@@ -302,10 +306,12 @@ def _by_chance(look: _Look) -> Finding | None:
     )  # fmt: skip
 
 
-def _is_anchored(value: WrongValue, text: SentText) -> bool:
-    """Return whether the gold value stands on a line with a label of its field, or a value of its item."""
-    anchors = [found for one in value.anchors if len((found := normalized(one)).strip()) >= SHORTEST]
-    return any(anchor in line for line in text.lines_of(value.leaf, value.gold) for anchor in anchors)
+def _is_anchored(anchors: Sequence[str], place: Found) -> bool:
+    """Return whether a place is on the line of an anchor; short ones say nothing."""
+    line = normalized(place.line)
+    return any(
+        len(found.strip()) >= SHORTEST and found in line for found in (normalized(one) for one in anchors)
+    )
 
 
 def _omitted_by_model(look: _Look) -> Finding | None:

@@ -33,6 +33,9 @@ _EDGES = " ,;:|."
 _MARKS = _EDGES + "()[]{}\"'*#"
 _ORDERS = ("dmy", "mdy", "ymd")
 _TEXTS = ("text", "any")
+_NUMBERS, _DATES = ("money", "number", "integer"), ("date", "datetime")
+_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
+_DIGITS_OF_DATE = re.compile(r"\d{1,4}[ ./-]+\d{1,2}[ ./-]+\d{1,4}")
 
 
 Known: TypeAlias = "dict[tuple[str, str], dict[str, tuple[str, ...]]]"
@@ -86,12 +89,29 @@ def reading_key(reading: Reading) -> str | None:
     return str(reading.value.amount.normalize()) if isinstance(reading.value, Money) else reading.canonical
 
 
+def may_be_one(kind: str, text: str) -> bool:
+    """Return whether words next to each other may be one value of a type, and not several numbers in a row.
+
+    >>> may_be_one("money", "EUR 1 264,00"), may_be_one("money", "2 60.00"), may_be_one("date", "1 May 2024")
+    (True, False, True)
+    """
+    if " " not in text:
+        return True
+    if kind in _NUMBERS:
+        return sum(map(has_digit, text.split())) < 2 or _GROUPED.search(text) is not None
+    if kind in _DATES:
+        return any(map(str.isalpha, text)) or _DIGITS_OF_DATE.fullmatch(text) is not None or " - " in text
+    return True
+
+
 def reading_keys(readers: Sequence[Reader], text: str) -> tuple[str, ...]:
     """Return the keys of all readings of a text: of the first reader alone where it is sure."""
     first = readers[0].read(text)
     key = reading_key(first)
     if key is not None and "ambiguous" not in first.flags:
         return (key,)
+    if key is None and " " in text:  # the single words of another notation are looked at by themselves
+        return ()
     others = (reading_key(reader.read(text)) for reader in readers[1:])
     return tuple(dict.fromkeys(one for one in (key, *others) if one is not None))
 
@@ -134,11 +154,13 @@ class SentText:
         places = [self._place(leaf, one) for one in (value if isinstance(value, list) else [value])]
         return None if not places or places[0] is None or None in places else self.told(places[0])
 
-    def lines_of(self, leaf: Leaf, value: Json) -> Iterator[str]:
-        """Yield the normalized lines that a value stands on."""
-        places = [place for text in surface_forms(value) for place in self.search.find(text)]
-        other = None if places else self._place(leaf, value)
-        yield from (normalized(self.told(place).line) for place in places or filter(None, [other]))
+    def places(self, leaf: Leaf, value: Json) -> list[Found]:
+        """Return every place of a value as it is, else the first one in another notation."""
+        exact = dict.fromkeys(place for text in surface_forms(value) for place in self.search.find(text))
+        if exact:
+            return [self.told(place) for place in exact]
+        found = self.find(leaf, value)
+        return [] if found is None else [found]
 
     def _place(self, leaf: Leaf, value: Json) -> Place | None:
         return self._exact(value) or self._read(leaf, value) or self._worded(leaf, value)
@@ -198,7 +220,7 @@ class SentText:
                         place = Place(at, words[first][0], words[last][1])
                         text = " ".join(page.text[place.start : place.end].split())
                         for shape in dict.fromkeys((text.strip(_EDGES), text.strip(_MARKS))):
-                            if shape and fits(shape):
+                            if shape and fits(shape) and may_be_one(kind, shape):
                                 yield place, shape
 
     def told(self, place: Place) -> Found:

@@ -19,6 +19,7 @@ from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few, percentile_in
 from fieldassay.stats.poisson import document_keys, weight_table, weights
 
 Floats: TypeAlias = npt.NDArray[np.float64]
+_Over: TypeAlias = dict[str, str]
 Stage: TypeAlias = Literal["reading", "model", "decoding", "post", "gold", "runtime"]
 
 STAGES: tuple[Stage, ...] = ("reading", "model", "decoding", "post", "gold", "runtime")
@@ -46,8 +47,8 @@ AT = {name: position for position, name in enumerate(COUNTS)}
 
 LEAST_POWER = 0.3
 """The least 1 - c - v with which presence tells anything."""
-LEAST_PERFECT = 10
-"""Values known to be read that a field needs for a missed share of its own; else those of its type count."""
+LEAST_TRIED = 10
+"""Values that a field needs for a chance, or a missed share, of its own; else those of its type count."""
 _BLOCK = 4096
 
 
@@ -68,8 +69,10 @@ class Rates:
 
     chance: float | None
     missed: float | None
+    chance_over: str
+    """Whose values gave the chance: those of the `field`, or of all fields of its `type`."""
     missed_over: str
-    """Whose values gave the missed share: `field` or `type`."""
+    foreign: int
     perfect: int
     lost: float | None
     """p': the share of values that reading lost."""
@@ -152,7 +155,7 @@ def undefined_reason(sums: Floats) -> str:
     if at["values"] == 0:
         return ""
     if at["foreign"] == 0:
-        return "no other value of the field measures chance"
+        return "no other document of its type has another value, to measure chance"
     if at["perfect"] == 0:
         return "no value is known to have been read: give twins"
     found = corrected(sums)
@@ -178,7 +181,7 @@ def estimate_shares(
     points = counts.sum(axis=0)
     drawn = replicate_sums(counts.reshape(len(documents), -1), documents, draw)
     replicates = drawn.reshape(len(fields), size, draw.replicates)
-    over = _share_missed(points, replicates, fields)
+    over = _share_rates(points, replicates, fields)
     has = (counts[:, :, AT["all_wrong"]] > 0) | (counts[:, :, AT["values"]] + counts[:, :, AT["kept"]] > 0)
     reasons = [undefined_reason(point) for point in points]
     each = tuple(
@@ -188,31 +191,32 @@ def estimate_shares(
     return _whole(points, replicates, reasons, draw, int(has.any(axis=1).sum())), each
 
 
-def _share_missed(points: Floats, replicates: Floats, fields: Sequence[tuple[str, str]]) -> list[str]:
-    """Give fields with few values that are known to be read the missed share of all fields of their type."""
-    missed, perfect = AT["missed"], AT["perfect"]
-    own = points[:, perfect].copy()
+def _share_rates(points: Floats, replicates: Floats, fields: Sequence[tuple[str, str]]) -> list[_Over]:
+    """Give fields with few values behind a rate the rate of all fields of their type; return whose it is."""
     types = np.array([kind for _, kind in fields])
-    pooled = {
-        kind: [array[types == kind][:, [missed, perfect]].sum(axis=0) for array in (points, replicates)]
-        for kind in dict.fromkeys(types.tolist())
-    }
-    over = []
-    for at, (_, kind) in enumerate(fields):
-        is_own = bool(own[at] >= LEAST_PERFECT)
-        over.append("field" if is_own else "type")
-        if not is_own:
-            points[at, [missed, perfect]], replicates[at, [missed, perfect]] = pooled[kind]
+    over = [dict[str, str]() for _ in fields]
+    for hits, tried in (("chance", "foreign"), ("missed", "perfect")):
+        columns = [AT[hits], AT[tried]]
+        few = points[:, AT[tried]] < LEAST_TRIED
+        pooled = {
+            kind: [array[types == kind][:, columns].sum(axis=0) for array in (points, replicates)]
+            for kind in dict.fromkeys(types.tolist())
+        }
+        for at, (_, kind) in enumerate(fields):
+            over[at][hits] = "type" if few[at] else "field"
+            if few[at]:
+                points[at, columns], replicates[at, columns] = pooled[kind]
     return over
 
 
 def _field_shares(
-    name: str, point: Floats, replicates: Floats, known: tuple[str, str, int], draw: Draw
+    name: str, point: Floats, replicates: Floats, known: tuple[str, _Over, int], draw: Draw
 ) -> FieldShares:
     reason, over, documents = known
     found = corrected(point)
     rates = Rates(
-        _number(found["chance"]), _number(found["missed"]), over, int(point[AT["perfect"]]),
+        _number(found["chance"]), _number(found["missed"]), over["chance"], over["missed"],
+        int(point[AT["foreign"]]), int(point[AT["perfect"]]),
         _number(found["p"]), _number(found["q"]), _number(found["ratio"]), _number(found["naive"]),
     )  # fmt: skip
     wrong = int(point[AT["all_wrong"]])

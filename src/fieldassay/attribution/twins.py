@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,7 @@ class Twins:
         """Return whether a document is the clean twin of another."""
         return document in self._clean
 
-    @property
+    @cached_property
     def _clean(self) -> frozenset[str]:
         return frozenset(self.of.values())
 
