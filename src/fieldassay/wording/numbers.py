@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -130,6 +131,29 @@ def format_percent(value: float | None, unit: str = "ratio") -> str:
     if unit in _POINTS:
         return f"{format_rounded(_POINTS[unit] * value, 1, 100.0)}%".replace("-", "−")
     return f"{format_number(value, unit) if value else 0}{suffix_of(unit)}".replace("-", "−")
+
+
+def format_seconds(milliseconds: float) -> str:
+    """Return a duration in seconds, with two digits that count.
+
+    >>> [format_seconds(value) for value in (3998.0, 538.0, 42.0, 30_000.0, 0.0)]
+    ['4.0 s', '0.54 s', '0.042 s', '30 s', '0 s']
+    """
+    seconds = milliseconds / 1000
+    if seconds == 0:
+        return "0 s"
+    decimals = max(0, 1 - math.floor(math.log10(abs(seconds))))
+    return f"{seconds:,.{min(decimals, 6)}f} s"
+
+
+def format_cost(usd: float) -> str:
+    """Return the cost of a thousand documents, from that of one.
+
+    >>> [format_cost(value) for value in (0.00781, 0.0, 1.5, 0.0000012)]
+    ['$7.81', '$0', '$1,500.00', 'less than $0.01']
+    """
+    price = 1000 * usd
+    return "$0" if price == 0 else "less than $0.01" if price < 0.01 else f"${price:,.2f}"
 
 
 def format_percents(interval: Sequence[float], unit: str = "ratio") -> str:

@@ -34,7 +34,7 @@ def test_no_view_makes_a_request_or_a_complaint(demo: OpenReport) -> None:
 @pytest.mark.parametrize(
     ("view", "selector", "words"),
     [
-        ("summary", ".verdict", "GO for atlas; NO-GO for birch and cedar"),
+        ("summary", ".verdict", "Use atlas: it alone passes all gates (3)"),
         ("summary", ".findings", "birch is worse than atlas by 15.0 points of accuracy (95% CI"),
         ("summary", ".fixes", "points of accuracy (95% CI"),
         ("systems", '[data-view="systems"] table', "94.9%"),
@@ -166,7 +166,7 @@ def test_an_example_leads_to_its_value(demo: OpenReport) -> None:
 
 def test_a_number_leads_to_its_meaning(demo: OpenReport) -> None:
     demo.show("summary")
-    demo.page.locator('.card a[href="#methods?metric=critical_accuracy"]').first.click()
+    demo.page.locator('.ranking a[href="#methods?metric=critical_accuracy"]').first.click()
     demo.wait("methods")
     assert demo.page.evaluate("document.activeElement.id") == "metric-critical_accuracy"
 
@@ -269,7 +269,7 @@ def test_nothing_is_cut_off_on_paper(demo: OpenReport, view: str) -> None:
         .map(box => [box.className.baseVal ?? box.className, box.getBoundingClientRect().right])
         .filter(([, right]) => right > 702)"""
     assert (
-        demo.page.locator("main section:not([hidden]) :is(.plot svg, .tree table, .card dd)").evaluate_all(
+        demo.page.locator("main section:not([hidden]) :is(.plot svg, .tree table, .ranking td)").evaluate_all(
             cut
         )
         == []

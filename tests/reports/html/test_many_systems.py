@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +59,7 @@ def many_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(
     ("view", "chart"),
-    [("summary", "intervals"), ("systems", "forest"), ("systems", "slices"), ("fields?field=n", "residuals")],
+    [("systems", "forest"), ("systems", "slices"), ("fields?field=n", "residuals")],
 )
 def test_charts_take_names_of_built_in_properties(
     browser: Browser, many_report: Path, view: str, chart: str
@@ -103,22 +102,19 @@ def test_every_page_rounds_the_same_number_to_the_same_digits(browser: Browser, 
         assert {"81.2%", "6.2%"} <= set(cells)
 
 
-def test_a_chart_says_the_number_that_its_page_says(browser: Browser, many_report: Path) -> None:
+def test_all_systems_stand_on_one_axis_with_the_best_first(browser: Browser, many_report: Path) -> None:
     with OpenReport.opened(browser, many_report) as report:
-        report.show("summary")
-        mark = report.page.locator('[data-chart="intervals"] .mark-symbol path')
-        mark.first.wait_for()
-        mark.first.hover()
-        assert "__proto__" in report.text(".tip")
-        said = re.search(r"accuracy\s+([\d.]+%)", report.text(".tip"))
-        report.show("systems")
-        first = (
-            report.page.locator('[data-view="systems"] table tbody tr')
-            .first.locator("td.num .number")
-            .first.inner_text()
-        )
-        assert said is not None
-        assert said[1] == first == f"{100 * 31 / 32:.1f}%"
+        rows = report.page.locator(".ranking tbody tr")
+        assert rows.count() == len(SYSTEMS)
+        values = [float(text.rstrip("%…")) for text in rows.locator("b.number").all_inner_texts()]
+        assert values == sorted(values, reverse=True)
+        points = [
+            float(x or 0)
+            for x in rows.locator(".point").evaluate_all("all => all.map(p => p.getAttribute('x'))")
+        ]
+        assert points == sorted(points, reverse=True)
+        gates = set(rows.locator(".gate").evaluate_all("all => all.map(p => p.getAttribute('x'))"))
+        assert len(gates) == 1
 
 
 def test_differences_stand_with_the_best_first(browser: Browser, many_report: Path) -> None:
@@ -140,16 +136,6 @@ def test_systems_that_are_equal_share_the_first_place() -> None:
         )
     )
     assert "one and two have the highest accuracy: 93.8%" in page
-
-
-def test_a_card_says_what_speaks_against_a_system() -> None:
-    page = fa.report(score(_records(), {"one": _records(9)}, SPEC, ScoreOptions(replicates=100)))
-    reasons = re.findall(r"<li>([^<]*)</li>", page.partition('<ul class="reasons">')[2].partition("</ul>")[0])
-    assert [reason.partition(" &gt;= ")[0] for reason in reasons] == [
-        "accuracy",
-        "field_accuracy[n]",
-        "and 2 more",
-    ]
 
 
 def test_sorting_keeps_the_focus_and_pages_have_titles(demo: OpenReport) -> None:

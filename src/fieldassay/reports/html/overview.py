@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from fieldassay.reports.findings import describe_cost, describe_verdict
+from fieldassay.reports.findings import describe_cost
+from fieldassay.reports.html.ranking import RankingTable, rank
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.losses import Loss, find_losses
+from fieldassay.reports.recommendation import Recommendation, list_standings, recommend
 from fieldassay.reports.summary import HEADLINE, MOST_SUSPICIOUS, Line, Summary, summarize
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
@@ -25,9 +26,9 @@ from fieldassay.wording.sentences import (
 from fieldassay.wording.shown import clip, format_pair
 
 MOST_CARDS = 4
-"""The most systems shown as cards; more are in a table."""
+"""The most systems whose losses are shown at once; more are folded."""
 
-MOST_FINDINGS, MOST_LOSSES, MOST_REASONS = 6, 5, 2
+MOST_FINDINGS, MOST_LOSSES = 6, 5
 NAMES: Mapping[str, str] = {**HEADLINE, "f1": "F1"}
 ANSWERS = {"GO": ("good", "✓"), "NO-GO": ("bad", "✕"), "INCONCLUSIVE": ("unsure", "?")}
 """The tone and the sign of each answer."""
@@ -51,16 +52,11 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One system on the summary page."""
+    """One system in the table of all systems."""
 
     system: str
     answer: str
-    main: Shown | None
-    rest: tuple[tuple[str, Shown], ...]
     failures: str
-    is_best: bool
-    why: tuple[str, ...]
-    """The reasons against GO: the first ones, and the number of the rest."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +76,11 @@ class Overview:
     """The summary page."""
 
     summary: Summary
-    verdict: str
-    tone: str
+    recommendation: Recommendation
+    table: RankingTable
     main: str
-    cards: tuple[Card, ...]
     listed: tuple[Card, ...]
-    """The same in the order of a table: the best first where there are many."""
+    """The systems, the best first."""
     lines: tuple[Line, ...]
     findings: tuple[str, ...]
     fixes: Mapping[str, tuple[Fix, ...]]
@@ -123,6 +118,7 @@ def overview(source: ReportSource) -> Overview:
     """Return the content of the summary page on a result."""
     result = replace(source.result, evidence_table=None)
     suspicious = source.suspicious
+    standings = list_standings(result, source.decisions)
     summary = replace(
         summarize(result),
         suspicious=suspicious[:MOST_SUSPICIOUS],
@@ -135,31 +131,19 @@ def overview(source: ReportSource) -> Overview:
     ]
     main_line = next(iter((*of_main, *lines)), None)
     best = _best(main_line, source.systems)
-    decided = {str(decision["system"]): decision for decision in source.decisions}
-    answers = {system: str(decision["answer"]) for system, decision in decided.items()}
-    cards = tuple(
-        _card(summary, main_line, system, decided.get(system), system == best) for system in source.systems
-    )
+    failures = dict(zip(summary.systems, summary.failures, strict=True))
     return Overview(
         summary=summary,
-        verdict=describe_verdict(source.decisions),
-        tone=_tone(list(answers.values())),
+        recommendation=recommend(source.result, source.decisions, standings),
+        table=rank(standings, source),
         main="" if main_line is None else main_line.label,
-        cards=cards,
-        listed=_list_cards(cards, main_line),
+        listed=tuple(Card(one.system, one.answer, failures[one.system]) for one in standings),
         lines=lines,
         findings=tuple(_findings(source, main_line, best)),
         fixes=_fixes(source, best),
         best=best,
         method=_method(source),
     )
-
-
-def _tone(answers: Sequence[str]) -> str:
-    if not answers:
-        return "none"
-    tones = {ANSWERS[answer][0] for answer in answers}
-    return next(iter(tones)) if len(tones) == 1 else "mixed"
 
 
 def _best(line: Line | None, systems: Sequence[str]) -> str:
@@ -170,49 +154,6 @@ def _best(line: Line | None, systems: Sequence[str]) -> str:
         return systems[0]
     sign = -1.0 if known[0].better == "lower" else 1.0
     return max(known, key=lambda one: sign * float(one.value or 0.0)).system
-
-
-def _card(
-    summary: Summary, main: Line | None, system: str, decision: Mapping[str, Any] | None, is_best: bool
-) -> Card:
-    place = summary.systems.index(system)
-    others = [
-        (line.label, format_estimate(line.estimates[place])) for line in summary.headline if line is not main
-    ]
-    first = None if main is None else format_estimate(main.estimates[place])
-    rest = tuple((label, shown) for label, shown in others if shown is not None)
-    answer = "" if decision is None else str(decision["answer"])
-    why = (
-        ()
-        if decision is None or answer == "GO"
-        else _shorten_reasons(list(map(str, decision.get("reasons") or ())))
-    )
-    return Card(system, answer, first, rest, summary.failures[place], is_best, why)
-
-
-def _shorten_reasons(reasons: Sequence[str]) -> tuple[str, ...]:
-    shown = reasons if len(reasons) <= MOST_REASONS + 1 else reasons[:MOST_REASONS]
-    more = len(reasons) - len(shown)
-    return (*(clip(reason, 160) for reason in shown), *([f"and {more} more"] if more else []))
-
-
-def _list_cards(cards: Sequence[Card], main: Line | None) -> tuple[Card, ...]:
-    known = (
-        {}
-        if main is None
-        else {one.system: one for one in main.estimates if one is not None and one.value is not None}
-    )
-    if len(cards) <= MOST_CARDS or not known:
-        return tuple(cards)
-    sign = 1.0 if next(iter(known.values())).better == "lower" else -1.0
-    return tuple(
-        sorted(
-            cards,
-            key=lambda card: (
-                sign * float(known[card.system].value or 0.0) if card.system in known else float("inf")
-            ),
-        )
-    )
 
 
 def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:

@@ -110,7 +110,7 @@ def _gate(one: Mapping[str, Any]) -> GateLine:
 
 SCRIPTS = (
     "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "charts.js", "specs.js", "state.js",
-    "summary.js", "systems.js", "fields.js",
+    "systems.js", "fields.js",
     "field.js", "table.js", "errors.js", "documents.js", "changes.js",
     "alignment.js", "document.js", "keys.js", "main.js",
 )  # fmt: skip

@@ -21,18 +21,6 @@ function scaled(rows, unit, names, told = showNumber) {
 const inOrder = (rows, name = "label") => ({ sort: null, scale: { domain: [...new Set(rows.map((row) => row[name]))] } });
 const yOrder = (rows) => ({ field: "label", type: "nominal", title: null, ...inOrder(rows), axis: { ticks: false, domain: false } });
 
-function intervalSpec(rows, title, unit) {
-  const values = labels(scaled(rows, unit, ["value", "low", "high"]));
-  const tooltip = tips(["label", "system"], ["valueSaid", title], ["lowSaid", "from"], ["highSaid", "to"], ["documents", "documents", ",d"]);
-  return (width) => ({
-    data: { values }, height: { step: 28 }, encoding: { y: yOrder(values), tooltip },
-    layer: [
-      { mark: { type: "rule", strokeWidth: 6, opacity: 0.35, strokeCap: "round", color: color("accent") }, encoding: { x: { field: "low", type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false, nice: true }, axis: ticks(width) }, x2: { field: "high" } } },
-      { mark: { type: "point", filled: true, size: 70, opacity: 1, color: color("accent") }, encoding: { x: { field: "value", type: "quantitative" } } },
-    ],
-  });
-}
-
 const VERDICTS = { better: "better", worse: "worse", no_difference_shown: "no difference shown", identical: "the same", undefined: "undefined" };
 
 function forestSpec(rows, title, unit) {
