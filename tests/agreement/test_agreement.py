@@ -103,6 +103,38 @@ def test_values_in_lists_have_no_agreement_by_chance() -> None:
     assert "paired by their content" in found.reason
 
 
+@pytest.mark.parametrize(
+    ("ada", "bob", "field", "observed"),
+    [
+        pytest.param(
+            {"illegible_fields": ["total"]}, {"illegible_fields": ["total"]}, "total", 1.0, id="both"
+        ),
+        pytest.param({"illegible_fields": ["total"]}, {}, "total", 0.0, id="illegible and absent"),
+        pytest.param(
+            {"illegible_fields": ["place"]}, {"place": {"city": "x"}}, "place.city", 0.0, id="an object"
+        ),
+        pytest.param(
+            {"lines": [{"sku": "A"}], "illegible_fields": ["lines[0].amount"]},
+            {"lines": [{"sku": "A"}], "illegible_fields": ["lines[0].amount"]},
+            "lines[].amount",
+            1.0,
+            id="in an item",
+        ),
+        pytest.param(
+            {"lines": [{"sku": "A"}], "illegible_fields": ["lines[0].amount"]},
+            {"lines": [{"sku": "A", "amount": "5"}]},
+            "lines[].amount",
+            0.0,
+            id="in an item, and a value",
+        ),
+    ],
+)
+def test_plain_records_name_what_is_illegible(
+    ada: dict[str, Any], bob: dict[str, Any], field: str, observed: float
+) -> None:
+    assert of_records([ada], [bob]).value("observed", field) == observed
+
+
 def sheet(reviewer: str, document: str = "a", **labels: Label) -> Sheet:
     return Sheet(document, reviewer, labels=labels)
 

@@ -140,6 +140,15 @@ def test_a_cell_changes_and_the_dialect_stays(
     assert gold.read_bytes().decode() == TABLE.replace(before, after, 1)
 
 
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8-sig", "utf-16"])
+def test_a_table_keeps_its_encoding(tmp_path: Path, encoding: str) -> None:
+    gold = tmp_path / "gold.csv"
+    text = "id,total,shop\r\na,5,Café Müller in Ñuñoa\r\nb,5,Señor Peña & Søn\r\n"
+    gold.write_bytes(text.encode(encoding))
+    merge_into(gold, sheet(total=SIX))
+    assert gold.read_bytes() == text.replace("b,5", "b,6").encode(encoding)
+
+
 cells = st.text('a;,|\t"\n é', max_size=4)
 
 

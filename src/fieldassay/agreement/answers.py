@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from fieldassay.paths import join_path, split_path
+from fieldassay.paths import ITEM, Step, join_path, plain_path, split_path
 from fieldassay.records.labels_file import Label, Sheet, record_of
 
 State: TypeAlias = Literal["given", "absent", "illegible"]
@@ -19,13 +19,31 @@ ILLEGIBLE_ITEM, SKIPPED_ITEM = "\uf8ff" * 4, "\uf8fe" * 4
 class Answers:
     """One document as one reviewer labeled it: the values as a record, and the sheet they come from.
 
-    Without a sheet (a plain record) every place was asked, and none was seen before.
+    Without a sheet (a plain record) every place was asked, and none was seen before; `illegible` are then the
+    places that the record names as such.
     """
 
     document: str
     reviewer: str
     data: Mapping[str, Any]
     sheet: Sheet | None = None
+    illegible: frozenset[str] = frozenset()
+
+    @classmethod
+    def of_record(
+        cls, document: str, reviewer: str, data: Mapping[str, Any], illegible: Iterable[str]
+    ) -> Answers:
+        """Return the answers that a plain record gives.
+
+        >>> Answers.of_record("a", "ada", {"l": [{"n": "1"}]}, ["l[0].m", "total"]).state("total")
+        'illegible'
+        """
+        places = frozenset(map(plain_path, illegible))
+        held: Any = dict(data)
+        for path in sorted(places):
+            if "[" in path:
+                held = _with_stand_in(held, split_path(path))
+        return cls(document, reviewer, held, illegible=places)
 
     @classmethod
     def of_sheet(cls, sheet: Sheet) -> Answers:
@@ -60,7 +78,9 @@ class Answers:
         `given` is what the record has there, which may be nothing.
         """
         if self.sheet is None:
-            return "given"
+            steps = split_path(path)
+            above = (join_path(steps[:end]) for end in range(1, len(steps) + 1))
+            return "given" if self.illegible.isdisjoint(above) else "illegible"
         found = self._label(path)
         if found is None or found[1].state == "skipped":
             return None
@@ -96,6 +116,23 @@ class Answers:
         labels = {} if self.sheet is None else self.sheet.labels
         tops = {path.partition("[")[0] for path in labels if "[" in path and not path.startswith("[")}
         return {top for top in tops if not self.has_whole(top)}
+
+
+def _with_stand_in(value: Any, steps: tuple[Step, ...]) -> Any:
+    """Return a record with the text for what is illegible at a place in a list, if its list is there."""
+    if not steps:
+        return ILLEGIBLE_ITEM
+    first, rest = steps[0], steps[1:]
+    if isinstance(value, list) and isinstance(first, int) and first < len(value):
+        numbers = range(len(value)) if first == ITEM else (first,)
+        return [_with_stand_in(one, rest) if at in numbers else one for at, one in enumerate(value)]
+    if (
+        isinstance(value, Mapping)
+        and isinstance(first, str)
+        and (first in value or not any(isinstance(step, int) for step in rest))
+    ):
+        return {**value, first: _with_stand_in(value.get(first), rest)}
+    return value
 
 
 @dataclass(frozen=True, slots=True, eq=False)

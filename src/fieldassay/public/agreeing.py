@@ -117,7 +117,7 @@ def _read(plan: Plan, name: str, records: Records, inputs: InputOptions) -> Iter
         return
     matching = open_inputs(plan, records, {}, inputs)
     for record in chain.from_iterable(batch.gold for batch in batches(matching)):
-        yield Answers(record.id, name, record.data or {})
+        yield Answers.of_record(record.id, name, record.data or {}, record.meta.illegible_paths)
 
 
 def _record(answers: Answers) -> Record:
