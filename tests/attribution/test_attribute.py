@@ -161,6 +161,8 @@ def test_without_a_text_nothing_is_told_apart_and_the_reason_is_said(tmp_path: P
     found = fa.attribute(scored(tmp_path, GOLD, rows))
     assert labels(found) == {"b number": "ambiguous"}
     assert "--transcripts" in found.labelled[0].finding.found
+    (why,) = found.system("m").no_text
+    assert "--transcripts" in why
     whole = found.system("m").whole
     assert (whole.wrong, whole.covered) == (1, 0)
     assert whole.share("reading").value is None

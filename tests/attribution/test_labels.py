@@ -131,6 +131,7 @@ CASES = [
     Case("no transcript", "ambiguous", "name", None, "ACME Pumps Ltd", "Bolt", "pictures were sent", {"no_text": "pictures were sent"}),
     Case("boolean", "ambiguous", "paid", INVOICE, True, None, "decided from the document"),
     Case("short", "ambiguous", "count", "7 pumps, 3 seals", 3, 7, "it is short"),
+    Case("not short with its mark", "model_omitted", "total", "Sum @880", "@880", None, "@880"),
     Case("found by chance", "ambiguous", "rate", "Rate 1250 and 1350", 1250, 1350, "by chance", {"chance": 0.4}),
     Case("often missed", "ambiguous", "name", "Invoice 7", "a proper name", None, "often not found", {"missed": 0.5}),
     # the model

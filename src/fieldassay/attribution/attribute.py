@@ -151,9 +151,15 @@ def _attribute_system(work: Work, system: str, draw: Draw) -> tuple[SystemShares
     whole, each = estimate_shares(counting.counts, work.documents, types, draw)
     labelled = counting.label()
     shares = SystemShares(
-        system, whole, each, counting.spurious, counting.mended, work.twins.named or "verbatim",
+        system,
+        whole,
+        each,
+        counting.spurious,
+        counting.mended,
+        counting.no_text,
+        work.twins.named or "verbatim",
         counting.undeclared,
-    )  # fmt: skip
+    )
     return shares, labelled
 
 
@@ -183,6 +189,7 @@ class _Counting:
     spurious: int = 0
     mended: int = 0
     undeclared: int = 0
+    no_text: dict[str, int] = field(default_factory=dict)
     counts: Any = None
     kept: list[tuple[Mapping[str, Any], Finding, Finding]] = field(default_factory=list)
 
@@ -196,6 +203,8 @@ class _Counting:
         work.extractions.forget()
         sent = work.extractions.of(self.system, document, repeat)
         facts = work.facts.get((self.system, document)) or {}
+        if sent.text is None:
+            self.no_text[sent.no_text] = self.no_text.get(sent.no_text, 0) + 1
         case = _Document(self, document, sent, facts, answer_values(work.run.plan, sent.row, rows), rows)
         for row in rows:
             leaf = work.leaf(row["field"])

@@ -295,7 +295,7 @@ def _by_chance(look: _Look) -> Finding | None:
     value, text = look.value, look.value.text
     if look.gold is None or text is None or text.is_lossless:
         return None
-    is_short = len(normalized(str(value.gold)).strip()) < SHORTEST
+    is_short = len(str(value.gold).strip()) < SHORTEST
     is_likely = value.chance is not None and value.chance > MOST_CHANCE
     if not (is_short or is_likely) or look.is_anchored:
         return None

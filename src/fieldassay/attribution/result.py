@@ -49,6 +49,8 @@ class SystemShares:
     """Wrong values where gold has none: outside of the shares."""
     mended: int = 0
     """Right values that are not in the text: lost by reading and mended by the model, or missed here."""
+    no_text: Mapping[str, int] = field(default_factory=dict)
+    """Documents without the text that was sent, by the reason."""
     perfect_from: str = ""
     """What the missed shares are measured on: `twins` or `verbatim`."""
     undeclared: int = 0
@@ -59,7 +61,8 @@ class SystemShares:
         return {
             "system": self.system, "shares": shares_data(self.whole),
             "fields": [shares_data(one) for one in self.fields], "spurious": self.spurious,
-            "mended": self.mended, "undeclared": self.undeclared, "missed_measured_on": self.perfect_from,
+            "mended": self.mended, "undeclared": self.undeclared,
+            "no_text": dict(self.no_text), "missed_measured_on": self.perfect_from,
         }  # fmt: skip
 
 

@@ -56,6 +56,7 @@ def answer_of(system: SystemShares) -> str:
         return "no value that gold has is wrong"
     if not defined:
         reason = next((one.why for one in system.whole.shares if one.why), "nothing is known")
+        reason = next(iter(system.no_text), reason)
         return f"cannot be told: {reason}"
     first = max(defined, key=lambda one: one.value or 0.0)
     open_ = [one.stage for one in system.whole.shares if one.value is None]
@@ -100,6 +101,10 @@ def _shares(one: SystemShares) -> Part:
     lines = [f"{whole.wrong:,} wrong values that gold has; the shares are of {whole.covered:,} of them"]
     if whole.wrong > whole.covered:
         lines.append(_uncovered(one))
+    lines += [
+        f"{format_count(count, 'document')} without the text that was sent: {clip(why, _FOUND)}"
+        for why, count in one.no_text.items()
+    ]
     if one.spurious:
         lines.append(f"{one.spurious:,} values where gold has none are outside of the shares")
     if one.undeclared:
