@@ -75,6 +75,23 @@ values = st.sampled_from([None, "5", "6"])
 records = st.fixed_dictionaries({"total": values, "tags": st.lists(st.sampled_from("xyz"), max_size=3)})
 
 
+NESTED = """
+fields:
+  lines: {type: list, items: {type: object, fields: {sku: id, tags: {type: list, items: text}}}}
+"""
+
+
+def test_predicted_items_of_an_illegible_list_in_an_item_are_failed_and_no_others() -> None:
+    gold = {"lines": [{"sku": "A", "tags": ["u"]}, {"sku": "B"}], "illegible_fields": ["lines[1].tags"]}
+    pred = {"lines": [{"sku": "B", "tags": ["x", "y"]}, {"sku": "A", "tags": ["u", "z"]}]}
+    rows = rows_of(NESTED, gold, pred).sort("pred_path").iter_rows(named=True)
+    found = {row["pred_path"]: row["outcome"] for row in rows if row["field"] == "lines[].tags[]"}
+    assert found == {
+        "lines[0].tags[0]": "failed", "lines[0].tags[1]": "failed",
+        "lines[1].tags[0]": "match", "lines[1].tags[1]": "spurious",
+    }  # fmt: skip
+
+
 @few_examples()
 @given(records, records, records)
 def test_no_number_depends_on_what_was_predicted_for_it(gold: Any, one: Any, two: Any) -> None:

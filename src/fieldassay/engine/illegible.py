@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from fieldassay.engine.blocks import Block
+from fieldassay.engine.blocks import Block, Prefix
 from fieldassay.engine.critical import is_at_or_under
 from fieldassay.engine.judge import Judged
 from fieldassay.engine.paths_of_rows import RowPaths
-from fieldassay.engine.scopes import Masks
-from fieldassay.evidence import Outcome
+from fieldassay.evidence import FieldInfo, Outcome
 from fieldassay.paths import field_of
 
 REASON = "illegible"
@@ -26,33 +26,59 @@ def mark_illegible(judged: Judged, illegible: Sequence[frozenset[str]]) -> Judge
     noted = np.array(list(map(bool, illegible)), dtype=bool)
     if not noted.any():
         return judged
-    paths = RowPaths({})
     reason = judged.reasons.position(REASON)
+    places = _Places(RowPaths({}), _partners(judged))
     for block in judged.blocks:
         rows = np.flatnonzero(noted[block.pairs.doc])
         if len(rows):
-            failed = rows[_are_illegible(block, judged, rows, (illegible, paths))]
-            _fail(block, failed, reason)
+            docs = block.pairs.doc[rows].tolist()
+            found = places.of(block, judged.fields[block.field], rows)
+            failed = [_is_in(path, illegible[doc]) for path, doc in zip(found, docs, strict=True)]
+            _fail(block, rows[np.array(failed, dtype=bool)], reason)
     return judged
 
 
-def _are_illegible(
-    block: Block,
-    judged: Judged,
-    rows: np.ndarray[tuple[int], np.dtype[np.intp]],
-    given: tuple[Sequence[frozenset[str]], RowPaths],
-) -> Masks:
-    """Return a mask of the rows in an illegible place; one that gold lacks is in the place of its field."""
-    illegible, paths = given
-    info = judged.fields[block.field]
-    expected = paths.expected(block, info).gather(rows).to_list()
-    docs = block.pairs.doc[rows].tolist()
-    found = [
-        is_at_or_under(path or info.path, illegible[doc])
-        or is_at_or_under(field_of(path or info.path), illegible[doc])
-        for doc, path in zip(docs, expected, strict=True)
-    ]
-    return np.array(found, dtype=bool)
+def _is_in(path: str, places: frozenset[str]) -> bool:
+    return is_at_or_under(path, places) or is_at_or_under(field_of(path), places)
+
+
+def _partners(judged: Judged) -> dict[int, dict[int, int]]:
+    """Return by scope the gold item that each predicted item was paired with."""
+    found: dict[int, dict[int, int]] = {}
+    for block in judged.blocks:
+        pairs = block.pairs
+        if pairs.prefix is not None:
+            both = (pairs.gold >= 0) & (pairs.pred >= 0)
+            known = found.setdefault(id(pairs.prefix.scope), {})
+            known.update(zip(pairs.pred[both].tolist(), pairs.gold[both].tolist(), strict=True))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """The places of rows in gold; of a predicted item without a partner, that of the list in gold."""
+
+    paths: RowPaths
+    partners: dict[int, dict[int, int]]
+
+    def of(self, block: Block, info: FieldInfo, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[str]:
+        expected = self.paths.expected(block, info).gather(rows).to_list()
+        preds = block.pairs.pred[rows].tolist()
+        return [
+            path or self._of_lone(block.pairs.prefix, info.path, pred)
+            for path, pred in zip(expected, preds, strict=True)
+        ]
+
+    def _of_lone(self, prefix: Prefix | None, path: str, pred: int) -> str:
+        """Return the place of a predicted node that gold lacks: below the nearest item that gold has."""
+        while prefix is not None and prefix.above is not None:
+            pred = int(prefix.scope.pred.parent[pred])
+            above = prefix.above
+            gold = self.partners.get(id(above.scope), {}).get(pred, -1)
+            if gold >= 0:
+                return f"{self.paths.nodes(above, 'gold')[gold]}{path.removeprefix(f'{above.path}[]')}"
+            prefix = above
+        return path
 
 
 def _fail(block: Block, rows: np.ndarray[tuple[int], np.dtype[np.intp]], reason: int) -> None:
