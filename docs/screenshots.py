@@ -1,10 +1,12 @@
-"""Renews the pictures of the HTML report in docs/images: the sample in headless Chromium."""
+"""Renews the pictures of reports and reviews in docs/images: the sample in headless Chromium."""
 
 from __future__ import annotations
 
 import contextlib
 import io
+import json
 import shutil
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -13,6 +15,9 @@ from playwright.sync_api import Browser, sync_playwright
 
 import fieldassay as fa
 from fieldassay.cli.main import main
+from fieldassay.review.draw import Shares
+from fieldassay.review.make import Request, make_review
+from fieldassay.scoring.sampling import printed_receipts, sample
 
 IMAGES = Path(__file__).parent / "images"
 PICTURES = {
@@ -37,6 +42,42 @@ def take(browser: Browser, report: Path, name: str) -> None:
     context.close()
 
 
+REVIEWED = {"review-sheet": ("light", "supplier_name"), "review-list": ("dark", "lines[1].amount")}
+"""Name -> theme, and the value that is active."""
+SHOWN = "rcp-007"
+
+
+def take_review(browser: Browser, folder: Path) -> None:
+    """Write the pictures of a review of the sample's printed receipts, as `review open` shows it."""
+    receipts, files = printed_receipts(), sample()
+    lines = files.predictions["atlas"].read_text(encoding="utf-8").splitlines()
+    rows = [row for row in map(json.loads, lines) if row["id"] == SHOWN]
+    shares = Shares(double=0.0, withheld=0.0, empty=0.0, planted=0.0)
+    request = Request(
+        receipts.spec, {"atlas": rows}, documents=receipts.documents, shares=shares, inputs=files.inputs
+    )
+    make_review(folder, request)
+    command = [sys.executable, "-m", "fieldassay.cli.main", "review", "open", str(folder), "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        link = server.stdout.readline().split()[-1]
+        context = browser.new_context(viewport={"width": 1280, "height": 760})
+        page = context.new_page()
+        page.goto(link)
+        page.wait_for_selector("body[data-screen=queue][data-ready='yes']")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("body[data-screen=sheet][data-ready='yes']")
+        page.keyboard.press("Enter")
+        for name, (theme, node) in REVIEWED.items():
+            page.emulate_media(color_scheme="dark" if theme == "dark" else "light")
+            page.evaluate("node => desk.go(desk.rows.find((row) => row.node === node))", node)
+            page.wait_for_selector(".region.active")
+            page.wait_for_timeout(800)
+            page.screenshot(path=IMAGES / f"{name}.png")
+        context.close()
+        server.terminate()
+
+
 def run() -> None:
     """Write all pictures."""
     found = next(
@@ -54,6 +95,7 @@ def run() -> None:
             browser = started.chromium.launch(executable_path=found, args=["--no-sandbox", "--disable-gpu"])
             for name in PICTURES:
                 take(browser, report, name)
+            take_review(browser, Path(folder) / "review")
             browser.close()
 
 

@@ -14,6 +14,8 @@ from fieldassay.documents.text import page_text
 from fieldassay.documents.transcript import DocumentError, Page, Transcript
 
 MOST_PAGES = 2000
+_DRAWN = ("text", "words")
+"""Kinds of documents without a picture of their own: a browser writes their words at their places."""
 _OPTIONS = replace(DEFAULTS, ocr="off", max_pages=MOST_PAGES, max_pixels=40_000_000)
 
 
@@ -21,8 +23,8 @@ def read_pages(file: DocumentFile) -> str:
     """Return the pages of a document as JSON; run it in a `DocumentPool`.
 
     Each has `number`, `width` and `height` in points, `words` (text, left, top, right, bottom as shares of
-    the page) and, where the page has no picture, its `text`. Scans have pages without words. Raises
-    `DocumentError`.
+    the page) and, where the page has no picture, its `text`. Scans have pages without words. Pages of plain
+    text are drawn from their words (`is_drawn`). Raises `DocumentError`.
     """
     data = file.read(_OPTIONS)
     try:
@@ -31,10 +33,10 @@ def read_pages(file: DocumentFile) -> str:
         if error.kind != "no_text":
             raise
         transcript = Transcript(file.id, "", "", _empty_pages(file, data))
-    return json.dumps([_page(page) for page in transcript.pages])
+    return json.dumps([_page(page, transcript.kind in _DRAWN) for page in transcript.pages])
 
 
-def _page(page: Page) -> dict[str, Any]:
+def _page(page: Page, is_drawn: bool) -> dict[str, Any]:
     has_picture = page.width > 0 and page.height > 0
     return {
         "number": page.number,
@@ -42,6 +44,7 @@ def _page(page: Page) -> dict[str, Any]:
         "height": page.height,
         "words": list(_words(page)) if has_picture else [],
         "text": None if has_picture else page_text(page).text,
+        "is_drawn": is_drawn and has_picture,
     }
 
 

@@ -229,9 +229,44 @@ def test_a_shown_value_is_outlined_where_it_stands(browser: Browser, tmp_path: P
     with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
         desk.page.evaluate("desk.go(desk.byNode.get('total'))")
         desk.page.wait_for_selector(".region.active")
-        desk.page.wait_for_selector(".crop img")
         found = desk.page.evaluate("[desk.at.found.text, desk.at.found.page]")
         assert found == ["11.50", 1]
+
+
+PDFS = {"upright": "", "turned": "/Rotate 90", "cropped": "/CropBox [40 380 440 780]"}
+
+
+@pytest.mark.parametrize("case", PDFS)
+def test_the_outline_covers_the_ink(browser: Browser, tmp_path: Path, case: str) -> None:
+    """The darkest pixels of the page as it is shown lie in the outline, and few outside."""
+    import io
+
+    from PIL import Image
+    from tests.documents.pdfs import make_pdf
+
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    content = "BT /F1 18 Tf 120 500 Td (11.50) Tj ET"
+    (folder / "doc-001.pdf").write_bytes(make_pdf([content], PDFS[case]))
+    with opened(browser, tmp_path, [prediction(1)], documents=folder) as desk:
+        desk.page.evaluate("desk.go(desk.byNode.get('total'))")
+        desk.page.wait_for_selector(".region.active")
+        desk.page.wait_for_selector(".crop img")
+        desk.until("document.querySelector('.paper img').complete")
+        picture = desk.page.evaluate("document.querySelector('.paper img').getAttribute('src')")
+        data = desk.page.request.get(desk.site.origin + picture).body()
+        box = desk.page.evaluate("desk.at.found.box")
+    image = Image.open(io.BytesIO(data)).convert("L")
+    dark = [
+        (x / image.width, y / image.height)
+        for y in range(image.height)
+        for x in range(image.width)
+        if image.getpixel((x, y)) < 128
+    ]
+    inside = [box[0] - 0.01 <= x <= box[2] + 0.01 and box[1] - 0.01 <= y <= box[3] + 0.01 for x, y in dark]
+    assert len(dark) > 50
+    assert all(inside)
+    assert (box[2] - box[0]) * (box[3] - box[1]) < 0.1
 
 
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202egnp\"'`{{7*7}}"

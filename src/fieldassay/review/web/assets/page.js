@@ -29,7 +29,8 @@ const viewer = {
     const sheet = el("div", { class: "paper" });
     if (page.text !== null) sheet.append(el("pre", { class: "page-text", tabindex: "0", text: page.text }));
     else {
-      sheet.append(el("img", { src: `/api/pages/${this.document.id}/${this.number}`, alt: `Page ${this.number} of ${this.pages.length}`, draggable: "false" }), el("div", { class: "over" }));
+      const name = `Page ${this.number} of ${this.pages.length}`;
+      sheet.append(page.is_drawn ? el("div", { class: "drawn", role: "img", "aria-label": name }) : el("img", { src: `/api/pages/${this.document.id}/${this.number}`, alt: name, draggable: "false" }), el("div", { class: "over" }));
       sheet.style.setProperty("aspect-ratio", `${page.width} / ${page.height}`);
       this.listen(sheet);
     }
@@ -38,6 +39,7 @@ const viewer = {
     find("#page-number").textContent = `${this.number} / ${this.pages.length}`;
     this.outline();
     await this.loadWords(this.number);
+    if (page.is_drawn && page === this.pages[this.number - 1]) replace(find(".drawn"), this.words.get(this.number).map((word) => this.drawn(word, page)));
     if (this.number < this.pages.length) new Image().src = `/api/pages/${this.document.id}/${this.number + 1}`;
   },
   async loadWords(number) {
@@ -61,6 +63,14 @@ const viewer = {
     const boxes = [...this.regions.map((one) => [one, "faint"]), ...(this.active ? [[this.active, "active"]] : [])].filter(([one]) => one.page === this.number);
     replace(over, boxes.map(([one, kind]) => this.box(one.box, kind)));
     find("#page .over .active")?.scrollIntoView({ block: "center", inline: "nearest" });
+  },
+  // A word of plain text at its place; ten twelfths of a line's height is the font whose letters are as wide as a column.
+  drawn([text, x0, y0, , y1], page) {
+    const made = el("span", {}, visiblePieces(text));
+    made.style.setProperty("left", `${100 * x0}%`);
+    made.style.setProperty("top", `${100 * y0}%`);
+    made.style.setProperty("font-size", `${((y1 - y0) * page.height * 1000) / 12 / page.width}cqw`);
+    return made;
   },
   box([x0, y0, x1, y1], kind) {
     const made = el("div", { class: `region ${kind}` });
@@ -91,11 +101,15 @@ const viewer = {
 
 // The part of the page around a region, above the field.
 function crop(region) {
-  if (!region || !viewer.pages.length || viewer.pages[region.page - 1].text !== null) return null;
-  const page = viewer.pages[region.page - 1];
+  const page = region && viewer.pages[region.page - 1];
+  if (!page || page.text !== null || page.is_drawn) return null;
   const [x0, y0, x1, y1] = region.box;
-  const [left, right] = [Math.max(0, x0 - 0.08), Math.min(1, x1 + 0.08)];
-  const [top, bottom] = [Math.max(0, y0 - 0.6 * (y1 - y0)), Math.min(1, y1 + 0.6 * (y1 - y0))];
+  const wide = Math.min(1, Math.max(0.5, x1 - x0 + 0.16));
+  const left = Math.min(Math.max(0, (x0 + x1 - wide) / 2), 1 - wide);
+  const right = left + wide;
+  const high = Math.min((0.3 * wide * page.width) / page.height, Math.max(2.2 * (y1 - y0), 0.03));
+  const top = Math.min(Math.max(0, (y0 + y1 - high) / 2), 1 - high);
+  const bottom = top + high;
   const image = el("img", { src: `/api/pages/${viewer.document.id}/${region.page}`, alt: "" });
   const made = el("div", { class: "crop" }, image);
   made.style.setProperty("aspect-ratio", `${(right - left) * page.width} / ${(bottom - top) * page.height}`);

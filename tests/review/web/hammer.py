@@ -1,0 +1,170 @@
+"""Many clients that label at once over HTTP, and a server that may be killed under them."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from fieldassay.review import people
+from fieldassay.review.draw import Shares
+from fieldassay.review.make import Request, make_review
+from fieldassay.review.store import Store
+from fieldassay.review.verify import verify
+
+PASSWORD = "a long password"
+FIELDS = tuple(f"field_{number}" for number in range(10))
+_COMMAND = (sys.executable, "-m", "fieldassay.cli.main", "review", "serve")
+
+
+def make_large(folder: Path, documents: int, clients: int) -> Store:
+    """Return a review of so many documents with ten values each, and an account per client."""
+    spec = "{fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}}"
+    rows = [{"id": f"doc-{at:06d}", **dict.fromkeys(FIELDS, f"value {at % 97}")} for at in range(documents)]
+    made = make_review(folder, Request(spec, {"llama": rows}, shares=Shares(0.0, 0.1, 0.0, 0.0)))
+    for number in range(clients):
+        made.store.write(lambda log, n=number: people.add_person(log, f"client-{n}", "reviewer", PASSWORD))
+    return made.store
+
+
+class Server:
+    """The command `review serve` as a process of its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self._process = subprocess.Popen([*_COMMAND, str(folder)], stdout=subprocess.PIPE, text=True)
+        assert self._process.stdout is not None
+        found = re.search(r"http://127\.0\.0\.1:(\d+)", self._process.stdout.readline())
+        assert found is not None, "the server did not start"
+        self.port = int(found[1])
+
+    def kill(self) -> None:
+        self._process.send_signal(signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGINT)
+        self._process.wait(30)
+
+
+@dataclass
+class Client:
+    """One reviewer: labels every value with a text of its own, and notes what was acknowledged."""
+
+    number: int
+    port: int = 0
+    cookie: str = ""
+    made: int = 0
+    pending: tuple[str, str, dict[str, Any]] | None = None
+    acknowledged: list[str] = field(default_factory=list)
+    sheets: list[int] = field(default_factory=list)
+    times: dict[str, list[float]] = field(default_factory=lambda: {"claim": [], "save": []})
+    errors: list[str] = field(default_factory=list)
+    connection: http.client.HTTPConnection | None = None
+
+    def sign_in(self, port: int) -> None:
+        self.port = port
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        answer, headers = self._send(
+            "POST", "/sign-in", {"name": f"client-{self.number}", "password": PASSWORD}
+        )
+        assert "problem" not in answer, answer
+        self.cookie = headers["Set-Cookie"].split(";")[0]
+
+    def _send(self, method: str, path: str, body: dict[str, Any] | None = None) -> tuple[dict[str, Any], Any]:
+        assert self.connection is not None
+        headers = {"Origin": f"http://127.0.0.1:{self.port}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body)
+        self.connection.request(method, path, data, {**headers, "Cookie": self.cookie})
+        answer = self.connection.getresponse()
+        found = json.loads(answer.read())
+        if answer.status >= 400:
+            self.errors.append(f"{answer.status} {method} {path}: {found}")
+        return found, answer.headers
+
+    def run(self, ends: float) -> None:
+        """Label until the time has come, or the server is gone; what was not acknowledged is sent again."""
+        try:
+            if self.pending is not None:
+                self._save(*self.pending)
+            while time.monotonic() < ends:
+                if not self._sheet(ends):
+                    return
+        except (OSError, http.client.HTTPException):
+            return
+
+    def _sheet(self, ends: float) -> bool:
+        begun = time.monotonic()
+        sheet = self._send("POST", "/api/claim", {})[0].get("sheet")
+        self.times["claim"].append(time.monotonic() - begun)
+        if sheet is None:
+            return False
+        self.sheets.append(sheet)
+        for node in self._send("GET", f"/api/sheets/{sheet}")[0]["open"]:
+            if time.monotonic() > ends:
+                return True
+            self.made += 1
+            text = f"label {self.number}-{self.made}"
+            body = {
+                "key": text,
+                "node": node,
+                "state": "value",
+                "text": text,
+                "expects": 0,
+                "active_ms": 1,
+                "keys": 1,
+            }
+            self.pending = ("PUT", f"/api/sheets/{sheet}/labels", body)
+            self._save(*self.pending)
+        self._send("POST", f"/api/sheets/{sheet}/finish", {})
+        return True
+
+    def _save(self, method: str, path: str, body: dict[str, Any]) -> None:
+        begun = time.monotonic()
+        answer, _ = self._send(method, path, body)
+        self.times["save"].append(time.monotonic() - begun)
+        if "seq" in answer:
+            self.acknowledged.append(body["text"])
+        self.pending = None
+
+
+def work(clients: list[Client], port: int, seconds: float, killer: Server | None = None) -> None:
+    """Let all clients work at once for so long; `killer` is killed then, under their load."""
+    for client in clients:
+        client.sign_in(port)
+    ends = time.monotonic() + seconds + (60 if killer is not None else 0)
+    threads = [threading.Thread(target=client.run, args=(ends,)) for client in clients]
+    for thread in threads:
+        thread.start()
+    if killer is not None:
+        time.sleep(seconds)
+        killer.kill()
+    for thread in threads:
+        thread.join()
+
+
+def check(store: Store, clients: list[Client]) -> tuple[int, list[str]]:
+    """Return how many labels were acknowledged, and everything that is wrong with the review after that."""
+    faults = [error for client in clients for error in client.errors]
+    found = verify(store)
+    faults += found.faults
+    with store.reading() as db:
+        texts = Counter(
+            json.loads(body)["text"] for (body,) in db.execute("SELECT body FROM event WHERE kind='label'")
+        )
+        twice = db.execute(
+            "SELECT sheet FROM event WHERE kind='claim' GROUP BY sheet HAVING count(DISTINCT actor) > 1"
+        ).fetchall()
+    acknowledged = [text for client in clients for text in client.acknowledged]
+    faults += [f"{text} was acknowledged and is not there" for text in acknowledged if text not in texts]
+    faults += [f"{text} is there {count} times" for text, count in texts.items() if count > 1]
+    faults += [f"sheet {sheet} went to two people" for (sheet,) in twice]
+    return len(acknowledged), faults
