@@ -185,6 +185,39 @@ def test_the_theme_can_be_changed(demo: OpenReport) -> None:
     assert demo.page.evaluate("getComputedStyle(document.body).backgroundColor") != before
 
 
+def test_a_link_to_a_field_leads_to_its_details(demo: OpenReport) -> None:
+    demo.show("fields?field=subtotal")
+    top = demo.page.locator("#field-detail").evaluate("box => box.getBoundingClientRect().top")
+    assert 0 <= top < 300
+    demo.show("fields?field=nope")
+    assert demo.text("#field-detail") == "There is no field nope in this run."
+
+
+def test_fields_begin_with_the_worst(demo: OpenReport) -> None:
+    demo.show("fields")
+    cells = demo.page.locator("#heat tbody tr").evaluate_all(
+        "rows => rows.map(row => [...row.querySelectorAll('td button')].map(one => parseFloat(one.textContent)))"
+    )
+    lowest = [min(row) for row in cells]
+    assert lowest == sorted(lowest)
+
+
+def test_escape_empties_the_search_and_its_filter(demo: OpenReport) -> None:
+    demo.show("documents")
+    demo.page.locator("#search").fill("inv-02")
+    demo.page.locator("#documents-count", has_text="of 72").wait_for()
+    demo.page.locator("#search").press("Escape")
+    demo.page.locator("#documents-count", has_text="72 documents.").wait_for()
+    assert demo.page.locator("#search").input_value() == ""
+
+
+def test_the_theme_is_kept(demo: OpenReport) -> None:
+    demo.page.locator("#theme").click()
+    demo.page.reload()
+    demo.wait("summary")
+    assert demo.page.evaluate("document.documentElement.dataset.theme") == "dark"
+
+
 def test_what_differs_is_marked_with_words_too(demo: OpenReport) -> None:
     demo.show("documents?doc=rcp-018")
     marks = demo.page.locator("#document-one mark.diff")

@@ -128,7 +128,7 @@ function drawList(data, params) {
   ].filter(Boolean);
   const cells = (place) => {
     const mean = meanScore(data, place);
-    const link = el("a", { href: addressOf("documents", { ...params, doc: data.ids[place] }), tabindex: "-1", on: { click: (event) => event.stopPropagation() } }, el("bdi", { text: plain(data.ids[place], 120) }));
+    const link = el("a", { href: addressOf("documents", { ...params, doc: data.ids[place] }), on: { click: (event) => event.stopPropagation() } }, el("bdi", { text: plain(data.ids[place], 120) }));
     const group = groupKey ? data.groups[groupKey] : null;
     return [
       [link, ...claimsAt(data, place)],

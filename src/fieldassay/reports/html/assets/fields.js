@@ -3,7 +3,7 @@ painters.fields = async (params) => {
   const data = await block("fields");
   const measures = Object.keys(data.measures);
   const measure = measures.includes(params.measure) ? params.measure : measures[0];
-  const sort = params.sort || "order";
+  const sort = params.sort || "worst";
   fillSelect("#measure", measures.map((name) => [name, metricLabel(name)]), measure, (event) => change({ measure: event.target.value }));
   find("#field-sort").value = sort;
   find("#field-sort").onchange = (event) => change({ sort: event.target.value });
@@ -15,8 +15,14 @@ painters.fields = async (params) => {
   drawHeat(rows, cells, { measure, better, unit, chosen: params.field });
   find("#fields-csv").onclick = () => download(`fields-${measure}.csv`, heatCsv(rows, cells, measure));
   const chosen = data.fields.find((field) => field.field === params.field);
+  if (params.field && !chosen) return replace(find("#field-detail"), el("p", { class: "note", text: `There is no field ${plain(params.field, 100)} in this run.` }));
   await drawField(find("#field-detail"), chosen, data, params);
+  if (chosen && drawnField !== params.field) find("#field-detail").scrollIntoView({ block: "start" });
+  drawnField = params.field;
 };
+
+// The field whose details were last shown: a link to another one leads to them.
+let drawnField;
 
 const metricLabel = (name) => (own(CORE.metrics, name) ? CORE.metrics[name][0] : name.replaceAll("_", " "));
 const meaningOf = (name) => (own(CORE.metrics, name) ? `${CORE.metrics[name][1]} (${CORE.metrics[name][2]})` : "Defined by the spec.");

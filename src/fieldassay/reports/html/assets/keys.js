@@ -12,7 +12,10 @@ function moveRow(step) {
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.closest && event.target.closest("input, select, textarea");
-  if (typing && event.key === "Escape") return event.target.blur();
+  if (typing && event.key === "Escape") {
+    if (event.target.type === "search" && readState().params.q) change({ q: "" });
+    return event.target.blur();
+  }
   if (typing || find("#help-box").open) return;
   const { view, params } = readState();
   const isList = view === "documents" && !params.doc;
@@ -49,5 +52,24 @@ function nextTheme() {
   const root = document.documentElement;
   const dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   root.dataset.theme = dark ? "light" : "dark";
+  keepTheme(root.dataset.theme);
   redrawAll();
+}
+
+// The theme stays for the next report, where the browser lets a page keep anything.
+function keepTheme(name) {
+  try {
+    localStorage.setItem("fieldassay-theme", name);
+  } catch {
+    // nothing is kept
+  }
+}
+
+function restoreTheme() {
+  try {
+    const kept = localStorage.getItem("fieldassay-theme");
+    if (kept === "dark" || kept === "light") document.documentElement.dataset.theme = kept;
+  } catch {
+    // nothing was kept
+  }
 }

@@ -20,6 +20,7 @@ function followLinks(event) {
 }
 
 async function start() {
+  restoreTheme();
   CORE = await block("core");
   document.addEventListener("click", followLinks);
   document.addEventListener("keydown", onKey);
