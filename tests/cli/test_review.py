@@ -96,6 +96,15 @@ def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.Captur
     assert (sheet.document, sheet.reviewer, len(sheet.labels)) == ("doc-001", "r1", 9)
     assert {label.origin for label in sheet.labels.values()} == {"confirmed"}
     assert main(["review", "verify", folder]) == 0
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text(json.dumps(prediction(1, shop="Old")) + "\n" + json.dumps(prediction(2)) + "\n")
+    assert main(["review", "export", folder, "--settled", "-o", str(tmp_path / "settled.jsonl")]) == 0
+    labels = ["--labels", str(tmp_path / "settled.jsonl")]
+    assert (
+        main(["review", "promote", *labels, "--gold", str(gold), "--spec", spec, "--reason", "a test"]) == 0
+    )
+    rows = [json.loads(line) for line in gold.read_text().splitlines()]
+    assert rows == [prediction(1), prediction(2)]
 
 
 @pytest.mark.parametrize(

@@ -19,12 +19,14 @@ SECOND = {"kind": "Receipt", "shop": "Corner Café", "total": "1250", "day": "3 
 
 
 def labeled_twice(
-    folder: Path, lines: tuple[list[str], list[str]] = (["A-1"], ["A-1"])
+    folder: Path,
+    lines: tuple[list[str], list[str]] = (["A-1"], ["A-1"]),
+    shop: str = FIRST["shop"],
 ) -> tuple[Store, Person]:
     """Return a review of one document labeled by two people, and a third person."""
     store = make_receipts(folder, 1, Shares(1.0, 0.0, 0.0, 0.0))
     form = form_of(store)
-    for name, answers, listed in (("anna", FIRST, lines[0]), ("ben", SECOND, lines[1])):
+    for name, answers, listed in (("anna", FIRST | {"shop": shop}, lines[0]), ("ben", SECOND, lines[1])):
         person = add(store, name, "reviewer")
         sheet = take(store, person)
         assert sheet is not None

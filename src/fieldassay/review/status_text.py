@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fieldassay.review.controls import Count, Status
-from fieldassay.wording.numbers import format_share
+from fieldassay.review.controls import Anchoring, Count, Status
+from fieldassay.wording.numbers import format_percent, format_percents, format_signed_points
 
 _FEWEST_PLANTED = 59
 """Planted errors of which none is missed that show a miss rate of at most 5 %, at 95 %."""
@@ -31,12 +31,13 @@ def _lines(status: Status) -> Iterator[str]:
     yield "system accuracy  " + (
         "not known: nothing was labeled unseen yet"
         if accuracy.value is None
-        else f"{_share(accuracy.value)}{_interval(accuracy.interval)}, from {accuracy.n:,} values in "
+        else f"{format_percent(accuracy.value)}{_interval(accuracy.interval)}, from {accuracy.n:,} values in "
         f"{accuracy.documents:,} documents, labeled unseen"
     )
     if accuracy.risk is not None:
-        yield f"accepted, wrong  {_share(accuracy.risk)}{_interval(accuracy.risk_interval)}"
-    yield f"missed errors    {_missed(status.missed)}"
+        yield f"accepted, wrong  {format_percent(accuracy.risk)}{_interval(accuracy.risk_interval)}"
+    few = f" ({_FEWEST_PLANTED} without a miss show 5 %)" if 0 < status.missed.n < _FEWEST_PLANTED else ""
+    yield f"missed errors    {_missed(status.missed)}{few}"
     for alias, counts in status.reviewers.items():
         right = counts["right"]
         known = (
@@ -45,19 +46,8 @@ def _lines(status: Status) -> Iterator[str]:
             else "nothing unseen with a known truth"
         )
         yield f"  {alias:<14} {known}; missed {_missed(counts['missed'])}"
-    anchoring = status.anchoring
-    yield "anchoring        " + (
-        "not known: it takes values that were shown, and some that were withheld"
-        if anchoring.difference is None
-        else f"{100 * anchoring.difference:+.1f} points{_points(anchoring.interval)}: labels equal to the "
-        f"prediction, {_count(anchoring.shown)} where it was shown, {_count(anchoring.withheld)} where not"
-    )
-    yield "residual error   " + (
-        "not known"
-        if status.residual is None or status.residual_upper is None
-        else f"{_share(status.residual)} of all values; {_share(status.residual_upper)} with the upper bound "
-        "of missed errors"
-    )
+    yield f"anchoring        {_anchoring(status.anchoring)}"
+    yield f"residual error   {_residual(status.residual, status.residual_upper)}"
     for name, effort in status.effort.items():
         if effort.seconds is not None:
             told = "shown" if name == "prediction" else "unseen"
@@ -66,23 +56,33 @@ def _lines(status: Status) -> Iterator[str]:
     yield f"head             {status.head}"
 
 
+def _anchoring(found: Anchoring) -> str:
+    if found.difference is None:
+        return "not known: it takes values that were shown, and some that were withheld"
+    difference = f"{format_signed_points(found.difference)} points{_points(found.interval)}"
+    where = f"{_count(found.shown)} where it was shown, {_count(found.withheld)} where not"
+    return f"{difference}: labels equal to the prediction, {where}"
+
+
+def _residual(value: float | None, upper: float | None) -> str:
+    if value is None or upper is None:
+        return "not known"
+    bound = f"{format_percent(upper)} with the upper bound of missed errors"
+    return f"{format_percent(value)} of all values; {bound}"
+
+
 def _missed(count: Count) -> str:
     if count.upper is None:
         return "not known: no planted error was answered yet"
-    few = f" ({_FEWEST_PLANTED} without a miss show 5 %)" if count.n < _FEWEST_PLANTED else ""
-    return f"{_count(count)} planted, at most {_share(count.upper)} at 95 %{few}"
+    return f"{_count(count)} planted, at most {format_percent(count.upper)} at 95 %"
 
 
 def _count(count: Count) -> str:
     return f"{count.found:,} of {count.n:,}"
 
 
-def _share(value: float) -> str:
-    return format_share(value)
-
-
 def _interval(bounds: tuple[float, float] | None) -> str:
-    return "" if bounds is None else f" [{_share(bounds[0])}, {_share(bounds[1])}]"
+    return "" if bounds is None else f" [{format_percents(bounds)}]"
 
 
 def _points(bounds: tuple[float, float] | None) -> str:

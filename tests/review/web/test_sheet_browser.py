@@ -369,8 +369,9 @@ def test_at_twice_the_size_nothing_is_out_of_reach(browser: Browser, tmp_path: P
 def test_a_lead_rules_watches_and_reads_histories(browser: Browser, tmp_path: Path) -> None:
     from tests.review.test_adjudicate import labeled_twice
 
-    store, _ = labeled_twice(tmp_path, (["A-1", "B-2"], ["A-1"]))
+    store, _ = labeled_twice(tmp_path, (["A-1", HOSTILE], ["A-1"]), HOSTILE)
     add(store, "lena", "lead", "a long password")
+    add(store, "<img src=x onerror=alert(3)>", "reviewer", "a long password")
     with served(store) as site, at_desk(browser, site) as desk:
         page = desk.page
         page.goto(site.origin + "/")
@@ -393,5 +394,6 @@ def test_a_lead_rules_watches_and_reads_histories(browser: Browser, tmp_path: Pa
             page.goto(site.origin + screen)
             page.wait_for_selector("body[data-ready='yes']")
             assert desk.axe() == [], screen
-        assert "Corner" in desk.text("main")
+            assert page.locator("main img[src=x], main script").count() == 0
+        assert "onerror=alert(1)" in desk.text("main")
     assert verify(store).is_whole
