@@ -266,3 +266,17 @@ def test_the_one_time_link_works_once_and_only_when_it_is_opened_by_hand(tmp_pat
         late = alone.ticket_link().removeprefix(alone.origin)
         alone.room.clock = lambda: now + 61
         assert alone.ask("GET", late, Sec_Fetch_Site="none", **opened).status == 403
+
+
+def test_a_link_out_of_the_folder_of_documents_is_not_followed(tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (tmp_path / "secret.txt").write_text("a secret")
+    (folder / "doc-001.txt").symlink_to(tmp_path / "secret.txt")
+    store = make_receipts(tmp_path / "review", 1, documents=folder)
+    add(store)
+    with served(store) as alone:
+        assert alone.ask("POST", "/api/claim", {}, "r1").data == {"sheet": 1}
+        answer = alone.ask("GET", "/api/pages/1", None, "r1")
+        assert answer.status == 404
+        assert "not there" in answer.data["problem"]
