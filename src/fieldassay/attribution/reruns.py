@@ -20,6 +20,7 @@ from fieldassay.extractors.evidence import surface_forms
 from fieldassay.extractors.extract import Extraction, System, Work, extract_documents
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.wording.numbers import format_count
 
 if TYPE_CHECKING:
     from fieldassay.plan.nodes import Leaf
@@ -107,7 +108,7 @@ def run_passes(
     made: dict[str, Extraction] = {}
     for name, documents in passes.items():
         text, is_free = PASSES[name]
-        options.tell(f"{name.replace('_', ' ')}: {len(documents):,} documents")
+        options.tell(f"{name.replace('_', ' ')}: {format_count(len(documents), 'document')}")
         with ExitStack() as stack:
             system = stack.enter_context(open_system())
             journals = [ReadJournal(one.folder / JOURNAL) for one in made.values()]

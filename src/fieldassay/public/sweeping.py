@@ -38,6 +38,7 @@ from fieldassay.result.result import Result
 from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs import Records, gold_ids, gold_options, gold_twins, gold_values
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.wording.numbers import format_count
 
 RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
 OFFLINE = {"systems": {"rules": {"strategy": "rules"}}}
@@ -349,7 +350,7 @@ def _extract_all(
     """Return the extractions of the systems, up to one that is interrupted."""
     made: dict[str, Extraction] = {}
     for entry in task.entries:
-        watch.tell(f"{entry.name}: {len(task.files):,} documents")
+        watch.tell(f"{entry.name}: {format_count(len(task.files), 'document')}")
         system, own = opened[entry.name]
         with own:
             made[entry.name] = _extract(entry, system, task, place, options, watch)
