@@ -306,8 +306,33 @@ def test_what_cannot_be_compared_is_told(
 def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     write_labels(tmp_path / "a.jsonl", [sheet("ada", total=FIVE)])
     write_labels(tmp_path / "b.jsonl", [sheet("ada", total=FIVE)])
-    with pytest.raises(ProblemsError, match="in a already"):
+    with pytest.raises(ProblemsError, match=r"b\.jsonl.*in .*a\.jsonl already"):
         agreement([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], SPEC)
+
+
+def test_plain_records_that_are_given_twice_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"id": 1, "total": 5}\n')
+    with pytest.raises(ProblemsError, match=r"a\.jsonl: is given twice"):
+        agreement([tmp_path / "a.jsonl", tmp_path / "." / "a.jsonl"], SPEC)
+
+
+@pytest.mark.parametrize("path", ["total", "lines[0].amount", "place.city"])
+def test_a_value_without_its_text_is_refused(tmp_path: Path, path: str) -> None:
+    bad = Sheet("d", "ada", is_blind=True, labels={path: Label("value")})
+    with pytest.raises(ProblemsError) as caught:
+        of_sheets(tmp_path, [bad, Sheet("d", "bob", is_blind=True)])
+    assert [one.where.rpartition(": ")[2] for one in caught.value.problems] == [path]
+
+
+@pytest.mark.parametrize("path", ["lines", "tags", "place"])
+def test_lists_and_objects_are_labeled_as_a_whole_without_a_text(tmp_path: Path, path: str) -> None:
+    both = [Sheet("d", name, is_blind=True, labels={path: Label("value")}) for name in ("ada", "bob")]
+    assert of_sheets(tmp_path, both).documents == 1
+
+
+def test_keys_of_plain_records_that_the_spec_does_not_have_are_told() -> None:
+    rows = [{"totl": "5", "lines": [{"sku": "A", "qty": 1}], "place": {"city": "Rome"}}]
+    assert of_records(rows, rows).notes == ("not in the spec, left out: lines[].qty and totl",)
 
 
 @pytest.fixture

@@ -75,6 +75,18 @@ def bad(labels: Any) -> dict[str, Any]:
             "from 0 to 1",
             id="a box in pixels",
         ),
+        pytest.param(
+            '{"id": "a", "reviewer": "b", "labels": {"st": {"state": "absent"}, "st": {"state": "skipped"}}}',
+            "x.jsonl:1",
+            "the key 'st' twice",
+            id="one place twice",
+        ),
+        pytest.param(
+            '{"id": "a", "id": "b", "reviewer": "b", "labels": {}}',
+            "x.jsonl:1",
+            "the key 'id' twice",
+            id="two ids",
+        ),
     ],
 )
 def test_what_is_wrong_is_told_with_its_place(line: Any, where: str, what: str) -> None:

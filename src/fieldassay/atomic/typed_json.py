@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -37,10 +38,43 @@ def parse_json(data: bytes) -> Any:
     >>> parse_json(b'{"a": [1.5, null]}')
     {'a': [1.5, None]}
     """
+    return _parse(data, None)
+
+
+def parse_json_once(data: bytes) -> Any:
+    """Return the data of UTF-8 JSON as `parse_json`; a key that an object has twice is an error too.
+
+    >>> parse_json_once(b'{"a": {"b": 1, "b": 2}}')
+    Traceback (most recent call last):
+    ...
+    ValueError: an object has the key 'b' twice
+    """
+    return _parse(data, _refuse_repeated)
+
+
+def _parse(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig"), parse_constant=_refuse_constant, parse_float=_finite)
+        return json.loads(
+            data.decode("utf-8-sig"),
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+            object_pairs_hook=pairs,
+        )
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+class RepeatedKeyError(ValueError):
+    """A key that an object has twice."""
+
+
+def _refuse_repeated(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        seen: set[str] = set()
+        key = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise RepeatedKeyError(f"an object has the key {key[:80]!r} twice")
+    return found
 
 
 def read_typed(data: bytes, kind: type[T], form: Form, where: str) -> T:

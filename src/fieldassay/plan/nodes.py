@@ -153,3 +153,8 @@ def list_leaves(node: Node) -> list[Leaf]:
     if isinstance(node, ListNode):
         return list_leaves(node.items)
     return [template for _, template in node.patterns if isinstance(template, Leaf)]
+
+
+def single_values(plan: Plan) -> set[str]:
+    """Return the paths of the fields that are one value each, lists judged as a whole left out."""
+    return {leaf.path for leaf in list_leaves(plan.root) if not leaf.is_list}

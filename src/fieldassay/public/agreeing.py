@@ -11,11 +11,14 @@ from typing import Any
 from fieldassay.agreement.answers import Answers, Labeled
 from fieldassay.agreement.measure import Resampling, measure_agreement
 from fieldassay.engine.applicability import applicability
+from fieldassay.engine.schema_inference import member_path
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
-from fieldassay.paths import field_of
+from fieldassay.paths import field_of, split_path
 from fieldassay.plan.compile import read_plan
-from fieldassay.plan.nodes import Plan
-from fieldassay.records.labels_file import is_labels_file, read_labels
+from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
+from fieldassay.plan.renaming import apply_aliases
+from fieldassay.records.ids import cap_problems
+from fieldassay.records.labels_file import check_texts, is_labels_file, read_labels
 from fieldassay.records.matching import batches
 from fieldassay.records.record import Meta, Record
 from fieldassay.result.agreement import Agreement
@@ -94,7 +97,15 @@ def _read_all(plan: Plan, given: Iterable[tuple[str, Records]], inputs: InputOpt
     """Yield all answers. Raises `ProblemsError` with the problems of all inputs."""
     problems: list[Problem] = []
     known: dict[tuple[str, str, int], str] = {}
+    files: set[Path] = set()
     for name, records in given:
+        where = str(records) if isinstance(records, str | Path) else name
+        if isinstance(records, str | Path) and str(records) != "-":
+            path = Path(records).resolve()
+            if path in files:
+                problems.append(Problem(where, "is given twice", "give each file once", "labels_file"))
+                continue
+            files.add(path)
         try:
             found = list(_read(plan, name, records, inputs))
         except ProblemsError as error:
@@ -102,9 +113,9 @@ def _read_all(plan: Plan, given: Iterable[tuple[str, Records]], inputs: InputOpt
             continue
         for one in found:
             key = (one.document, one.reviewer, 0 if one.sheet is None else one.sheet.slot)
-            if known.setdefault(key, name) != name:
+            if known.setdefault(key, where) != where:
                 what = f"{one.reviewer!r} has labeled {one.document!r} in {known[key]} already"
-                problems.append(Problem(name, what, "give each file once", "labels_file"))
+                problems.append(Problem(where, what, "give each file once", "labels_file"))
         yield from found
     if problems:
         raise ProblemsError(problems)
@@ -113,7 +124,10 @@ def _read_all(plan: Plan, given: Iterable[tuple[str, Records]], inputs: InputOpt
 def _read(plan: Plan, name: str, records: Records, inputs: InputOptions) -> Iterator[Answers]:
     path = Path(records) if isinstance(records, str | Path) and str(records) != "-" else None
     if path is not None and path.is_file() and is_labels_file(path):
-        yield from map(Answers.of_sheet, read_labels(path))
+        sheets = read_labels(path)
+        if problems := list(check_texts(sheets, single_values(plan), str(path))):
+            raise ProblemsError(cap_problems(problems))
+        yield from map(Answers.of_sheet, sheets)
         return
     matching = open_inputs(plan, records, {}, inputs)
     for record in chain.from_iterable(batch.gold for batch in batches(matching)):
@@ -133,6 +147,33 @@ def _notes(plan: Plan, answers: Sequence[Answers]) -> Iterator[str]:
         return
     known = {info.path for info in plan.fields}
     paths = {path for one in answers if one.sheet is not None for path in one.sheet.labels}
-    unknown = sorted({field_of(path) for path in paths} - known)
+    unknown = sorted(
+        {field_of(path) for path in paths} - known
+        | {path for one in answers if one.sheet is None for path in _undeclared(plan.root, one.data)}
+        - _kind_keys(plan)
+    )
     if unknown:
         yield f"not in the spec, left out: {join_names(list(map(clip, unknown)))}"
+
+
+def _undeclared(node: Node, value: Any) -> Iterator[str]:
+    """Yield the paths of the keys of a record that no field of the spec reads."""
+    if isinstance(node, ListNode) and isinstance(value, list):
+        for item in value:
+            yield from _undeclared(node.items, item)
+    if not isinstance(node, ObjectNode) or not isinstance(value, Mapping):
+        return
+    held = apply_aliases(dict(value), node.other_names)
+    children = {child.name: child for child in node.children}
+    units = {key for child in node.children if isinstance(child, Leaf) for key in child.unit_fields}
+    for key, inner in held.items():
+        if key in children:
+            yield from _undeclared(children[key], inner)
+        elif key not in units:
+            yield member_path(node.path, key)
+
+
+def _kind_keys(plan: Plan) -> set[str]:
+    """Return the key with the type of the document, which decides which fields apply."""
+    kind = plan.spec.document_type
+    return set() if kind is None else {str(split_path(kind.field)[0])}

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from fieldassay.atomic.typed_json import convert, parse_json
+from fieldassay.atomic.typed_json import RepeatedKeyError, convert, parse_json, parse_json_once
 from fieldassay.atomic.whole_files import open_file, write_file
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.json_value import Json
-from fieldassay.paths import ITEM, Step, join_path, split_path
+from fieldassay.paths import ITEM, Step, field_of, join_path, split_path
 from fieldassay.records.ids import cap_problems
 
 State = Literal["value", "absent", "illegible", "skipped"]
@@ -146,7 +146,10 @@ def parse_labels(lines: Iterable[bytes], name: str) -> tuple[Sheet, ...]:
 
 def _read_line(line: bytes, where: str, problems: list[Problem]) -> Sheet | None:
     try:
-        row = parse_json(line)
+        row = parse_json_once(line)
+    except RepeatedKeyError as error:
+        problems.append(Problem(where, str(error), "keep one of the two", _BAD))
+        return None
     except ValueError as error:
         problems.append(Problem(where, f"not JSON ({str(error)[:200]})", "correct or remove the line", _BAD))
         return None
@@ -247,6 +250,21 @@ def _mismatch(given: Any, kind: Any, where: str) -> Problem | None:
         remedy = f"one of: {', '.join(states[key])}" if key in states else "see docs/labels.md"
         return Problem(f"{where}{str(place).removeprefix('$')}", str(what), remedy, _BAD)
     return None
+
+
+def check_texts(sheets: Iterable[Sheet], leaves: Collection[str], name: str) -> Iterator[Problem]:
+    """Yield a problem for each label `value` without a text at one of the `leaves`, paths of single values.
+
+    >>> sheet = Sheet("a", "ada", labels={"total": Label("value"), "lines": Label("value")})
+    >>> [one.where for one in check_texts([sheet], {"total"}, "x.jsonl")]
+    ["x.jsonl: 'a' by 'ada': total"]
+    """
+    for sheet in sheets:
+        for path, label in sheet.labels.items():
+            if label.state == "value" and label.text is None and field_of(path) in leaves:
+                where = f"{name}: {sheet.document!r} by {sheet.reviewer!r}: {path}"
+                what = "has the state 'value' and no text; only a list or an object is labeled as a whole"
+                yield Problem(where, what, "give the text, or the state 'absent' or 'skipped'", _BAD)
 
 
 def record_of(labels: Mapping[str, Label]) -> dict[str, Json]:
