@@ -101,7 +101,7 @@ def test_a_folder_changes_one_file_and_gets_files_for_new_documents(tmp_path: Pa
     gold.mkdir()
     for name in ("a", "b"):
         (gold / f"{name}.json").write_text(f'{{\n "total": 5, "name": "{name}"}}')
-    merge_into(gold, sheet("b", total=SIX), sheet("c", total=SIX))
+    merge_into(gold, sheet("b", total=SIX), sheet("c", total=SIX), adds_documents=True)
     assert (gold / "a.json").read_text() == '{\n "total": 5, "name": "a"}'
     assert json.loads((gold / "b.json").read_text()) == {"total": 6, "name": "b"}
     assert json.loads((gold / "c.json").read_text()) == {"total": "6"}
@@ -136,7 +136,7 @@ def test_a_cell_changes_and_the_dialect_stays(
     gold = tmp_path / "gold.csv"
     gold.write_bytes(TABLE.encode())
     plan = read_plan('fields: {total: text, note: text, tags: {type: list, items: text, separator: "|"}}')
-    merge_into(gold, Sheet(document, "r1", labels=labels), plan=plan)
+    merge_into(gold, Sheet(document, "r1", labels=labels), plan=plan, adds_documents=True)
     assert gold.read_bytes().decode() == TABLE.replace(before, after, 1)
 
 
@@ -404,3 +404,46 @@ def test_what_is_missing_is_told_before_anything_is_written(
     assert main([*PROMOTE, *more]) == 2
     assert words in capsys.readouterr().err
     assert (folder / "gold.jsonl").read_text() == '{"id": "b", "total": "5"}\n'
+
+
+def test_a_confirmation_in_another_writing_is_told_once_with_the_gold_that_stays(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text('id,total\nb,"1,250.00"\n')
+    plan = read_plan("fields: {total: money}")
+    for entries in (1, 0):
+        found = merge_into(gold, sheet(total=Label("value", "1250")), plan=plan)
+        assert found.entries == entries
+    line = json.loads(history_of(gold).read_text())
+    assert (line["before"], line["after"]) == ("1,250.00", "1,250.00")
+
+
+def test_a_document_that_gold_lacks_is_added_only_if_asked_for(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    found = merge_into(gold, sheet("bb", total=SIX), sheet("b", total=SIX))
+    assert (found.unknown, found.added) == (("bb",), ())
+    assert gold.read_text() == "id,total\nb,6\n"
+    assert merge_into(gold, sheet("bb", total=SIX), adds_documents=True).added == ("bb",)
+
+
+def test_a_text_that_the_spec_cannot_read_is_told(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    found = merge_into(gold, sheet(total=Label("value", "garbage")), plan=read_plan("fields: {total: money}"))
+    assert found.unread == (("b", "total", "garbage"),)
+
+
+@pytest.mark.parametrize("text", ["6\0", "\x1b[31m6"])
+def test_control_characters_never_become_gold(tmp_path: Path, text: str) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    with pytest.raises(ProblemsError, match=r"b: total: the label has the control character U\+00"):
+        merge_into(gold, sheet(total=Label("value", text)))
+    assert gold.read_text() == "id,total\nb,5\n"
+
+
+def test_an_empty_reason_is_told_as_one_of_gold(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    with pytest.raises(ProblemsError, match="say why gold changes; its history keeps it"):
+        promote(gold, [sheet(total=SIX)], PromoteOptions(" "), NOW)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +49,7 @@ _MOST_TOLD = 20
 )
 @click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is.")
 @click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id in gold.")
+@click.option("--add", "is_adding", is_flag=True, help="Add the documents that gold does not have.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would change; write nothing.")
 @click.option(
     "--lock", metavar="FILE", type=_PATH, help=f"The lock of this gold.  [default: {DEFAULT}, if it is there]"
@@ -88,7 +89,9 @@ def promote(**given: Any) -> int:
         raise click.UsageError("--reset-baseline needs --spec: the lock holds the spec too.")
     plan = read_plan(read_spec_option(given)) if has_spec else None
     names = tuple(given["id_keys"]) or None
-    options = PromoteOptions(given["reason"], plan, names, given["gold_key"], given["base"])
+    options = PromoteOptions(
+        given["reason"], plan, names, given["gold_key"], given["base"], adds_documents=given["is_adding"]
+    )
     if given["folder"] is None:
         sheets = [sheet for path in given["labels"] for sheet in read_labels(path)]
     else:
@@ -190,6 +193,8 @@ def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
             for document, one in found.changes
         ],
         "added": list(found.added),
+        "unknown": list(found.unknown),
+        "unread": [{"document": one, "path": path, "text": text} for one, path, text in found.unread],
         "planted": found.planted,
         "items": found.items,
         "entries": found.entries,
@@ -216,6 +221,7 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     )
     if found.added:
         lines.append(f"{format_count(len(found.added), 'document')} new in gold")
+    lines += _doubts(found)
     if found.planted:
         lines.append(f"{format_count(found.planted, 'label')} of values shown wrong on purpose left out")
     if found.items:
@@ -232,3 +238,25 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     elif lock is not None and changed:
         lines.append(f"{visible(str(lock))} holds gold as it was: start a new baseline with --reset-baseline")
     return lines
+
+
+def _doubts(found: Promotion) -> Iterator[str]:
+    """Yield the documents that gold does not have, and the texts that the spec cannot read."""
+    from fieldassay.review.promotion.merge import shown
+    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import clip, visible
+
+    if found.unknown:
+        documents = format_count(len(found.unknown), "document")
+        yield f"{documents} not in gold, left out: {_list(found.unknown)}; --add adds them"
+    for document, path, text in found.unread[:_MOST_TOLD]:
+        yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec"
+    if len(found.unread) > _MOST_TOLD:
+        yield f"and {len(found.unread) - _MOST_TOLD:,} more that cannot be read"
+
+
+def _list(names: Sequence[str]) -> str:
+    from fieldassay.wording.shown import clip
+
+    told = ", ".join(clip(name) for name in names[:_MOST_TOLD])
+    return f"{told} and {len(names) - _MOST_TOLD:,} more" if len(names) > _MOST_TOLD else told

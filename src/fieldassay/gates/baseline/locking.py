@@ -159,24 +159,15 @@ def reset_lock(path: Path, frozen: Frozen, reason: str, now: datetime) -> Held:
     )
 
 
-def check_reason(reason: str) -> str:
-    """Return the reason of a new baseline, in one line. Raises `ProblemsError` if it is empty or too long.
+def check_reason(reason: str, remedy: str = "say why a new baseline is needed; the lock keeps it") -> str:
+    """Return the reason of a change, in one line. Raises `ProblemsError` if it is empty or too long.
 
     >>> check_reason(" doses are compared\\n as numbers ")
     'doses are compared as numbers'
     """
     text = " ".join(reason.split())
     if not any(char.isalnum() for char in text):
-        raise ProblemsError(
-            [
-                Problem(
-                    "--reason",
-                    "says nothing",
-                    "say why a new baseline is needed; the lock keeps it",
-                    "no_reason",
-                )
-            ]
-        )
+        raise ProblemsError([Problem("--reason", "says nothing", remedy, "no_reason")])
     if len(text) > MOST_REASON:
         what = f"has {len(text):,} characters; {MOST_REASON:,} are the most"
         raise ProblemsError([Problem("--reason", what, "shorten it", "no_reason")])

@@ -106,7 +106,8 @@ def merge(
         except UnmergeableError as error:
             merged.conflicts.append(Conflict(path, str(error)))
             continue
-        merged.changes.append(Change(path, now.told, ours.told, labels[path], is_changed))
+        after = ours.told if is_changed else now.told
+        merged.changes.append(Change(path, now.told, after, labels[path], is_changed))
     return merged
 
 

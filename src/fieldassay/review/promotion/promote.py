@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
+from unicodedata import category
 
 from fieldassay.atomic.whole_files import stage_file, write_file
 from fieldassay.errors import Problem, ProblemsError
@@ -52,6 +53,12 @@ class PromoteOptions:
     review: str | None = None
     unknown_base: frozenset[str] = frozenset()
     """Documents whose gold was another one when they were labeled: labels may only confirm it as it is."""
+    adds_documents: bool = False
+    """True: documents that gold does not have are added; False: they are left out, unless gold is empty."""
+
+
+Agreed: TypeAlias = Mapping[str, tuple[Mapping[str, Label], tuple[str, ...]]]
+"""The labels of each document by path, and its reviewers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,6 +71,10 @@ class Promotion:
     """Document and change, of values that change and of those that labels confirm."""
     added: tuple[str, ...]
     """Documents that gold did not have."""
+    unknown: tuple[str, ...]
+    """Documents that gold does not have, left out."""
+    unread: tuple[tuple[str, str, str], ...]
+    """Document, path and text of labels that the readers of the spec cannot read."""
     planted: int
     """Labels of values that were shown wrong on purpose, which are never promoted."""
     items: int
@@ -120,13 +131,14 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
 
     Labels of planted values, skipped ones, and those of single items that were shown, say nothing.
     """
-    reason = check_reason(options.reason)
+    reason = check_reason(options.reason, "say why gold changes; its history keeps it")
     theirs = open_gold(gold, options)
     base = theirs if options.base is None else open_gold(options.base, options)
     same = same_text if options.plan is None else same_by(options.plan)
     problems: list[Problem] = []
     promoted, planted, items = _promotable(sheets)
-    agreed = _agree(promoted, same, gold, problems)
+    agreed, unknown = _leave_out(_agree(promoted, same, gold, problems), theirs, options)
+    problems += _find_controls(gold, agreed)
     merged = {
         document: _merge(document, labels, (base, theirs), options, same)
         for document, (labels, _) in agreed.items()
@@ -157,7 +169,44 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
         files[history] = new
     before = {path: theirs.before.get(path, b"") for path in files} | {history: old}
     added = tuple(name for name in changed if name not in theirs.records)
-    return Promotion(gold, history, changes, added, planted, items, count, files, before)
+    unread = () if options.plan is None else tuple(_unread(options.plan, agreed))
+    return Promotion(gold, history, changes, added, unknown, unread, planted, items, count, files, before)
+
+
+def _leave_out(agreed: Agreed, theirs: GoldFile, options: PromoteOptions) -> tuple[Agreed, tuple[str, ...]]:
+    """Return the labels of documents that may become gold, and the documents left out."""
+    if options.adds_documents or not theirs.records:
+        return agreed, ()
+    unknown = tuple(name for name in agreed if name not in theirs.records)
+    return {name: one for name, one in agreed.items() if name in theirs.records}, unknown
+
+
+def _find_controls(gold: Path, agreed: Agreed) -> Iterator[Problem]:
+    """Yield a problem for each label with a control character, which would not stand in a file of gold."""
+    for document, (labels, _) in agreed.items():
+        for path, label in labels.items():
+            found = next(
+                (one for one in label.text or "" if category(one) == "Cc" and one not in "\t\r\n"), None
+            )
+            if found is not None:
+                what = f"the label has the control character U+{ord(found):04X}"
+                where = f"{gold}: {document}: {path}"
+                yield Problem(where, what, "remove it from the label", "gold_conflict")
+
+
+def _unread(plan: Plan, agreed: Agreed) -> Iterator[tuple[str, str, str]]:
+    """Yield document, path and text of each label that the reader of its field cannot read."""
+    leaves = {leaf.path: leaf for leaf in _all_leaves(plan.root) if not leaf.is_list}
+    texts: dict[str, dict[str, list[tuple[str, str]]]] = {}
+    for document, (labels, _) in agreed.items():
+        for path, label in labels.items():
+            if label.text is not None and (name := _field(path)) in leaves:
+                texts.setdefault(name, {}).setdefault(label.text, []).append((document, path))
+    for name, places in texts.items():
+        column = leaves[name].reader.read_column(list(places))
+        for at in sorted(column.problems):
+            text = list(places)[at]
+            yield from ((document, path, text) for document, path in places[text])
 
 
 def _merge(
