@@ -270,7 +270,10 @@ def test_predictions_that_changed_since_are_not_taken_for_those_that_were_scored
         pytest.param("attributable(stage=reading) <= 0.5", 0, id="passes"),
         pytest.param("attributable(stage=model)[number] >= 0.9", 0, id="of a field"),
         pytest.param("upper(attributable(stage=reading)) <= 0.5", 1, id="too few documents for a bound"),
-        pytest.param("attributable(stage=weather) <= 0.5", 1, id="no such stage"),
+        pytest.param("attributable(stage=weather) <= 0.5", 2, id="no such stage"),
+        pytest.param("attributable <= 0.5", 2, id="no stage"),
+        pytest.param("attributable(stage=model)[numbr] <= 0.5", 2, id="no such field"),
+        pytest.param("accuracy >= 0.5", 2, id="no such metric"),
         pytest.param("attributable[day](stage=model) <= 0.5", 2, id="not a gate"),
     ],
 )
@@ -281,6 +284,16 @@ def test_a_gate_names_a_share(
     scored(tmp_path, GOLD, rows)
     assert main(["attribute", str(tmp_path / "run"), "--gate", gate]) == code
     assert ("attributable" in capsys.readouterr().err) == (code != 0)
+
+
+def test_a_share_of_no_wrong_values_is_undefined_and_passes_no_gate(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scored(tmp_path, GOLD, [right(row) for row in GOLD])
+    assert main(["attribute", str(tmp_path / "run"), "--gate", "attributable(stage=reading) <= 0.3"]) == 4
+    err = capsys.readouterr().err
+    assert "inconclusive: m: attributable(stage=reading) <= 0.3: no value is wrong (n = 0)" in err
+    assert "failed" not in err
 
 
 @pytest.mark.parametrize("form", ["corpus", "folder", "gold"])

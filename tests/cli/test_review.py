@@ -64,8 +64,8 @@ def test_redact_removes_a_document(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_a_folder_without_a_review_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["review", "log", str(tmp_path)]) == 2
     assert "is not a review" in capsys.readouterr().err
-    assert main(["review", "verify", str(tmp_path)]) == 1
-    assert "is not a review" in capsys.readouterr().out
+    assert main(["review", "verify", str(tmp_path)]) == 2
+    assert "is not a review" in capsys.readouterr().err
 
 
 def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

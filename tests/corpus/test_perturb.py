@@ -107,6 +107,7 @@ def test_mistakes_are_told_at_once(own: Path, tmp_path: Path, capsys: pytest.Cap
         (own / "2025/a.pdf").unlink()
         (own / "b.jpg").unlink()
         perturb(own, tmp_path / "none")
+    assert [path.name for path in tmp_path.iterdir() if "none" in path.name] == []
 
 
 def test_a_page_of_absurd_size_is_bounded(tmp_path: Path) -> None:

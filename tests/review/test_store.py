@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.review.small_review import first_events, label, labelled_store, ticking
 
+from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.review.journal import Entry, Journal
 from fieldassay.review.schema import FILE, check_place
@@ -96,3 +98,24 @@ def test_facts_are_the_review_s_own(tmp_path: Path) -> None:
         facts = read_facts(db)
     assert (facts["seed"], facts["closed"]) == (0, True)
     assert verify(store).is_whole
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
+def test_a_review_is_for_its_owner_alone(tmp_path: Path) -> None:
+    store = create_store(tmp_path / "new", first_events(), ticking())
+    store.append(Entry("close", {"closed": True}, "command"))
+    with store.reading() as db:
+        db.execute("SELECT 1")
+        modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "new").iterdir()}
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+    assert set(modes.values()) == {0o600}
+
+
+@pytest.mark.parametrize("name", ["nosuch", "."])
+def test_a_folder_that_is_no_review_is_not_verified(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["review", "verify", str(tmp_path / name)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "is not a review" in err

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import click
 
 from fieldassay.cli.grouping import json_option
 from fieldassay.cli.storing import lookup_option
+from fieldassay.cli.thresholds import FAILED, INCONCLUSIVE
 
 if TYPE_CHECKING:
     from fieldassay.attribution.result import Attribution
@@ -92,9 +94,7 @@ def attribute(**given: Any) -> int:
     fieldassay attribute run --gate 'attributable(stage=reading) <= 0.3'
     """
     from fieldassay.cli.output import complain
-    from fieldassay.cli.thresholds import describe_outcomes, find_exit_code
     from fieldassay.public.attributing import attribute as attribute_run
-    from fieldassay.public.attributing import judge_shares
 
     chosen = {name: given[name] for name in ("store", "systems", "transcripts", "twins")}
     if given["rerun"] is None:
@@ -111,11 +111,27 @@ def attribute(**given: Any) -> int:
         complain(f"stopped: {reason}; the same command goes on from here")
     if stopped:
         return 3
-    decisions = judge_shares(found, given["gates"])
-    asked = [outcome.gate for one in decisions for outcome in one.outcomes]
-    for line in describe_outcomes(decisions, asked):
-        complain(line)
-    return find_exit_code(decisions, asked, is_strict=False) if asked else 0
+    return _judge(found, given["gates"])
+
+
+def _judge(found: Attribution, gates: Sequence[str]) -> int:
+    """Return the exit code of gates: 1 if one fails, 4 if one is about a share of no wrong values."""
+    from fieldassay.cli.output import complain
+    from fieldassay.cli.thresholds import describe_outcomes, find_exit_code
+    from fieldassay.public.attributing import has_no_wrong_value, judge_shares
+
+    codes: set[int] = set()
+    for one in judge_shares(found, gates):
+        empty = [each.gate for each in one.outcomes if has_no_wrong_value(found, one.system, each.gate)]
+        for gate in empty:
+            complain(f"inconclusive: {one.system}: {gate}: no value is wrong (n = 0): undefined")
+        rest = replace(one, outcomes=tuple(each for each in one.outcomes if each.gate not in empty))
+        asked = [each.gate for each in rest.outcomes]
+        for line in describe_outcomes([rest], asked):
+            complain(line)
+        codes |= {INCONCLUSIVE} if empty else set()
+        codes |= {find_exit_code([rest], asked, is_strict=False)} if asked else set()
+    return next((code for code in (FAILED, INCONCLUSIVE) if code in codes), 0)
 
 
 def _run_again(given: Mapping[str, Any], chosen: Mapping[str, Any]) -> Attribution:

@@ -326,7 +326,8 @@ def verify(folder: Path, heads: tuple[str, ...], *, is_json: bool) -> int:
         return 0 if found.is_whole else 1
     redacted = f", {found.redacted:,} of them redacted" if found.redacted else ""
     told = [f"{folder}: {fault}" for fault in found.faults]
-    told += [f"{found.events:,} events{redacted}, head {found.head}"]
+    if found.events:
+        told += [f"{found.events:,} events{redacted}, head {found.head}"]
     if found.is_whole:
         told.append(
             "whole" if heads else "whole, as far as it goes: give --head to see a cut or rewritten log"

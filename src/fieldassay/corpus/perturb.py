@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fieldassay.atomic.staging import place, stage
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.corpus.degrade import DEGRADATIONS, Chance, degrade
 from fieldassay.corpus.manifest import NAME, Corpus, Document, manifest_parts
@@ -71,7 +72,7 @@ def perturb_files(
     """Write documents and their degraded copies into a new folder, one after the other.
 
     Copies of a document with the id `a` are `documents/KIND/a`, with the id `KIND/a`. Raises `ProblemsError`
-    if the folder is not empty, or if no document has pictures of its pages.
+    if the folder is not empty, or if no document has pictures of its pages; then nothing is left behind.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise ProblemsError(
@@ -90,17 +91,20 @@ def perturb_files(
             finally:
                 watch(1)
             made[0] += 1
-            yield _write(folder, file, file.id, file.read())
+            yield _write(new, file, file.id, file.read())
             for how, data in copies.items():
                 made[1] += 1
-                yield _write(folder, file, f"{how}/{file.id}", data, how)
+                yield _write(new, file, f"{how}/{file.id}", data, how)
 
-    folder.mkdir(parents=True, exist_ok=True)
-    write_file(folder / NAME, manifest_parts(Corpus((), seed=seed), written()))
-    if not made[0]:
-        name, why = next(iter(left_out.items()))
-        what = f"no document has pages to degrade; {name} {why}"
-        raise ProblemsError([Problem("--docs", what, "name PDFs or images", "no_documents")])
+    with stage(folder.absolute().parent, folder.name) as new:
+        write_file(new / NAME, manifest_parts(Corpus((), seed=seed), written()))
+        if not made[0]:
+            name, why = next(iter(left_out.items()))
+            what = f"no document has pages to degrade; {name} {why}"
+            raise ProblemsError([Problem("--docs", what, "name PDFs or images", "no_documents")])
+        if folder.exists():
+            folder.rmdir()
+        place(new, folder)
     return Perturbed(made[0], made[1], left_out)
 
 

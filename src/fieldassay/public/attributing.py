@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, fields, replace
 from functools import partial
@@ -13,10 +13,11 @@ from fieldassay.attribution.attribute import AttributeOptions, attribute_run, op
 from fieldassay.attribution.experiment import find_texts, run_again
 from fieldassay.attribution.reruns import PASSES, RerunOptions, list_passes, without_schema
 from fieldassay.attribution.result import Attribution
+from fieldassay.attribution.share import STAGES
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.extractors.systems import open_system
 from fieldassay.gates.judge import judge_result
-from fieldassay.metrics.grammar import parse_gate
+from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate
 from fieldassay.public.extracting import Estimate, ExtractOptions, Watch, estimate_requests, make_work
 from fieldassay.public.runs import STORE, Reference
 from fieldassay.result.decision import Decision
@@ -142,12 +143,14 @@ def _only_system(run: Run, options: AttributeOptions) -> str:
 def judge_shares(found: Attribution, gates: Sequence[str]) -> tuple[Decision, ...]:
     """Return a decision for each system by gates such as `attributable(stage=reading) <= 0.3`.
 
-    Raises `ProblemsError` for texts that are no gates.
+    Raises `ProblemsError` for texts that are no gates, and for gates on what an attribution does not have.
     """
-    parsed, problems = [], []
+    parsed: list[Gate] = []
+    problems: list[Problem] = []
     for text in gates:
         try:
             parsed.append(parse_gate(text))
+            problems += _check_call(parsed[-1].metric, found)
         except ValueError as error:
             problems.append(
                 Problem("gate", str(error), "write attributable(stage=reading) <= 0.3", "invalid")
@@ -156,3 +159,24 @@ def judge_shares(found: Attribution, gates: Sequence[str]) -> tuple[Decision, ..
         raise ProblemsError(problems)
     result = found.result()
     return tuple(Decision(one.system, judge_result(parsed, result, one.system)) for one in found.systems)
+
+
+def _check_call(call: MetricCall, found: Attribution) -> Iterator[Problem]:
+    """Yield what a gate names that an attribution does not have: its metric, its stage, its field."""
+    fields = dict.fromkeys(one.field for system in found.systems for one in system.fields if one.field)
+    stage = dict(call.parameters).get("stage")
+    asked: list[tuple[str, object, Collection[str]]] = [("metric", call.name, ("attributable",))]
+    asked += [("parameter", name, ("stage",)) for name, _ in call.parameters]
+    asked += [("stage", stage, STAGES)] if call.name == "attributable" else []
+    asked += [] if call.field is None else [("field with values", call.field, list(fields))]
+    asked += [] if call.slice is None else [("slice", call.slice[0], ())]
+    for kind, name, known in asked:
+        if name not in known:
+            what = f"{call}: no {kind} {name!r}" if name is not None else f"{call}: names no stage"
+            yield Problem("gate", what, nearest(str(name), known), "unknown_name")
+
+
+def has_no_wrong_value(found: Attribution, system: str, gate: Gate) -> bool:
+    """Return whether a gate is about a share of no wrong values, which is undefined."""
+    shares = found.system(system)
+    return not any(one.wrong for one in (shares.whole, *shares.fields) if one.field == gate.metric.field)

@@ -69,7 +69,7 @@ def create_store(folder: Path, entries: Iterable[Entry], source: Source = SYSTEM
 
     Raises `ProblemsError` if it holds one, or cannot be written; then nothing is left behind.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(_OWNER_FOLDER, parents=True, exist_ok=True)
     check_place(folder)
     target, staged = folder / FILE, folder / f".{FILE}.new"
     if target.exists():
@@ -89,7 +89,12 @@ def create_store(folder: Path, entries: Iterable[Entry], source: Source = SYSTEM
     return Store(folder, source)
 
 
+_OWNER_FOLDER, _OWNER_FILE = 0o700, 0o600
+"""The modes of a new review: sessions and values of documents are for its owner alone."""
+
+
 def _fill(staged: Path, entries: Iterable[Entry], source: Source) -> None:
+    staged.touch(_OWNER_FILE)
     with closing(sqlite3.connect(staged, isolation_level=None)) as db:
         db.execute("PRAGMA foreign_keys=ON")
         db.execute("PRAGMA synchronous=OFF")

@@ -43,7 +43,7 @@ def verify(store: Store, heads: Sequence[Head] = ()) -> Verification:
     """Return whether the events are the ones that were written, and the tables are those of the events.
 
     Without a remembered head, a log that was cut off, or written anew from some event on, looks whole: give
-    the heads that were printed, committed or seen.
+    the heads that were printed, committed or seen. Raises `ProblemsError` for a folder that is no review.
     """
     try:
         with store.reading() as db, closing(sqlite3.connect(":memory:", isolation_level=None)) as replayed:
@@ -60,6 +60,8 @@ def verify(store: Store, heads: Sequence[Head] = ()) -> Verification:
                 check.count, check.redacted, Head(check.count, check.last.hex()), tuple(faults[:_MOST_TOLD])
             )
     except ProblemsError as error:
+        if any(problem.kind == "not_a_review" for problem in error.problems):
+            raise
         faults = [problem.what for problem in error.problems]
         return Verification(0, 0, Head(0, START.hex()), tuple(faults))
 

@@ -258,6 +258,9 @@ def test_the_one_time_link_works_once_and_only_when_it_is_opened_by_hand(tmp_pat
         link = alone.ticket_link().removeprefix(alone.origin)
         opened = {"Origin": None, "Content_Type": None}
         assert alone.ask("GET", link, Sec_Fetch_Site="same-origin", **opened).status == 403
+        unsaid = alone.ask("GET", link, Sec_Fetch_Site=None, **opened)
+        assert unsaid.status == 403
+        assert "Sec-Fetch-Site" in str(unsaid.data)
         link = alone.ticket_link().removeprefix(alone.origin)
         first = alone.ask("GET", link, Sec_Fetch_Site="none", **opened)
         assert (first.status, first.headers["location"]) == (303, "/")

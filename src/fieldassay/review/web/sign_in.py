@@ -56,10 +56,16 @@ def make_ticket(room: Room) -> str:
     return ticket
 
 
+_NO_SITE = "this program does not say where the request comes from (Sec-Fetch-Site): use a current browser"
+_NOT_TYPED = "the link was opened from another page: paste it into the address bar"
+
+
 def enter(call: Call) -> Any:
     """Begin the session of the person who works alone, by the one-time link: once, and soon."""
     room = call.room
-    ends = room.tickets.pop(call.query.get("ticket", ""), 0.0) if call.came_from == "none" else 0.0
+    if call.came_from != "none":
+        raise RefusedError("forbidden", _NOT_TYPED if call.came_from else _NO_SITE)
+    ends = room.tickets.pop(call.query.get("ticket", ""), 0.0)
     if room.clock() > ends:
         raise RefusedError("forbidden", "this link was used, or is too old: run the command again")
     row = room.db.execute("SELECT id, alias, role FROM person WHERE role=?", (people.EVERYTHING,)).fetchone()
