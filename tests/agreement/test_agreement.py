@@ -16,6 +16,8 @@ from fieldassay import agreement
 from fieldassay.cli.main import main
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
 from fieldassay.records.labels_file import Label, Sheet, write_labels
+from fieldassay.reports.agreement import render_agreement
+from fieldassay.reports.page import Screen
 from fieldassay.result.agreement import Agreement
 
 SPEC = """
@@ -367,3 +369,23 @@ def test_the_command_prints_json(command: Callable[..., tuple[int, str, str]]) -
     low, high = total["measures"]["observed"]["interval"]
     assert low < 24 / 25 < high
     assert total["measures"]["observed"]["marks"] == []
+
+
+@pytest.mark.parametrize("width", [80, 200])
+def test_the_page_breaks_no_number(width: int) -> None:
+    rows = [{"total": str(at % 3), "tags": ["x"], "lines": [{"sku": "A"}]} for at in range(25)]
+    found = agreement(
+        {
+            name: [{"id": at, **row} for at, row in enumerate(rows[at:] + rows[:at])]
+            for at, name in enumerate("ab")
+        },
+        SPEC,
+        replicates=100,
+    )
+    text = render_agreement(found, Screen(width))
+    heads = [line.split() for line in text.splitlines() if line.startswith("field ")]
+    total = found.field("total").measures["observed"]
+    assert total.interval is not None
+    assert f"{total.interval[0]:.2f}–{total.interval[1]:.2f}" in text
+    assert len(heads) == (1 if width == 200 else 2)
+    assert max(map(len, text.splitlines())) <= width

@@ -19,6 +19,8 @@ HEADS = {
     "both_found": "both found",
     "item_f1": "items F1",
 }
+_SECOND = frozenset(HEADS[name] for name in ("alpha_soft", "presence", "both_found", "item_f1"))
+"""The heads of the second table, where one is too wide for the screen."""
 _WIDE = 60
 _MOST_CONFUSED = 10
 
@@ -76,9 +78,18 @@ def format_measure(measure: Measure) -> str:
 def _add_fields(page: Page, found: Agreement) -> None:
     names = [name for name in HEADS if any(name in field.measures for field in found.fields)]
     heads = ["observed", "interval", *(HEADS[name] for name in names if name != "observed"), "values"]
-    columns = [Column("field", is_name=True), *(Column(head, is_number=True) for head in heads)]
+    columns = [Column("field", is_name=True), *(Column(head, True, is_name=True) for head in heads)]
     rows = [_row(field, names) for field in found.fields]
-    page.table(columns, rows)
+    if page.has_room(columns, rows):
+        page.table(columns, rows)
+        return
+    parts = [
+        [at for at, one in enumerate(columns) if (one.head in _SECOND) == second] for second in (False, True)
+    ]
+    for number, places in enumerate([parts[0], [0, *parts[1]]]):
+        if number:
+            page.line()
+        page.table([columns[at] for at in places], [[row[at] for at in places] for row in rows])
 
 
 def _row(field: FieldAgreement, names: list[str]) -> list[str]:

@@ -156,11 +156,7 @@ class Page:
         of lines.
         """
         cells = [[*map(str, row)] for row in rows]
-        extents = [
-            measure([column.head, *(row[place] for row in cells)], is_name=column.is_name)
-            for place, column in enumerate(columns)
-        ]
-        widths = fit(extents, self.width - _GAP * (len(columns) - 1))
+        widths = self._fit(columns, cells)
         styled = zip_longest(cells, styles[: len(cells)], fillvalue="")
         if widths is None:
             self._blocks([column.head for column in columns], styled)
@@ -197,6 +193,17 @@ class Page:
         lines = [line.rstrip() for line in self._stream.getvalue().split("\n")]
         text = "\n".join(lines).rstrip("\n") + "\n"
         return text.encode("ascii", "backslashreplace").decode() if self.screen.is_ascii else text
+
+    def has_room(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> bool:
+        """Return whether the columns of a table fit side by side."""
+        return self._fit(columns, rows) is not None
+
+    def _fit(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> list[int] | None:
+        extents = [
+            measure([column.head, *(row[place] for row in rows)], is_name=column.is_name)
+            for place, column in enumerate(columns)
+        ]
+        return fit(extents, self.width - _GAP * (len(columns) - 1))
 
     def _table(self, columns: Sequence[Column], widths: Sequence[int]) -> Table:
         from rich import box
