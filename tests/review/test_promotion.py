@@ -447,3 +447,10 @@ def test_an_empty_reason_is_told_as_one_of_gold(tmp_path: Path) -> None:
     gold.write_text("id,total\nb,5\n")
     with pytest.raises(ProblemsError, match="say why gold changes; its history keeps it"):
         promote(gold, [sheet(total=SIX)], PromoteOptions(" "), NOW)
+
+
+def test_a_value_without_its_text_is_refused_by_a_spec(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    with pytest.raises(ProblemsError, match="b: total: the label is a value without its text"):
+        merge_into(gold, sheet(total=Label("value")), plan=read_plan("fields: {total: money}"))

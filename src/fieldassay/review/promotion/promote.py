@@ -13,7 +13,7 @@ from fieldassay.atomic.whole_files import stage_file, write_file
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.gates.baseline.locking import check_reason
 from fieldassay.paths import join_path, split_path
-from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.review.promotion.gold_files import GoldFile, open_json, open_json_folder, read_gold
@@ -138,7 +138,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     problems: list[Problem] = []
     promoted, planted, items = _promotable(sheets)
     agreed, unknown = _leave_out(_agree(promoted, same, gold, problems), theirs, options)
-    problems += _find_controls(gold, agreed)
+    problems += _find_unfit(gold, agreed, options.plan)
     merged = {
         document: _merge(document, labels, (base, theirs), options, same)
         for document, (labels, _) in agreed.items()
@@ -181,16 +181,21 @@ def _leave_out(agreed: Agreed, theirs: GoldFile, options: PromoteOptions) -> tup
     return {name: one for name, one in agreed.items() if name in theirs.records}, unknown
 
 
-def _find_controls(gold: Path, agreed: Agreed) -> Iterator[Problem]:
-    """Yield a problem for each label with a control character, which would not stand in a file of gold."""
+def _find_unfit(gold: Path, agreed: Agreed, plan: Plan | None) -> Iterator[Problem]:
+    """Yield a problem for each label with a control character, and each value without its text."""
+    singles = set() if plan is None else single_values(plan)
     for document, (labels, _) in agreed.items():
         for path, label in labels.items():
+            where = f"{gold}: {document}: {path}"
+            if label.state == "value" and label.text is None and _field(path) in singles:
+                yield Problem(
+                    where, "the label is a value without its text", "give the text", "gold_conflict"
+                )
             found = next(
                 (one for one in label.text or "" if category(one) == "Cc" and one not in "\t\r\n"), None
             )
             if found is not None:
                 what = f"the label has the control character U+{ord(found):04X}"
-                where = f"{gold}: {document}: {path}"
                 yield Problem(where, what, "remove it from the label", "gold_conflict")
 
 
