@@ -203,14 +203,12 @@ def test_a_run_that_passes_leaves_a_summary_a_junit_file_and_a_comment(runner: R
 def test_a_run_that_fails_fails_the_job_after_everything_was_reported(runner: Runner) -> None:
     ended = runner.run(**DATA, pred="new model=atlas.jsonl\nbirch=birch.jsonl", comment="true")
     assert ended.code == 1 and ended.outputs["score"]["exit-code"] == "1"
-    assert runner.summary.startswith("## NO-GO: sample")
-    assert (
-        "## NO-GO: sample" in runner.comments[1]["body"]
-        and "<code>new model</code>" in runner.comments[1]["body"]
-    )
+    title = "## GO: new model · NO-GO: birch: sample"
+    assert runner.summary.startswith(title)
+    assert title in runner.comments[1]["body"] and "<code>new model</code>" in runner.comments[1]["body"]
     commands = [line for line in ended.logs["Report"].splitlines() if line.startswith("::")]
     assert len(commands) == 10 and commands[0].startswith("::error title=gate failed")
-    assert any("file=gold.jsonl,line=37," in line for line in commands)
+    assert any("file=gold.jsonl,line=24," in line for line in commands)
 
 
 def test_the_comment_is_updated_and_not_written_again(runner: Runner) -> None:

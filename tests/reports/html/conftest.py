@@ -1,9 +1,7 @@
-"""A real browser, and reports for it to open."""
+"""Reports for a browser to open."""
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,30 +17,6 @@ from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
-
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-QUIET = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync", "--disable-dev-shm-usage",
-)  # fmt: skip
-WITHOUT = "FIELDASSAY_TEST_WITHOUT_BROWSER"
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
-    """Return headless Chromium. Without one the tests fail: a report that nobody opened is not tested."""
-    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
-    if found is None:
-        if os.environ.get(WITHOUT) == "1":
-            pytest.skip(f"no Chromium, and {WITHOUT} is 1")
-        pytest.fail(f"no Chromium: `make browser` installs it; {WITHOUT}=1 skips these tests")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=found, args=list(QUIET))
-        yield opened
-        opened.close()
 
 
 @pytest.fixture(scope="session")

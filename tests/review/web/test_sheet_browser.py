@@ -195,7 +195,7 @@ def test_two_tabs_do_not_overwrite_each_other(browser: Browser, tmp_path: Path) 
         desk.press("Enter")
         desk.until("document.querySelector('#told').textContent.includes('labeled elsewhere')")
         assert desk.labels()["kind"] == ("value", "invoice")
-        assert desk.page.input_value("[data-row=kind] input") == "invoice"
+        desk.until("document.querySelector('[data-row=kind] input').value === 'invoice'")
         desk.errors[:] = [one for one in desk.errors if "409" not in one]
 
 
