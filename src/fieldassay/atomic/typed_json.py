@@ -47,7 +47,7 @@ def parse_json_once(data: bytes) -> Any:
     >>> parse_json_once(b'{"a": {"b": 1, "b": 2}}')
     Traceback (most recent call last):
     ...
-    ValueError: an object has the key 'b' twice
+    fieldassay.atomic.typed_json.RepeatedKeyError: an object has the key 'b' twice
     """
     return _parse(data, _refuse_repeated)
 

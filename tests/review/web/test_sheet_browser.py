@@ -361,7 +361,7 @@ def test_at_twice_the_size_nothing_is_out_of_reach(browser: Browser, tmp_path: P
         desk.page.set_viewport_size({"width": 640, "height": 360})
         assert desk.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
         desk.press("Enter")
-        assert desk.page.evaluate(
+        desk.until(
             "(() => { const box = desk.at.input.getBoundingClientRect(); return box.top >= 0 && box.bottom <= innerHeight; })()"
         )
 

@@ -62,7 +62,15 @@ const viewer = {
     if (!over) return;
     const boxes = [...this.regions.map((one) => [one, "faint"]), ...(this.active ? [[this.active, "active"]] : [])].filter(([one]) => one.page === this.number);
     replace(over, boxes.map(([one, kind]) => this.box(one.box, kind)));
-    find("#page .over .active")?.scrollIntoView({ block: "center", inline: "nearest" });
+    this.reveal(find("#page .over .active"));
+  },
+  // Scrolls within the pane alone: on a narrow screen the value that is asked for must stay in sight.
+  reveal(box) {
+    if (!box) return;
+    const pane = find("#page");
+    const [inner, outer] = [box.getBoundingClientRect(), pane.getBoundingClientRect()];
+    pane.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
+    if (inner.left < outer.left || inner.right > outer.right) pane.scrollLeft += inner.left - outer.left;
   },
   // A word of plain text at its place; ten twelfths of a line's height is the font whose letters are as wide as a column.
   drawn([text, x0, y0, , y1], page) {
