@@ -166,7 +166,8 @@ def _ensure_alone(store: Store) -> None:
 def listen(host: str, port: int) -> socket.socket:
     """Return a socket that listens. Raises `ProblemsError` for an address that cannot be had."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Only of a socket that names TCP does asyncio turn off the delay of small packets (40 ms per answer).
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind((host, port))
