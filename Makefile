@@ -72,6 +72,7 @@ docs: setup browser ## write the generated pages of docs/ again
 
 bench: setup ## measure speed against the installed peers, the cost of driving requests, loading documents, and what is promised of intervals and tests
 	$(BIN)/python bench/run.py
+	$(BIN)/python bench/speed.py --publish
 	$(BIN)/python bench/endpoints.py
 	$(BIN)/python bench/documents.py --ocr
 	$(BIN)/python bench/statistics --publish
