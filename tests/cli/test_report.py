@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import sys
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from command_runs import Files, Ran
+from command_runs import Files, Ran, spawn
 
 from fieldassay.cli.main import main
 from fieldassay.reports.formats import FORMATS
@@ -364,3 +366,60 @@ def test_score_prints_the_same_junit_as_a_report_of_the_run(
     assert [
         (case.get("classname"), case.get("name")) for case in ET.fromstring(alone.out).iter("testcase")
     ] == cases
+
+
+DATA = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> tuple[dict[str, str], Path]:
+    """Return the environment of a browser, and the file that it writes the opened addresses to."""
+    opened, program = tmp_path / "opened", tmp_path / "browser"
+    program.write_text(f'#!/bin/sh\necho "$1" >> {opened}\necho noise\n')
+    program.chmod(0o755)
+    return {"BROWSER": f"{program} %s"}, opened
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the browser of the test is a shell script")
+@pytest.mark.parametrize(
+    ("command", "page"),
+    [
+        (("report", "run", "--open"), "run/report.html"),
+        (("report", "run", "--open", "-o", "r.html"), "r.html"),
+        (("score", *DATA, "--out", "new", "--open"), "new/report.html"),
+        (("score", *DATA, "--report", "html=r.html", "--open", "--quiet", "--exit-zero"), "r.html"),
+    ],
+    ids=["run", "file", "score", "score to a file"],
+)
+def test_open_opens_the_html_report_in_the_browser(
+    scored: Path, browser: tuple[dict[str, str], Path], programs: Path, command: tuple[str, ...], page: str
+) -> None:
+    environment, opened = browser
+    out, _ = spawn(*command, programs=programs, environment=environment).communicate()
+    assert opened.read_text().split() == [Path(page).resolve().as_uri()]
+    assert "<html" in Path(page).read_text() and b"noise" not in out
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have a browser of their own")
+def test_without_a_browser_open_says_where_the_report_is(scored: Path) -> None:
+    none = {"BROWSER": "", "PATH": "", "DISPLAY": "", "WAYLAND_DISPLAY": ""}
+    process = spawn("report", "run", "--open", environment=none)
+    err = process.communicate()[1].decode()
+    assert process.returncode == 0 and "there is no browser to open run/report.html" in err
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (("report", "run", "--open", "--format", "junit"), "--open shows the HTML report"),
+        (("report", "run", "--open", "-o", "r.md"), "--open shows the HTML report"),
+        (("report", "run", "run", "--open"), "say where the report goes"),
+        (("score", *DATA, "--open"), "--open: say where it goes"),
+    ],
+    ids=["format", "ending", "several", "nowhere"],
+)
+def test_open_without_one_html_report_is_refused(
+    run: Run, scored: Path, command: tuple[str, ...], said: str
+) -> None:
+    done = run(*command)
+    assert (done.code, done.out) == (2, "") and said in done.err

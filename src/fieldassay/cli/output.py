@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
@@ -39,6 +40,16 @@ def complain(text: str) -> None:
     from fieldassay.wording.shown import visible
 
     _write(sys.stderr, "".join(f"{visible(line)}\n" for line in text.split("\n")))
+
+
+def open_page(path: Path) -> None:
+    """Open a file in the browser, in the background; tell its path where there is no browser."""
+    import webbrowser
+
+    with keep_output_clean():
+        is_open = webbrowser.open(path.resolve().as_uri())
+    if not is_open:
+        complain(f"there is no browser to open {path}")
 
 
 @contextmanager

@@ -21,6 +21,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 _PATH = click.Path(path_type=Path)
 SUMMARY, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
 STDOUT = "-"
+HTML = "html"
 
 
 def report_options(command: Command) -> Command:
@@ -29,7 +30,10 @@ def report_options(command: Command) -> Command:
     reports: Callable[[Command], Command] = option(
         "--report", "reports", group="Output", metavar="FORMAT[=FILE]", multiple=True, help=text
     )
-    return reports(command)
+    opens: Callable[[Command], Command] = option(
+        "--open", "opens", group="Output", is_flag=True, help="Open the HTML report in the browser."
+    )
+    return reports(opens(command))
 
 
 def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path | None], ...]:
@@ -37,18 +41,22 @@ def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path | Non
 
     Raises UsageError for invalid ones.
     """
-    if not given["reports"]:
+    texts = list(given["reports"])
+    if given["opens"] and not any(text.partition("=")[0] == HTML for text in texts):
+        texts.append(HTML)
+    if not texts:
         return ()
     from fieldassay.errors import nearest
 
     found: list[tuple[str, Path | None]] = []
-    for text in given["reports"]:
+    for text in texts:
         name, equals, file = text.partition("=")
         if name not in FORMATS:
             raise click.UsageError(f"--report {text}: no report is called {name!r}; {nearest(name, FORMATS)}")
         if not file and (equals or (given["out"] is None and given["store"] is None)):
+            asked = f"--report {text}" if text in given["reports"] else "--open"
             raise click.UsageError(
-                f"--report {text}: say where it goes: --report {name}=FILE, or give --out DIR or --runs DIR."
+                f"{asked}: say where it goes: --report {name}=FILE, or give --out DIR or --runs DIR."
             )
         _check_file(text, file, given)
         found.append((name, Path(file) if file else None))
@@ -73,12 +81,17 @@ def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
 
 
 def write_reports(
-    run: Run, reports: Sequence[tuple[str, Path | None]], kept: str | None, *, is_quiet: bool
+    run: Run,
+    reports: Sequence[tuple[str, Path | None]],
+    kept: str | None,
+    *,
+    is_quiet: bool,
+    opens: bool = False,
 ) -> None:
-    """Write the reports of a finished run."""
+    """Write the reports of a finished run; with `opens` the HTML report is opened in the browser."""
     if not reports:
         return
-    from fieldassay.cli.output import complain
+    from fieldassay.cli.output import complain, open_page
     from fieldassay.reports.report import report_scored, write_report
 
     reported = report_scored(run.result, run.evidence, run.decisions, kept, _root())
@@ -87,6 +100,8 @@ def write_reports(
         write_report([reported], name, path)
         if not is_quiet:
             complain(f"written to {path}: {name} report")
+        if opens and name == HTML:
+            open_page(path)
 
 
 @click.command()
@@ -103,6 +118,12 @@ def write_reports(
     ),
 )
 @click.option("-o", "--out", metavar="FILE", type=_PATH, help="The output file.  [default: standard output]")
+@click.option(
+    "--open",
+    "opens",
+    is_flag=True,
+    help="Open the HTML report in the browser; without --out it is written into the folder of RUN.",
+)
 @lookup_option
 @click.option(
     "--against",
@@ -139,6 +160,7 @@ def report(**given: Any) -> int:
 
     \b
     fieldassay report run
+    fieldassay report run --open
     fieldassay report run -o report.html
     fieldassay report run -o report.html --documents docs
     fieldassay report run -o junit.xml
@@ -146,18 +168,21 @@ def report(**given: Any) -> int:
     fieldassay report run --format annotations
     fieldassay report run --format comment --name invoices -o comment.md
     """
-    from fieldassay.cli.output import complain
+    from fieldassay.cli.output import complain, open_page
     from fieldassay.reports.report import read_reported, write_report
 
     given = {**given, "shape": _shape(given)}
-    options = _options(given)
     folders = [_find(text, given["store"]) for text in given["runs"]]
+    given["out"] = given["out"] or (folders[0] / FORMATS[HTML].file if given["opens"] else None)
+    options = _options(given)
     reported = read_reported(folders, _root())
     if given["against"] is not None:
         reported = _hold(reported, folders, given)
     if given["out"] is not None:
         write_report(reported, given["shape"], given["out"], options)
         complain(f"written to {given['out']}: {given['shape']} report")
+        if given["opens"]:
+            open_page(given["out"])
         return 0
     _print(reported, given["shape"], options)
     return 0
@@ -169,10 +194,12 @@ ENDINGS = {".txt": "table", ".xml": "junit", ".md": "markdown", ".html": "html",
 
 def _shape(given: Mapping[str, Any]) -> str:
     """Return the format: the one given, else that of the file's ending; raise UsageError without either."""
-    target = given["out"]
-    if given["shape"] is not None or target is None:
-        return given["shape"] or "table"
-    shape = ENDINGS.get(target.suffix.lower())
+    target, default = given["out"], HTML if given["opens"] else "table"
+    shape = given["shape"] or (default if target is None else ENDINGS.get(target.suffix.lower()))
+    if given["opens"] and shape is not None and shape != HTML:
+        raise click.UsageError(f"--open shows the HTML report, and this one is {shape}; leave out --format.")
+    if given["opens"] and target is None and len(given["runs"]) > 1:
+        raise click.UsageError("--open with several runs: say where the report goes: --out FILE.")
     if shape is None:
         data = (
             "; `fieldassay export` writes data"
@@ -183,7 +210,7 @@ def _shape(given: Mapping[str, Any]) -> str:
             f"--out {target}: the ending names no format; give --format, or one of: "
             f"{', '.join(ENDINGS)}{data}."
         )
-    return shape
+    return str(shape)
 
 
 def _options(given: Mapping[str, Any]) -> ReportOptions:

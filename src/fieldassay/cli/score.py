@@ -235,7 +235,7 @@ def score(**given: Any) -> int:
     with run_scoring(request if is_quiet else replace(request, tell=complain)) as run:
         if not given["quiet"]:
             show_run(run, shape, shows_all=bool(given["metrics"]), kept=options.evidence)
-        write_reports(run, reports, options.evidence, is_quiet=given["quiet"])
+        write_reports(run, reports, options.evidence, is_quiet=given["quiet"], opens=given["opens"])
         return _verdict(run, thresholds, baseline, given)
 
 
@@ -255,7 +255,9 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     compared = tuple(part for text in given["compare"] for part in split_outside(text))
     evidence: Literal["all", "errors", "none"] = given["evidence"] or (
-        "all" if given["out"] or given["store"] or given["reports"] or given["shape"] == "junit" else "errors"
+        "all"
+        if given["out"] or given["store"] or given["reports"] or given["opens"] or given["shape"] == "junit"
+        else "errors"
     )
     return ScoreOptions(
         metrics=metrics or None,

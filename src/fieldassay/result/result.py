@@ -2,99 +2,33 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from fieldassay.errors import MissingExtraError, nearest
+from fieldassay.errors import nearest
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.notebook import (
+    describe_systems,
+    format_html,
+    frame_estimates,
+    list_overall,
+    to_pandas,
+)
 from fieldassay.result.pairing import PairedData
 from fieldassay.result.repeats import Repeats
 from fieldassay.result.violations import CheckCount
+from fieldassay.wording.numbers import format_count
 
 if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.runs.run import Run
-
-
-_MOST_ROWS = 12
-"""The maximum of metrics in a notebook's table."""
-
-
-def frame_estimates(estimates: Sequence[Estimate]) -> pl.DataFrame:
-    """Return estimates as a table, one row each."""
-    import polars as pl
-
-    rows = [
-        {
-            "system": one.system,
-            "metric": one.metric,
-            "field": one.field,
-            "slice": ", ".join(f"{key}={value}" for key, value in one.slice.items()),
-            "value": one.value,
-            "low": None if one.interval is None else one.interval[0],
-            "high": None if one.interval is None else one.interval[1],
-            "n": one.n,
-            "documents": one.documents,
-            "unit": one.unit,
-        }
-        for one in estimates
-    ]
-    texts, numbers = (
-        dict.fromkeys(("system", "metric", "field", "slice"), pl.String),
-        dict.fromkeys(("value", "low", "high"), pl.Float64),
-    )
-    return pl.DataFrame(
-        rows, schema={**texts, **numbers, "n": pl.Int64, "documents": pl.Int64, "unit": pl.String}
-    )
-
-
-def to_pandas(frame: pl.DataFrame) -> Any:
-    """Return a Polars table as a pandas table, column by column, without pyarrow.
-
-    Raises `MissingExtraError` without pandas.
-    """
-    try:
-        pandas = importlib.import_module("pandas")
-    except ImportError:
-        raise MissingExtraError(
-            "pandas is not installed: pip install pandas; the tables of polars need nothing more"
-        ) from None
-    return pandas.DataFrame({name: frame[name].to_list() for name in frame.columns}, columns=frame.columns)
-
-
-def format_html(estimates: Sequence[Estimate], title: str) -> str:
-    """Return the overall estimates as a small HTML table: a row per metric, a column per system."""
-    systems, metrics = (
-        list(dict.fromkeys(getter))
-        for getter in ((one.system for one in estimates), (one.metric for one in estimates))
-    )
-    cells = {(one.metric, one.system): _cell(one) for one in reversed(estimates)}
-    head = "".join(f"<th>{escape(name)}</th>" for name in ("", *systems))
-    rows = []
-    for metric in metrics[:_MOST_ROWS]:
-        values = "".join(f"<td>{cells.get((metric, system), '')}</td>" for system in systems)
-        rows.append(f"<tr><th>{escape(metric)}</th>{values}</tr>")
-    return f"<table><caption>{escape(title)}</caption><tr>{head}</tr>{''.join(rows)}</table>"
-
-
-def _cell(one: Estimate) -> str:
-    if one.value is None:
-        return "undefined"
-    interval = "" if one.interval is None else f" [{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
-    return f"{one.value:,.3f}{interval} n={one.n:,}"
-
-
-_MOST_NAMED = 4
-"""The maximum of systems in the `repr` of a result; further ones are counted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -128,27 +62,18 @@ class Result:
 
     def __repr__(self) -> str:
         """Return one line: systems, documents, and the first estimate of each system."""
-        first = {
-            system: next(one for one in self.estimates if one.system == system)
-            for system in self.systems[:_MOST_NAMED]
-        }
-        values = [
-            f"{system} {one.metric}={'undefined' if one.value is None else f'{one.value:.3f}'}"
-            for system, one in first.items()
-        ]
-        more = [f"{len(self.systems) - len(first)} more"] if len(self.systems) > len(first) else []
-        return (
-            f"Result({int(self.counts.get('documents', 0)):,} documents: "
-            f"{', '.join([*values, *more]) or 'no system'})"
-        )
+        return f"Result({self._title()}: {describe_systems(self.estimates)})"
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: the overall metrics, by system."""
-        return format_html(self._whole(), f"{int(self.counts.get('documents', 0)):,} documents")
+        return format_html(list_overall(self.estimates), self._title())
+
+    def _title(self) -> str:
+        return format_count(int(self.counts.get("documents", 0)), "document")
 
     def summary(self) -> pl.DataFrame:
         """Return the overall estimates, one row per system and metric, with interval and n."""
-        return frame_estimates(self._whole())
+        return frame_estimates(list_overall(self.estimates))
 
     def to_pandas(self, what: Literal["estimates", "documents", "evidence"] = "estimates") -> Any:
         """Return a table of the result as a pandas table, without pyarrow.
@@ -189,9 +114,6 @@ class Result:
                 "one that was read from a run is saved already"
             )
         return self.writer(self, Path(place), in_store)
-
-    def _whole(self) -> list[Estimate]:
-        return [one for one in self.estimates if one.field is None and not one.slice]
 
     @property
     def evidence(self) -> pl.DataFrame | None:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,7 @@ from fieldassay.result.decisions_file import read_decisions
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_headline
 from fieldassay.result.metrics_file import read_metrics
+from fieldassay.result.notebook import describe_systems, format_html, list_overall
 from fieldassay.result.pairing import PairedData, list_parts
 from fieldassay.result.recorded import PARTS, RecordedInputs, parts_of
 from fieldassay.result.result import Result
@@ -46,6 +48,8 @@ from fieldassay.runs.tables import check_documents, check_evidence, check_system
 from fieldassay.scoring.options import InputOptions
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.source import RecordedSpec
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import clip
 
 if TYPE_CHECKING:
     import polars as pl
@@ -59,7 +63,7 @@ _VERDICTS = {Answer.NO_GO: "FAIL", Answer.INCONCLUSIVE: "INCONCLUSIVE", Answer.G
 """What a run's gates come to, the worst first."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Run:
     """A run folder.
 
@@ -107,6 +111,29 @@ class Run:
         if result.paired is not None:
             vars(run).update(paired=result.paired)
         return run
+
+    def __repr__(self) -> str:
+        """Return one line: the id, the documents, and each system's headline metric; or the damage."""
+        return f"Run({self._title()}: {self.damage or describe_systems(self.headline)})"
+
+    def _repr_html_(self) -> str:
+        """Return the HTML for a notebook: the overall metrics, by system; of a damaged run the damage."""
+        try:
+            if not self.damage:
+                return format_html(list_overall(self.estimates.estimates), self._title())
+            what = self.damage
+        except ProblemsError as error:
+            what = str(error)
+        return f"<div>{escape(f'{self._title()}: {what}')}</div>"
+
+    def _title(self) -> str:
+        parts = (
+            f"{self.id or clip(self.folder.name, 60)}",
+            clip(self.spec_name, 60) if self.spec_name else "",
+            format_count(self.file.counts.documents, "document"),
+            self.verdict,
+        )
+        return ", ".join(part for part in parts if part)
 
     @cached_property
     def file(self) -> RunFile:
