@@ -94,11 +94,6 @@ def test_offsets_lead_to_boxes_and_pieces() -> None:
     assert found.box(start, start + 5) == piece.box
     start = found.text.index("Total")
     assert [piece.index for piece in found.pieces(start, start + 12)] == [0, 1]
-    line = found.pieces(start, start + 1)[0].line
-    assert line is not None
-    assert found.words_at(line) == (start, start + 12)
-    assert found.words_at(line, 1) == (start + 7, start + 12)
-    assert found.cell_at(0, piece.index) == (piece.start, piece.end)
     assert found.box(0, 0) is None
 
 

@@ -89,7 +89,6 @@ class Extractions:
     changed: Mapping[str, str]
     """By system, why its predictions cannot be read."""
     folder: TextFolder | None = None
-    systems_key: str | None = None
     _texts: dict[Any, SentText | None] = field(default_factory=dict)
     _stores: dict[Path, _Store] = field(default_factory=dict)
     _known: Known = field(default_factory=dict)
@@ -176,4 +175,4 @@ def open_extractions(run: Run, transcripts: Path | None = None) -> Extractions:
         reading = replace(reading, data_key=None)
     rows, changed = open_predictions(run.inputs, reading)
     folder = None if transcripts is None else TextFolder(transcripts)
-    return Extractions(rows, changed, folder, options.systems_key)
+    return Extractions(rows, changed, folder)

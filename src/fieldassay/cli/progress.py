@@ -67,7 +67,7 @@ def describe_progress(told: ExtractionProgress) -> str:
 
     >>> from fieldassay.endpoints.channel import Waiting
     >>> from fieldassay.endpoints.jobs import Progress
-    >>> describe_progress(Progress(done=40, failed=1, in_flight=16, waiting=(Waiting("429", 12, 3.0, 27.0),)))
+    >>> describe_progress(Progress(done=40, failed=1, in_flight=16, waiting=(Waiting("429", 12, 27.0),)))
     '41 documents (1 failed), 16 requests in flight, 12 waiting for 429 (27 s)'
     """
     done = told.done + told.failed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from fieldassay.json_value import Json
@@ -105,9 +105,3 @@ class Digits:
             shown = shown.translate(self.table)
             gold = None if gold is None else gold.translate(self.table)
         return f"<<{critical}{path}|{shown}{'' if gold is None else '|' + gold}>>"
-
-
-def without_raised(run: Run) -> Run:
-    """Return a run without the signs of raised characters (`m^3^`), for formats that have none."""
-    mark = None if run.mark is None else replace(run.mark, text=run.mark.text.replace("^", ""))
-    return Run(run.text.replace("^", ""), mark)

@@ -46,20 +46,6 @@ class PageText:
         """Return the box around the words and cells of some characters; None where the page has no places."""
         return union(span.box for span in self.pieces(start, end))
 
-    def words_at(self, line: int, first: int = 0, last: int | None = None) -> tuple[int, int] | None:
-        """Return the start and end of a line's words from `first` up to `last`; None if the text has none."""
-        found = [
-            span
-            for span in self.spans
-            if span.line == line and span.index >= first and (last is None or span.index < last)
-        ]
-        return (found[0].start, found[-1].end) if found else None
-
-    def cell_at(self, table: int, index: int) -> tuple[int, int] | None:
-        """Return the start and end of a cell of a table; None if it is not in the text."""
-        found = (span for span in self.spans if span.table == table and span.index == index)
-        return next(((span.start, span.end) for span in found), None)
-
 
 def transcript_text(transcript: Transcript, page: int, hidden: bool = False) -> PageText:
     """Return the text of a page, numbered from 1, of a transcript; see `page_text`."""

@@ -84,11 +84,10 @@ class ClosedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """How many requests wait for a reason, and how long the longest of them has waited and will wait."""
+    """How many requests wait for a reason, and how long the last of them will wait."""
 
     reason: str
     count: int
-    longest_s: float
     remaining_s: float | None = None
 
 
@@ -96,13 +95,13 @@ class Waiting:
 class Waits:
     """The requests that wait now, by thread."""
 
-    _by_thread: dict[int, tuple[str, float, float | None]] = field(default_factory=dict)
+    _by_thread: dict[int, tuple[str, float | None]] = field(default_factory=dict)
 
     @contextmanager
     def noted(self, reason: str, until: float | None = None) -> Iterator[None]:
         """Count the thread as waiting for a reason, until a time of the monotonic clock if it is known."""
         me = threading.get_ident()
-        self._by_thread[me] = (reason, time.monotonic(), until)
+        self._by_thread[me] = (reason, until)
         try:
             yield
         finally:
@@ -111,14 +110,14 @@ class Waits:
     def now(self) -> tuple[Waiting, ...]:
         """Return what is waited for, most first."""
         time_now = time.monotonic()
-        grouped: dict[str, list[tuple[float, float | None]]] = {}
-        for reason, since, until in list(self._by_thread.values()):
-            grouped.setdefault(reason, []).append((since, until))
+        grouped: dict[str, list[float | None]] = {}
+        for reason, until in list(self._by_thread.values()):
+            grouped.setdefault(reason, []).append(until)
         found = []
         for reason, ones in grouped.items():
-            ends = [until for _, until in ones if until is not None]
+            ends = [until for until in ones if until is not None]
             remaining = max(max(ends) - time_now, 0.0) if ends else None
-            found.append(Waiting(reason, len(ones), time_now - min(since for since, _ in ones), remaining))
+            found.append(Waiting(reason, len(ones), remaining))
         return tuple(sorted(found, key=lambda one: (-one.count, one.reason)))
 
 

@@ -142,7 +142,7 @@ class Drive(Generic[T]):
         """How far the run is."""
         waiting = [one for channel in self._channels.values() for one in channel.waits.now()]
         if self._held:
-            waiting.append(Waiting("budget", len(self._held), 0.0))
+            waiting.append(Waiting("budget", len(self._held)))
         now = replace(self._progress, active=len(self._active), in_flight=len(self._asked))
         return replace(now, waiting=tuple(waiting))
 
@@ -154,7 +154,6 @@ class Drive(Generic[T]):
             self.progress,
             self._stop,
             tuple(self._unfinished),
-            lag,
             lag is None or lag <= MOST_LAG * statistics.median(self._model_ms or [float("inf")]),
         )
 

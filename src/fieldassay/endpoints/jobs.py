@@ -91,6 +91,5 @@ class RunSummary:
     """The reason for an early stop: finished documents are valid, the others not begun or not ended."""
     unfinished: tuple[str, ...] = ()
     """Documents that were begun and not ended; there may be more that were not begun."""
-    lag_p99_ms: float | None = None
     are_timings_reliable: bool = True
     """False if this machine was so busy that the times of the answers cannot be trusted."""

@@ -20,7 +20,6 @@ Table = Mapping[str, Mapping[str, float]]
 
 INSIDE_PROMPT = ("cached_prompt", "image")
 """Kinds counted among the tokens of the prompt; without a price of their own they have the prompt's."""
-_START_SECONDS = 30.0
 
 
 def cost_usd(table: Table, model: str, tokens: Mapping[str, float | None]) -> float | None:

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from fieldassay.endpoints.exchange import Answer, Attachment, Failure, Request
 from fieldassay.extractors.answers import Reading, Steps, build_record, read_answer
@@ -43,8 +43,6 @@ from fieldassay.paths import join_path
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
     from fieldassay.spec.model import Field
-
-Talk = Generator[tuple[Request, ...], tuple[Answer, ...], Any]
 
 _WHITE_SPACE_LOOP = 200
 """White space at the end of a cut answer that is a loop."""

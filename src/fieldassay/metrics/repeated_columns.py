@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from math import comb
 
@@ -80,7 +80,6 @@ class RepeatedColumns(DocumentColumns):
 
     runs: tuple[DocumentColumns, ...] = ()
     repeated: RepeatedValues | None = None
-    _in_any: dict[Statistic, Ints] = field(default_factory=dict)
 
     @classmethod
     def join(cls, runs: Sequence[DocumentColumns], values: RepeatedValues) -> RepeatedColumns:
