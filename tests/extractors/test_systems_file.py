@@ -123,6 +123,37 @@ systems:
 """
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        pytest.param(b"{{ documnt }} {{ document }}", "did you mean 'document'?", id="an unknown name"),
+        pytest.param(b"{% if x %} {{ document }}", "is no template", id="no end of a block"),
+        pytest.param("{{ document }} é".encode("latin-1"), "is not UTF-8", id="another encoding"),
+    ],
+)
+def test_a_prompt_that_cannot_be_filled_in_is_refused_before_anything_is_asked(
+    tmp_path: Path, text: bytes, told: str
+) -> None:
+    (tmp_path / "prompt.txt").write_bytes(text)
+    (tmp_path / "systems.yaml").write_text(
+        'endpoints: {local: {url: "http://127.0.0.1:1/v1"}}\n'
+        "systems:\n  a: {strategy: prompted, endpoint: local, model: m, prompt: prompt.txt}\n"
+    )
+    with pytest.raises(ProblemsError) as caught:
+        read_systems(tmp_path / "systems.yaml")
+    assert told in str(caught.value)
+
+
+def test_braces_in_the_message_of_the_system_are_no_template(tmp_path: Path) -> None:
+    (tmp_path / "prompt.txt").write_text('Answer with {"total": {{}}} and nothing else.')
+    (tmp_path / "systems.yaml").write_text(
+        'endpoints: {local: {url: "http://127.0.0.1:1/v1"}}\n'
+        "systems:\n  a: {strategy: prompted, endpoint: local, model: m, prompt: prompt.txt}\n"
+    )
+    prompt = read_systems(tmp_path / "systems.yaml").systems["a"].strategy.prompt
+    assert "{{}}" in prompt.messages({"fields": "", "schema": "", "document": ""})[0]["content"]
+
+
 def test_wrong_kinds_stand_at_their_line_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "systems.yaml"
     file.write_text(WRONG_KINDS)

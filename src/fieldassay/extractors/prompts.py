@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -54,22 +55,6 @@ _ROLE = re.compile(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
 _TYPES = {"id": "identifier", "enum": "one of", "any": "value"}
 
 
-def check_template(text: str, where: str) -> list[Problem]:
-    """Return what is wrong with a template: its syntax, and names that no template has."""
-    from jinja2 import TemplateError, meta
-    from jinja2.sandbox import SandboxedEnvironment
-
-    environment = SandboxedEnvironment()
-    try:
-        used = meta.find_undeclared_variables(environment.parse(text))
-    except TemplateError as error:
-        return [Problem(where, f"is no template ({error.message})", "see docs/strategies.md", "invalid")]
-    return [
-        Problem(where, f"unknown name {name!r} in the prompt", nearest(name, VARIABLES), "unknown_name")
-        for name in sorted(used - set(VARIABLES))
-    ]
-
-
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """A prompt: the text of a template, and the name under which it is shipped.
@@ -89,21 +74,52 @@ class Prompt:
             )
         return cls(TEMPLATES[name], name)
 
+    @classmethod
+    def read(cls, path: Path, name: str) -> Prompt:
+        """Return the template in a file. Raises `ProblemsError` for one that cannot be filled in."""
+        try:
+            prompt = cls(path.read_text(encoding="utf-8-sig"), name)
+        except UnicodeDecodeError as error:
+            what = f"is not UTF-8 text (byte {error.start})"
+            raise ProblemsError([Problem(str(path), what, "save it as UTF-8", "encoding")]) from None
+        problems = prompt.check(str(path))
+        if problems:
+            raise ProblemsError(problems)
+        return prompt
+
+    def check(self, where: str) -> list[Problem]:
+        """Return the problems of the template: its syntax, and names that no template has."""
+        from jinja2 import TemplateError, meta
+        from jinja2.sandbox import SandboxedEnvironment
+
+        try:
+            used = meta.find_undeclared_variables(SandboxedEnvironment().parse(self._template))
+        except TemplateError as error:
+            return [Problem(where, f"is no template ({error.message})", "see docs/strategies.md", "invalid")]
+        return [
+            Problem(where, f"unknown name {name!r} in the prompt", nearest(name, VARIABLES), "unknown_name")
+            for name in sorted(used - set(VARIABLES))
+        ]
+
+    @property
+    def _template(self) -> str:
+        """The template; a text without the document is a message of the system, as it is."""
+        if re.search(r"\{\{-?\s*document\b", self.text):
+            return self.text
+        return (
+            "[system]\n{% raw %}"
+            + self.text.rstrip()
+            + "{% endraw %}\n\n{{ fields }}\n{{ schema }}\n[user]\n{{ document }}"
+        )
+
     def messages(self, variables: Mapping[str, Any]) -> list[dict[str, Json]]:
         """Return the messages of the template with its variables."""
         from jinja2 import StrictUndefined
         from jinja2.sandbox import SandboxedEnvironment
 
-        text = self.text
-        if not re.search(r"\{\{-?\s*document\b", text):
-            text = (
-                "[system]\n{% raw %}"
-                + text.rstrip()
-                + "{% endraw %}\n\n{{ fields }}\n{{ schema }}\n[user]\n{{ document }}"
-            )
         rendered = (
             SandboxedEnvironment(undefined=StrictUndefined, keep_trailing_newline=True)
-            .from_string(_ROLE.sub(lambda found: f"{_MARK}{found[1]}{_MARK}", text))
+            .from_string(_ROLE.sub(lambda found: f"{_MARK}{found[1]}{_MARK}", self._template))
             .render(**variables)
         )
         first, *parts = rendered.split(_MARK)

@@ -284,13 +284,13 @@ class _Reader:
     def _named(self, hint: Any, cursor: Cursor, key: str, value: str) -> Any:
         """Return something that ships by name, or the text of a file (a prompt)."""
         path = self._folder / value
-        if path.suffix and path.is_file():
-            return hint(path.read_text(encoding="utf-8"), value)
+        is_file = bool(path.suffix) and path.is_file()
         try:
-            return hint.named(value)
+            return hint.read(path, value) if is_file else hint.named(value)
         except ProblemsError as error:
+            more = "" if is_file else ", or the path of a file"
             for problem in error.problems:
-                cursor.refuse(key, problem.what, f"{problem.remedy}, or the path of a file", problem.kind)
+                cursor.refuse(key, problem.what, problem.remedy + more, problem.kind)
             return MISSING
 
 
