@@ -113,7 +113,7 @@ def test_an_impossible_filter_says_what_to_do(demo: OpenReport) -> None:
 def test_a_row_opens_its_document(demo: OpenReport) -> None:
     demo.show("errors?system=birch&field=total_amount&diagnosis=separator")
     demo.page.locator("#errors-grid .row").first.click()
-    demo.page.locator("#document-one tr.at").first.wait_for()
+    demo.page.locator("#document-one .at").first.wait_for()
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (1280, "dark"), (390, "light")])

@@ -25,8 +25,6 @@ function itemWords(rows, prefix, side, letters) {
   return plain(values.map((row) => bare(row[side])).join(" · ") || "(empty)", letters);
 }
 
-const isInteresting = (pairs) => pairs.some((pair) => pair.gold === null || pair.pred === null || pair.gold !== pair.pred);
-
 function drawAlignment(rows, list, pairs, system) {
   const side = (name) => [...new Set(pairs.map((pair) => pair[name]).filter((at) => at !== null))].sort((one, other) => one - other);
   const [allLeft, allRight] = [side("gold"), side("pred")];

@@ -6,18 +6,39 @@ async function drawDocument(target, data, params) {
   const place = data.ids.indexOf(params.doc);
   if (place < 0) return replace(target, crumbs(data, params, -1), el("p", { class: "note", text: `There is no document ${plain(params.doc, 100)} in this run.` }));
   const rows = await rowsOf(place);
-  const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), scoreLine(data, place), documentLink(data, place), repairNotes(data, place)];
+  const head = [crumbs(data, params, place), el("h1", {}, el("bdi", { text: plain(params.doc, 120) })), groupLine(data, place), documentLink(data, place), repairNotes(data, place)];
   if (rows === null) return replace(target, head, el("p", { class: "note", text: `The values of this document are not in this file.${keptNote(data)}` }));
   rows.forEach((row) => { row.link = own(data.links, String(place)); });
   const systems = chosenSystems(rows, params);
   const nodes = joinNodes(rows, systems);
+  const tables = tablesOf(nodes);
+  const inTables = new Set([...tables.values()].flatMap((table) => [...table.inside]));
   const isWhole = params.rows === "all" || Boolean(params.field);
   const failed = new Map(systems.map((at) => [at, failedAnswer(data, place, at, rows)]).filter(([, answer]) => answer));
   const onlyWrong = (params.only || (isWrongAt(nodes, params.field, failed) ? "wrong" : "all")) === "wrong";
-  replace(target, head, documentTools(rows, systems, params, onlyWrong), treeOf(nodes, systems, failed, onlyWrong, isWhole), alignments(rows, nodes, systems));
-  const wanted = params.field ? findAll("[data-row]", target).filter((row) => row.dataset.row === params.field) : [];
-  wanted.forEach((row) => row.classList.add("at"));
-  if (wanted.length) wanted[0].scrollIntoView({ block: "center" });
+  const shown = { onlyWrong, isWhole };
+  const answered = systems.filter((at) => !failed.has(at));
+  replace(target, head, documentTools(rows, systems, params, onlyWrong), treeOf(nodes.filter((node) => !inTables.has(node)), systems, failed, { ...shown, place, data, tables }), listSections(rows, nodes, tables, answered, shown));
+  markWanted(target, params);
+}
+
+// Marks what is of the field that was asked for, and leads to it: to the value of the system, where that is wrong.
+function markWanted(target, { field, system }) {
+  const wanted = field ? findAll("[data-row]", target).filter((one) => one.dataset.row === field) : [];
+  wanted.forEach((one) => one.classList.add("at"));
+  const own = wanted.find((one) => one.dataset.wrong === String(CORE.systems.indexOf(system)));
+  if (wanted.length) (own || wanted[0]).scrollIntoView({ block: "center" });
+}
+
+// The next wrong value of the document, or the one before.
+function moveWrong(step) {
+  const cells = findAll("#document-one [data-wrong]");
+  if (!cells.length) return;
+  const at = cells.indexOf(document.activeElement.closest("[data-wrong]"));
+  const next = cells[Math.min(cells.length - 1, Math.max(0, at < 0 ? 0 : at + step))];
+  next.tabIndex = -1;
+  next.focus({ preventScroll: true });
+  next.scrollIntoView({ block: "center" });
 }
 
 function crumbs(data, params, place) {
@@ -27,13 +48,12 @@ function crumbs(data, params, place) {
     const next = at < 0 ? undefined : listed[at + by];
     return el("button", { type: "button", class: "button", text: label, id: by < 0 ? "doc-before" : "doc-after", disabled: next === undefined, on: { click: () => go("documents", { ...params, doc: data.ids[next] }) } });
   };
-  return el("nav", { class: "crumbs", "aria-label": "Documents" }, el("a", { href: addressOf("documents", { ...rest, only: "", shown: "", rows: "" }), id: "doc-back", text: "← all documents" }), step(-1, "previous"), step(1, "next"), at < 0 ? null : el("span", { class: "interval", text: `${at + 1} of ${listed.length.toLocaleString("en-US")}` }));
+  return el("nav", { class: "crumbs", "aria-label": "Documents" }, el("a", { href: addressOf("documents", { ...rest, only: "", shown: "", rows: "" }), id: "doc-back", text: "← all documents" }), step(-1, "‹ previous"), step(1, "next ›"), at < 0 ? null : el("span", { class: "interval", text: `${at + 1} of ${listed.length.toLocaleString("en-US")}` }));
 }
 
-function scoreLine(data, place) {
+function groupLine(data, place) {
   const groups = Object.entries(data.groups).map(([key, group]) => [key, group.values[group.codes[place]]]).filter(([, value]) => value !== undefined && value !== null);
-  return el("p", { class: "lead" }, groups.slice(0, 4).map(([key, value]) => [el("bdi", { text: `${plain(key, 24)}: ${plain(value, 60)}` }), " · "]),
-    CORE.systems.slice(0, 8).map((system, at) => [at ? " · " : "", el("bdi", { text: plain(system, 30) }), ` ${showNumber(scoresAt(data, place)[at])}`]), CORE.systems.length > 8 ? " …" : "");
+  return groups.length ? el("p", { class: "lead" }, groups.slice(0, 4).map(([key, value], at) => [at ? " · " : "", el("bdi", { text: `${plain(key, 24)}: ${plain(value, 60)}` })])) : null;
 }
 
 // How answers were repaired before they could be read, and how such a raw answer begins.
@@ -146,31 +166,43 @@ function hasError(node, failed) {
   return (answered.length ? answered : cells).some((row) => isWrong({ outcome: toldOutcome(row, node) }));
 }
 
-function treeOf(nodes, systems, failed, onlyWrong, isWhole) {
+function treeOf(nodes, systems, failed, { onlyWrong, isWhole, place, data, tables }) {
   const found = onlyWrong ? nodes.filter((node) => hasError(node, failed)) : nodes;
   const shown = isWhole ? found : found.slice(0, MOST_ROWS);
-  const heads = ["field", "gold", ...systems.map((at) => plain(CORE.systems[at], 40))];
+  const heads = [el("bdi", { text: "field" }), el("bdi", { text: "gold" }), ...systems.map((at) => [el("bdi", { text: plain(CORE.systems[at], 40) }), el("span", { class: "score" }, showNumber(scoresAt(data, place)[at]), meter(scoresAt(data, place)[at]))])];
   const tree = el("div", { class: `tree${systems.length <= SHOWN_SYSTEMS && window.innerWidth > 1040 ? " fits" : ""}`, tabindex: "0", role: "region", "aria-label": "Values", vars: { least: `${10 + 13 * (systems.length + 1)}rem` } }, el("table", {},
-    el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col" }, el("bdi", { text: name }))))),
-    el("tbody", {}, shown.map((node, place) => nodeRow(node, systems, failed, place ? 0 : shown.length)))));
-  if (found.length > shown.length) {
-    const more = el("button", { type: "button", class: "button", text: `Show all ${found.length.toLocaleString("en-US")} rows`, on: { click: () => change({ rows: "all" }) } });
-    return [tree, el("p", { class: "more" }, `These are the first ${MOST_ROWS} rows. `, more)];
-  }
-  return shown.length ? tree : el("p", { class: "note", text: onlyWrong ? "Nothing is wrong in this document." : "There is nothing to show." });
+    el("thead", {}, el("tr", {}, heads.map((name) => el("th", { scope: "col" }, name)))),
+    el("tbody", {}, shown.map((node, at) => nodeRow(node, systems, failed, { rows: at ? 0 : shown.length, hasTable: tables.has(node.path) })))));
+  return shown.length ? [tree, moreRows(found.length, shown.length, "rows")] : el("p", { class: "note", text: onlyWrong ? "Nothing is wrong in this document." : "There is nothing to show." });
+}
+
+function moreRows(found, shown, word) {
+  const more = el("button", { type: "button", class: "button", text: `Show all ${found.toLocaleString("en-US")} ${word}`, on: { click: () => change({ rows: "all" }) } });
+  return found > shown ? el("p", { class: "more" }, `These are the first ${MOST_ROWS} ${word}. `, more) : null;
 }
 
 // A row of the tree; the first one, which stands above `rows` rows, has the cells of answers that failed.
-function nodeRow(node, systems, failed, rows) {
+function nodeRow(node, systems, failed, { rows, hasTable }) {
   const steps = stepsOf(node.path);
   const label = stepWords(steps.at(-1));
   const isGroup = node.kind !== "value";
-  const head = el("th", { scope: "row", vars: { depth: steps.length - 1 }, title: plain(node.path, 200) }, isGroup ? el("bdi", { text: plain(label, 80) }) : el("a", { href: addressOf("fields", { field: node.field }) }, el("bdi", { text: plain(label, 80) })), node.critical ? el("span", { class: "type", text: " critical" }) : null);
-  const gold = isGroup && !node.gold ? el("td", { "data-label": "gold" }) : el("td", { "data-label": "gold" }, node.gold ? goldValue(node.gold, node) : el("span", { class: "none", text: "nothing" }));
+  const below = hasTable ? find("#document-one").querySelector.bind(find("#document-one"), `[data-list="${CSS.escape(node.path)}"]`) : null;
+  const toTable = () => below()?.scrollIntoView({ block: "start" });
+  const name = el("bdi", { text: plain(label, 80) });
+  const head = el("th", { scope: "row", vars: { depth: steps.length - 1 }, title: plain(node.path, 200) }, hasTable ? el("button", { type: "button", class: "link", on: { click: toTable } }, name) : isGroup ? name : el("a", { href: addressOf("fields", { field: node.field }) }, el("bdi", { text: plain(label, 80) })), node.critical ? el("span", { class: "type", text: " critical" }) : null);
+  const gold = isGroup && !node.gold ? el("td", { "data-label": "gold", text: itemsOf(node) }) : el("td", { "data-label": "gold", "data-side": "gold" }, node.gold ? goldValue(node.gold, node) : el("span", { class: "none", text: "nothing" }));
   return el("tr", { class: isGroup ? "group" : null, "data-row": node.field }, head, gold, systems.map((at) => {
     if (failed.has(at)) return rows ? failedCell(failed.get(at), rows) : null;
-    return el("td", { "data-label": plain(CORE.systems[at], 40) }, predValue(node.cells.get(at), isGroup, node));
+    const row = node.cells.get(at);
+    return el("td", { "data-label": plain(CORE.systems[at], 40), "data-side": "pred", "data-row": node.field, "data-wrong": row && row.kind === "value" && isWrong(row) ? at : null }, predValue(row, isGroup, node));
   }));
+}
+
+// The number of items of a list of gold.
+function itemsOf(node) {
+  const [row] = node.cells.values();
+  const { found, missing } = node.kind === "list" && row ? insideOf(row, node) : { found: 0, missing: 0 };
+  return found + missing && CORE.kept === "all" ? showCount(found + missing, "item") : "";
 }
 
 function stepWords(step) {
@@ -189,17 +221,22 @@ const cutNote = (whole, text) => (whole ? el("span", { class: "cut", text: ` …
 const isSameReading = (given, read) => read === given || (given !== "" && read.startsWith(`${given} `)) || (given.trim() !== "" && Number(given) === Number(read));
 const readNote = (given, read) => (read !== null && given !== null && !isSameReading(bare(given), read) ? el("span", { class: "why", text: `read as ${plain(read, 120)}` }) : null);
 
+// Whether a prediction is right, and written as in gold.
+const isAsGiven = (row) => !row || row.outcome === "absent" || (row.outcome === "match" && bare(row.gold) === bare(row.pred));
+
+const outcomeSign = (outcome) => el("span", { class: `sign sign-${outcome}`, title: say("outcomes", outcome), role: "img", "aria-label": outcome });
+
 function predValue(row, isGroup, node) {
   if (!row) return el("span", { class: "none", text: isGroup ? "" : CORE.kept === "errors" ? "no error" : "–" });
   const outcome = isGroup && row.kind !== "value" ? toldOutcome(row, node) : row.outcome;
-  const sign = el("span", { class: `sign sign-${outcome}`, title: say("outcomes", outcome), role: "img", "aria-label": outcome });
+  const sign = outcomeSign(outcome);
   if (isGroup && row.kind !== "value") return [sign, el("span", { class: "why" }, groupWords(row, node))];
   if (row.outcome === "absent") return [sign, el("span", { class: "none", text: "nothing" })];
   const run = row.repeat === null ? null : el("span", { class: "why", text: `run ${row.repeat} ` });
-  if (row.pred === null) return [sign, run, el("span", { class: "none", text: "nothing" }), why(row)];
-  const same = row.outcome === "match" && bare(row.gold) === bare(row.pred);
+  if (row.pred === null) return [sign, run, row.outcome === "missing" ? null : el("span", { class: "none", text: "nothing" }), why(row)];
+  if (isAsGiven(row)) return el("div", { class: "same" }, sign, run, " same");
   const value = row.outcome === "match" || row.gold === null ? showText(bare(row.pred)) : showPrediction(bare(row.gold), bare(row.pred));
-  return el("div", { class: same ? "same" : null }, sign, run, value, cutNote(row.predCut, row.pred), same ? null : readNote(row.pred, row.predValue), same ? null : why(row), sourceNote(row));
+  return el("div", {}, sign, run, value, cutNote(row.predCut, row.pred), readNote(row.pred, row.predValue), why(row), sourceNote(row));
 }
 
 // Where a wrong value stands in its document, if its system is an extraction.
@@ -249,13 +286,13 @@ function toldOutcome(row, node) {
 }
 
 function groupWords(row, node) {
-  const moved = row.kind === "item" && row.predPath !== null && row.goldPath !== null && row.predPath !== row.goldPath ? `predicted as item ${indexOf(row.predPath) + 1}` : "";
+  const moved = row.kind === "item" ? movedWords(row) : "";
   const flags = row.flags.filter((flag) => flag !== "lone_parent").map((flag) => say("flags", flag));
   if (!["match", "partial"].includes(row.outcome)) return [{ missing: "missing", spurious: "not in gold" }[row.outcome] ?? row.outcome, ...flags].join(" · ");
   const { values, wrong, found, missing, extra } = insideOf(row, node);
   const items = row.kind === "list" && (found || missing || extra) ? [CORE.kept === "all" ? `${found} of ${showCount(found + missing, "item")} found` : "", missing ? `${missing} missing` : "", extra ? `${extra} not in gold` : ""] : [];
   const inner = wrong ? (row.kind === "list" || CORE.kept !== "all" ? `${showCount(wrong, "value")} wrong` : `${wrong} of ${showCount(values, "value")} wrong`) : row.kind === "list" ? "" : "all values right";
-  return [...items, inner, moved, ...flags].filter(Boolean).join(" · ");
+  return [[...items, inner].filter(Boolean).join(", "), moved, ...flags].filter(Boolean).join(" · ");
 }
 
 const PLAIN_REASONS = ["different", "missing", "spurious", "equal"];
@@ -273,16 +310,4 @@ function why(row) {
   if (row.confidence !== null && row.confidence !== undefined) rest.push(`confidence ${showScore(row.confidence)}`);
   const head = main && main !== row.outcome ? say("diagnoses", main) : row.outcome;
   return el("span", { class: "why" }, el("a", { href: addressOf("errors", { field: row.field, diagnosis: main ?? row.reason, system: CORE.systems[row.system] }), title: "All values like this", text: head }), rest.length ? ` · ${rest.join(" · ")}` : "");
-}
-
-function alignments(rows, nodes, systems) {
-  const lists = nodes.filter((node) => node.kind === "list").map((node) => node.path);
-  const drawings = lists.map((list) => {
-    const found = systems.map((at) => [at, rows.filter((row) => row.system === at)]).map(([at, own]) => [at, own, alignmentOf(own, list)]).filter(([, , pairs]) => pairs.length);
-    if (!found.length) return null;
-    const box = el("details", { open: found.some(([, , pairs]) => isInteresting(pairs)) }, el("summary", {}, el("bdi", { text: plain(list, 80) })),
-      el("div", { class: "align" }, found.map(([at, own, pairs]) => drawAlignment(own, list, pairs, CORE.systems[at]))));
-    return box;
-  }).filter(Boolean);
-  return drawings.length ? [el("h2", { text: "How list items were paired" }), drawings] : null;
 }

@@ -2,7 +2,7 @@
 let rowAt = -1;
 
 function moveRow(step) {
-  const rows = findAll("[data-row]").filter((row) => row.offsetParent !== null || row.getClientRects().length);
+  const rows = findAll("tr[data-row]").filter((row) => row.offsetParent !== null || row.getClientRects().length);
   if (!rows.length) return;
   rowAt = Math.min(rows.length - 1, Math.max(0, rowAt + step));
   rows.forEach((row, at) => row.classList.toggle("at", at === rowAt));
@@ -27,6 +27,10 @@ function onKey(event) {
     j: () => (rows ? rows.move(1) : moveRow(1)),
     k: () => (rows ? rows.move(-1) : moveRow(-1)),
     Enter: () => { if (rows && event.target.closest("a, button") === null) rows.open(); else if (view === "fields" && rowAt >= 0 && event.target.closest("a, button") === null) find("tr.at .button-row")?.click(); },
+    n: () => moveWrong(1),
+    p: () => moveWrong(-1),
+    "[": () => find("#doc-before")?.click(),
+    "]": () => find("#doc-after")?.click(),
     Escape: () => { if (view === "documents" && params.doc) find("#doc-back").click(); },
   }[event.key];
   if (act) {
