@@ -110,6 +110,25 @@ def test_mistakes_are_told_at_once(own: Path, tmp_path: Path, capsys: pytest.Cap
     assert [path.name for path in tmp_path.iterdir() if "none" in path.name] == []
 
 
+@pytest.mark.parametrize(
+    ("second", "is_refused"), [("2025/a", True), ("2024/a", False), ("b.pdf", False)], ids=str
+)
+def test_two_ids_of_gold_that_are_one_document_are_refused(
+    own: Path, tmp_path: Path, second: str, is_refused: bool
+) -> None:
+    gold = [{"id": "2025/a.pdf", "total": "535.00"}, {"id": second, "total": "1.00"}]
+    (tmp_path / "gold.json").write_text(json.dumps(gold))
+    if is_refused:
+        with pytest.raises(
+            ProblemsError, match=r"'2025/a' and '2025/a\.pdf' are both 2025/a\.pdf; leave one"
+        ):
+            perturb(own, tmp_path / "out", ("fax",), tmp_path / "gold.json")
+        assert not (tmp_path / "out").exists()
+        return
+    made = perturb(own, tmp_path / "out", ("fax",), tmp_path / "gold.json")
+    assert made.twins == 1 and any(second in note for note in made.notes)
+
+
 def test_a_page_of_absurd_size_is_bounded(tmp_path: Path) -> None:
     stream = io.BytesIO()
     Image.new("L", (20, 20)).save(stream, "PDF", resolution=0.2)

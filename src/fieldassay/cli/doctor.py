@@ -84,7 +84,7 @@ def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
     endpoint = _endpoint(url, key)
     channel = ChatChannel(endpoint, read_key(endpoint, os.environ))
     try:
-        found = probe(channel, model)
+        found = probe(channel, model, endpoint.url)
     finally:
         channel.close()
     if is_json:

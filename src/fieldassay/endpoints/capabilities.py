@@ -6,11 +6,15 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal
+
+import msgspec
 
 from fieldassay.endpoints.channel import Call, Channel, StopRunError, request_key
 from fieldassay.endpoints.exchange import Answer, Failure, Request
 from fieldassay.endpoints.outcome import read_answer
+from fieldassay.errors import Problem, ProblemsError
 from fieldassay.json_value import Json
 
 Support = Literal["yes", "ignored", "refused", "unknown"]
@@ -33,6 +37,7 @@ class Capabilities:
     """What an endpoint does with the options of a chat completion, for one model."""
 
     model: str
+    url: str = ""
     served_model: str = ""
     limit: str = ""
     """The option that limits the tokens: `max_tokens` or `max_completion_tokens`; empty if neither works."""
@@ -51,6 +56,26 @@ class Capabilities:
         return found
 
 
+def read_capabilities(path: Path, url: str, model: str) -> Capabilities:
+    """Return what `fieldassay doctor --endpoint … --json` wrote about an endpoint.
+
+    Raises `ProblemsError` for a file that is none of its, or that is about another server or model.
+    """
+    remedy = f"write it with fieldassay doctor --endpoint {url} --model {model} --json"
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=Capabilities)
+    except OSError as error:
+        what, kind = f"cannot be read ({error.strerror})", "unreadable_file"
+        raise ProblemsError([Problem(str(path), what, remedy, kind)]) from None
+    except msgspec.MsgspecError as error:
+        what = f"holds no findings of doctor ({error})"
+        raise ProblemsError([Problem(str(path), what, remedy, "invalid")]) from None
+    if (found.url, found.model) != (url, model):
+        what = f"is about {found.model} at {found.url}, not {model} at {url}"
+        raise ProblemsError([Problem(str(path), what, remedy, "invalid")])
+    return found
+
+
 class _NoLog:
     """Nothing is written: the questions belong to no extraction."""
 
@@ -58,9 +83,9 @@ class _NoLog:
         """Do nothing."""
 
 
-def probe(channel: Channel, model: str) -> Capabilities:
+def probe(channel: Channel, model: str, url: str = "") -> Capabilities:
     """Return an endpoint's treatment of options for a model, at the cost of six to eight short requests."""
-    found = Capabilities(model)
+    found = Capabilities(model, url)
     for limit in ("max_tokens", "max_completion_tokens"):
         answer = _ask(channel, model, {limit: _TOKENS})
         if not _is_refused(answer):

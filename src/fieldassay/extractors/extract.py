@@ -59,6 +59,8 @@ class System:
     """The configuration, as a manifest says it."""
     repeats: int = 1
     """How often each document is extracted, at least."""
+    endpoints: Mapping[str, Json] = field(default_factory=dict)
+    """The addresses, limits and known capabilities of the endpoints that are asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,8 @@ def extract_documents(system: System, files: Sequence[DocumentFile], folder: Pat
         journal = stack.enter_context(Journal(folder))
         head = _head(system, files, work, started)
         _write(folder / MANIFEST, {**head, "status": RUNNING})
-        journal.write("run", {"system": system.name, "parts": dict(system.parts), "options": head["options"]})
+        told = {"parts": dict(system.parts), "options": head["options"], "endpoints": dict(system.endpoints)}
+        journal.write("run", {"system": system.name, **told})
         spool = stack.enter_context(RowSpool(folder))
         pool = stack.enter_context(DocumentPool(work.jobs, work.limits))
         tally = _Tally()

@@ -263,7 +263,8 @@ def with_gold_ids(
     A document is that of the gold id that is its path, its name, or either without the suffix: the first of
     these that is an id. Of two documents with one id, that with the earlier of these has it.
 
-    Raises `ProblemsError` where no document has gold, or several have the same in the same way.
+    Raises `ProblemsError` where no document has gold, several have the same in the same way, or one has two
+    ids of gold.
 
     >>> found, notes = with_gold_ids([DocumentFile(name, Path(name)) for name in ("a.md", "b/a.txt")], ["a"])
     >>> [(file.id, str(file.path)) for file in found], notes
@@ -291,6 +292,7 @@ def with_gold_ids(
     if without:
         notes.append(f"{_some(without)} without gold: left out")
     missing = [name for name in ids if name not in found]
+    _refuse_second_ids(missing, found)
     if missing:
         notes.append(f"{_some(missing)} of gold without a document: their fields count as missing")
     return tuple(found[name] for name in ids if name in found), tuple(notes)
@@ -313,6 +315,19 @@ def _refuse_twins(named: Mapping[str, Sequence[DocumentFile]]) -> None:
         )
         for name, own in named.items()
         if len(own) > 1
+    ]
+    if problems:
+        raise ProblemsError(problems)
+
+
+def _refuse_second_ids(missing: Sequence[str], found: Mapping[str, DocumentFile]) -> None:
+    """Raise `ProblemsError` for ids of gold that are those of a document but for its suffix."""
+    bare = {name.removesuffix(file.path.suffix): name for name, file in found.items() if file.length is None}
+    remedy = "leave one out of gold, or give gold the paths of the documents as ids"
+    problems = [
+        Problem("--gold", f"{name!r} and {bare[name]!r} are both {found[bare[name]].id}", remedy, "duplicate")
+        for name in missing
+        if name in bare
     ]
     if problems:
         raise ProblemsError(problems)
