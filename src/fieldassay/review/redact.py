@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.review.journal import Entry, Journal
+from fieldassay.review.schema import connect
 from fieldassay.review.store import Store
 
 
@@ -42,10 +46,11 @@ def redact_document(store: Store, name: str, reason: str, actor: str = "command"
 
 
 def _forget_pages(store: Store) -> None:
-    """Empty the write-ahead log, which still holds the old pages."""
-    from contextlib import closing
-
-    from fieldassay.review.schema import connect
-
+    """Empty the write-ahead log, which still holds the old pages. Raises `ProblemsError` where it cannot."""
     with closing(connect(store.file)) as db:
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        try:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        except sqlite3.OperationalError as error:
+            what = f"is redacted, but its files still hold the old content ({error})"
+            remedy = "make room on its disk, stop its server, and run a command that writes, such as `people`"
+            raise ProblemsError([Problem(str(store.file), what, remedy, "unwritable_review")]) from None

@@ -140,6 +140,12 @@ def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
         )
         for pragma in ("foreign_keys=ON", "synchronous=FULL", "secure_delete=ON", "trusted_schema=OFF"):
             db.execute(f"PRAGMA {pragma}")
+    except sqlite3.OperationalError as error:
+        what, remedy = (
+            f"cannot be opened ({error})",
+            "see that its disk has room, and that you may write there",
+        )
+        raise ProblemsError([Problem(str(file), what, remedy, "unwritable_review")]) from None
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the library cannot decode the text of some errors
         raise damaged(file, error) from None
     if application != _APPLICATION or version < 1:
@@ -157,6 +163,12 @@ def damaged(file: Path, reason: object) -> ProblemsError:
     return ProblemsError(
         [Problem(str(file), f"is not the database of a review ({reason})", remedy, "bad_review")]
     )
+
+
+def unwritable(file: Path, error: sqlite3.Error) -> ProblemsError:
+    """Return the error for a database that takes no more, such as on a full disk."""
+    what, remedy = f"cannot be written ({error})", "make room on its disk; nothing was saved"
+    return ProblemsError([Problem(str(file), what, remedy, "unwritable_review")])
 
 
 _REMOTE = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs")

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.review.journal import SYSTEM, Entry, Head, Journal, Source, read_head
-from fieldassay.review.schema import FILE, check_place, connect, create_tables, damaged
+from fieldassay.review.schema import FILE, check_place, connect, create_tables, damaged, unwritable
 
 Outcome = TypeVar("Outcome")
 
@@ -42,17 +42,13 @@ class Store:
         """Return the outcome of one transaction; it is on the disk, or nothing changed.
 
         Others may write at the same time, a server too: each transaction reads the head when it has begun.
+        Raises `ProblemsError` where nothing can be written, such as on a full disk.
         """
         with closing(connect(self.file)) as db:
-            db.execute("BEGIN IMMEDIATE")
             try:
-                outcome = work(Journal(db, self.source))
-                db.execute("COMMIT")
-            except BaseException:
-                if db.in_transaction:
-                    db.execute("ROLLBACK")
-                raise
-        return outcome
+                return _transact(db, lambda: work(Journal(db, self.source)))
+            except sqlite3.OperationalError as error:
+                raise unwritable(self.file, error) from None
 
     def append(self, entry: Entry) -> int:
         """Return the number of a new event."""
@@ -62,6 +58,18 @@ class Store:
         """Return the head of the log."""
         with self.reading() as db:
             return read_head(db)
+
+
+def _transact(db: sqlite3.Connection, work: Callable[[], Outcome]) -> Outcome:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        outcome = work()
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+    return outcome
 
 
 def create_store(folder: Path, entries: Iterable[Entry], source: Source = SYSTEM) -> Store:
@@ -80,9 +88,7 @@ def create_store(folder: Path, entries: Iterable[Entry], source: Source = SYSTEM
         _fill(staged, entries, source)
         staged.rename(target)
     except sqlite3.OperationalError as error:
-        what = f"cannot be written ({error})"
-        remedy = "name a folder on a disk with room"
-        raise ProblemsError([Problem(str(target), what, remedy, "unwritable_review")]) from None
+        raise unwritable(target, error) from None
     finally:
         for name in (staged.name, f"{staged.name}-journal", f"{staged.name}-wal", f"{staged.name}-shm"):
             (folder / name).unlink(missing_ok=True)

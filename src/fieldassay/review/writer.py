@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.review.journal import Journal
-from fieldassay.review.schema import connect
+from fieldassay.review.schema import connect, unwritable
 from fieldassay.review.store import Store
 
 Outcome = TypeVar("Outcome")
@@ -86,7 +86,7 @@ class Writer:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             for future, _ in works:
-                future.set_exception(_unwritable(self._store.file, error))
+                future.set_exception(unwritable(self._store.file, error))
             return
         for future, outcome, failure in outcomes:
             if failure is not None:
@@ -107,11 +107,6 @@ class Writer:
             return None, error
         self._db.execute("RELEASE one")
         return outcome, None
-
-
-def _unwritable(file: Path, error: sqlite3.Error) -> ProblemsError:
-    what, remedy = f"cannot be written ({error})", "make room on its disk; nothing was saved"
-    return ProblemsError([Problem(str(file), what, remedy, "unwritable_review")])
 
 
 def _take_lock(folder: Path) -> BinaryIO:

@@ -23,7 +23,6 @@ from fieldassay.review.verify import verify
 
 PASSWORD = "a long password"
 FIELDS = tuple(f"field_{number}" for number in range(10))
-_COMMAND = (sys.executable, "-m", "fieldassay.cli.main", "review", "serve")
 
 
 def make_large(folder: Path, documents: int, clients: int) -> Store:
@@ -36,11 +35,22 @@ def make_large(folder: Path, documents: int, clients: int) -> Store:
     return made.store
 
 
-class Server:
-    """The command `review serve` as a process of its own."""
+def review_command(*words: str, largest: int | None = None) -> list[str]:
+    """Return a command of `fieldassay review`; files that reach the size `largest` are full to it."""
+    command = ["fieldassay.cli.main", "review", *words]
+    if largest is None:
+        return [sys.executable, "-m", *command]
+    limited = f"import resource, runpy, sys; sys.argv[:] = {command!r}; "
+    limited += f"resource.setrlimit(resource.RLIMIT_FSIZE, ({largest}, resource.RLIM_INFINITY)); "
+    return [sys.executable, "-c", limited + "runpy.run_module(sys.argv[0], run_name='__main__')"]
 
-    def __init__(self, folder: Path) -> None:
-        self._process = subprocess.Popen([*_COMMAND, str(folder)], stdout=subprocess.PIPE, text=True)
+
+class Server:
+    """The command `review serve` as a process of its own; `largest` is the size at which its files are full."""
+
+    def __init__(self, folder: Path, largest: int | None = None) -> None:
+        command = review_command("serve", str(folder), largest=largest)
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:(\d+)", self._process.stdout.readline())
         assert found is not None, "the server did not start"

@@ -271,6 +271,18 @@ def test_the_one_time_link_works_once_and_only_when_it_is_opened_by_hand(tmp_pat
         assert alone.ask("GET", late, Sec_Fetch_Site="none", **opened).status == 403
 
 
+def test_a_damaged_database_is_told_and_the_server_answers_on(tmp_path: Path) -> None:
+    store = make_receipts(tmp_path, 3)
+    add(store)
+    with served(store) as alone:
+        alone.room.writer.submit(lambda log: log.db.execute("DROP TABLE label")).result()
+        sheet = alone.ask("POST", "/api/claim", {}, "r1").data["sheet"]
+        answer = alone.ask("GET", f"/api/sheets/{sheet}", None, "r1")
+        assert answer.status == 500
+        assert "cannot be read (no such table: label)" in answer.data["problem"]
+        assert alone.ask("GET", "/api/head?head=1:00", None, "r1").status == 200
+
+
 def test_a_link_out_of_the_folder_of_documents_is_not_followed(tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()

@@ -269,35 +269,43 @@ def test_the_outline_covers_the_ink(browser: Browser, tmp_path: Path, case: str)
     assert (box[2] - box[0]) * (box[3] - box[1]) < 0.1
 
 
-HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202egnp\"'`{{7*7}}"
+def test_a_value_is_found_on_any_of_300_pages(browser: Browser, tmp_path: Path) -> None:
+    from tests.documents.pdfs import make_pdf, text
 
-
-def test_hostile_names_and_values_are_text_on_every_screen(browser: Browser, tmp_path: Path) -> None:
     folder = tmp_path / "documents"
     folder.mkdir()
-    (folder / "a.txt").write_text(HOSTILE, encoding="utf-8")
-    spec = {
-        "name": HOSTILE,
-        "fields": {
-            HOSTILE[:40]: "text",
-            "kind": {"type": "enum", "values": [HOSTILE, "b"]},
-            "lines": {"type": "list", "items": "text"},
-        },
-    }
-    row = {"id": HOSTILE, HOSTILE[:40]: HOSTILE, "kind": HOSTILE, "lines": [HOSTILE, "b"]}
-    made = make_review(tmp_path / "review", Request(spec, {"a": [row]}, shares=NONE))
-    add(made.store)
-    with served(made.store) as site, at_desk(browser, site) as desk:
-        dialogs: list[str] = []
-        desk.page.on("dialog", lambda told: (dialogs.append(told.message), told.dismiss()))
-        desk.enter()
-        assert "<script>alert(2)" in desk.text("main")
-        desk.start()
-        assert "onerror=alert(1)" in desk.text("main")
+    pages = [text(100, 100, f"Page {at} of a long report") for at in range(1, 301)]
+    pages[249] += text(100, 300, "Total 11.50")
+    (folder / "doc-001.pdf").write_bytes(make_pdf(pages))
+    with opened(browser, tmp_path, [prediction(1)], documents=folder) as desk:
+        assert desk.text("#page-number") == "1 / 300"
+        desk.page.evaluate("desk.go(desk.byNode.get('total'))")
+        desk.until("document.querySelector('#page-number').textContent === '250 / 300'")
+        desk.page.wait_for_selector(".region.active")
+        desk.until("document.querySelector('.paper img').naturalWidth > 0")
+        desk.press("]")
+        desk.until("document.querySelector('#page-number').textContent === '251 / 300'")
+
+
+def test_a_page_without_text_is_shown_and_its_values_are_typed(browser: Browser, tmp_path: Path) -> None:
+    from tests.documents.pdfs import make_pdf
+
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "doc-001.pdf").write_bytes(make_pdf(["100 100 300 300 re f"]))
+    with opened(browser, tmp_path, [prediction(1)], documents=folder, shares=BLIND) as desk:
+        desk.until("document.querySelector('.paper img').naturalWidth > 0")
+        assert desk.page.evaluate("viewer.words.get(1)") == []
+        desk.page.mouse.click(*desk.page.evaluate(MIDDLE))
+        desk.page.evaluate("desk.go(desk.byNode.get('shop'))")
+        desk.page.keyboard.type("Shop 1")
         desk.press("Enter")
-        desk.page.wait_for_timeout(200)
-        assert dialogs == []
-        assert desk.page.locator("main img[src=x], main script").count() == 0
+        assert desk.labels() == {"shop": ("value", "Shop 1")}
+
+
+MIDDLE = """(() => { const on = document.querySelector('#page').getBoundingClientRect();
+    return [(on.left + on.right) / 2, (on.top + on.bottom) / 2]; })()"""
+HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>\u202egnp\"'`{{7*7}}"
 
 
 def test_a_form_of_another_port_changes_nothing(browser: Browser, tmp_path: Path) -> None:

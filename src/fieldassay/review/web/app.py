@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -91,7 +92,10 @@ def make_app(room: Room, site: Site) -> App:
 def _endpoint(room: Room, path: Path) -> Callable[[Request], Any]:
     async def endpoint(request: Request) -> Response:
         body = await request.body()
-        return await run_in_threadpool(_answer, room, path, request, body)
+        try:
+            return await run_in_threadpool(_answer, room, path, request, body)
+        except sqlite3.Error as error:
+            return _problem(500, f"the review cannot be read ({error}): `fieldassay review verify` says more")
 
     return endpoint
 
