@@ -17,7 +17,7 @@ from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import read_plan
 from fieldassay.review.draw import Shares
-from fieldassay.review.forms import Form, is_match
+from fieldassay.review.forms import Form
 from fieldassay.review.make import Request, make_review, make_suspicious_review
 from fieldassay.review.planted import spoil
 from fieldassay.review.store import Store
@@ -122,7 +122,7 @@ def test_planted_values_are_wrong_and_only_where_the_truth_is_known(tmp_path: Pa
         leaf = form.leaf(row["field"])
         assert leaf is not None
         truth, shown = leaf.reader.read(json.loads(row["truth"])), leaf.reader.read(row["given"])
-        assert not is_match(leaf, truth, shown), row
+        assert not leaf.is_match(truth, shown), row
     real = next(row for row in planted if row["name"] == "doc-005")
     assert (real["node"], real["given"]) == ("shop", "Shop 5"), "a real error is preferred"
 
@@ -149,7 +149,7 @@ def test_a_spoiled_value_means_something_else(field: str, text: str) -> None:
     leaf, spoiled = form.leaf(field), spoil(form, field, text)
     assert leaf is not None
     assert spoiled is not None
-    assert not is_match(leaf, leaf.reader.read(text), leaf.reader.read(spoiled))
+    assert not leaf.is_match(leaf.reader.read(text), leaf.reader.read(spoiled))
 
 
 def test_sheets_come_by_their_worth_and_audits_among_them(tmp_path: Path) -> None:

@@ -129,9 +129,8 @@ def compare_both_ways(coded: Coded, first: Ints, second: Ints) -> tuple[Floats, 
 
     NaN where they could not be compared.
     """
-    accept = coded.leaf.accept
     scores = np.stack([compare_codes(coded, first, second).score, compare_codes(coded, second, first).score])
-    is_match = (scores > accept.value if accept.is_strict else scores >= accept.value).all(axis=0)
+    is_match = coded.leaf.accept.admits(scores).all(axis=0)
     lowest = scores.min(axis=0)
     strict = np.where(np.isnan(lowest), np.nan, (~is_match).astype(np.float64))
     return strict, 1.0 - np.clip(lowest, 0.0, 1.0)

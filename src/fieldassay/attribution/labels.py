@@ -377,12 +377,9 @@ def are_equal(leaf: Leaf, gold: Json, other: Json) -> bool:
     if other is None or (isinstance(other, dict | list) and not leaf.is_list):
         return False
     first, second = leaf.reader.read(gold), leaf.reader.read(other)  # type: ignore[arg-type]
-    if first.canonical == second.canonical:
-        return True
-    if first.problem is not None or second.problem is not None or leaf.comparator.can_fail:
-        return False
-    score, _ = leaf.comparator.compare_one(first, second)
-    return score > leaf.accept.value if leaf.accept.is_strict else score >= leaf.accept.value
+    if leaf.comparator.can_fail:
+        return first.canonical == second.canonical
+    return leaf.is_match(first, second)
 
 
 def is_variant(leaf: Leaf, gold: Json, other: Json) -> bool:

@@ -167,11 +167,9 @@ def _judge(
 
 
 def _outcomes(score: npt.NDArray[np.float64], accept: Accept) -> npt.NDArray[np.int8]:
-    is_match = score > accept.value if accept.is_strict else score >= accept.value
     partly = np.where(score > 0, Outcome.PARTIAL, Outcome.MISMATCH)
-    return np.where(np.isnan(score), Outcome.FAILED, np.where(is_match, Outcome.MATCH, partly)).astype(
-        np.int8
-    )
+    judged = np.where(accept.admits(score), Outcome.MATCH, partly)
+    return np.where(np.isnan(score), Outcome.FAILED, judged).astype(np.int8)
 
 
 def _reasons(coded: Coded, compared: Compared, pred: Codes, reasons: Reasons) -> Ints:

@@ -13,6 +13,7 @@ from fieldassay.paths import Pattern
 from fieldassay.plan.renaming import OtherNames
 from fieldassay.spec.model import Accept, Spec
 from fieldassay.types.base import Reader
+from fieldassay.types.column import Reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,17 @@ class Leaf:
     accepted: tuple[object, ...] = ()
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
+
+    def is_match(self, gold: Reading, pred: Reading) -> bool:
+        """Return whether a prediction is judged as a match of gold.
+
+        Unreadable ones match if their texts are equal.
+        """
+        if gold.canonical == pred.canonical:
+            return True
+        if gold.problem is not None or pred.problem is not None:
+            return False
+        return bool(self.accept.admits(self.comparator.compare_one(gold, pred)[0]))
 
 
 @dataclass(frozen=True, slots=True)

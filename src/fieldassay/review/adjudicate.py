@@ -9,7 +9,7 @@ from typing import Any
 
 from fieldassay.paths import field_of
 from fieldassay.review.draw import uniform
-from fieldassay.review.forms import Form, is_match
+from fieldassay.review.forms import Form
 from fieldassay.review.journal import Entry, Journal
 from fieldassay.review.nodes import items_above
 from fieldassay.review.sheets import Person, RefusedError, check_open, is_alone
@@ -101,7 +101,7 @@ def _reads_same(form: Form, field: str, first: str, second: str) -> bool:
     one, other = form.read(field, first), form.read(field, second)
     if leaf is None or one is None or other is None:
         return first == second
-    return is_match(leaf, one, other) and is_match(leaf, other, one)
+    return leaf.is_match(one, other) and leaf.is_match(other, one)
 
 
 def list_open(db: sqlite3.Connection, form: Form, person: Person) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.policy import ReviewReason
 from fieldassay.calibration.ratios import ratio_replicates
 from fieldassay.review.draw import Reason, Shown
-from fieldassay.review.forms import Form, is_match
+from fieldassay.review.forms import Form
 from fieldassay.review.journal import read_head
 from fieldassay.review.store import read_facts
 from fieldassay.stats.intervals import percentile_intervals
@@ -227,7 +227,7 @@ class _Judge:
         sides = [self._form.to_read(field, one) if isinstance(one, str) else one for one in sides]
         if any(isinstance(one, dict) or (isinstance(one, list) and not leaf.is_list) for one in sides):
             return bool(sides[0] == sides[1])
-        return is_match(leaf, leaf.reader.read(sides[0]), leaf.reader.read(sides[1]))
+        return leaf.is_match(leaf.reader.read(sides[0]), leaf.reader.read(sides[1]))
 
 
 def _said(row: Labeled) -> tuple[bool, str | None]:

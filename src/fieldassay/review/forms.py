@@ -181,16 +181,3 @@ def _applying(node: Node, inherited: frozenset[str]) -> Iterator[tuple[str, froz
     children = node.children if isinstance(node, ObjectNode) else ()
     for child in (node.items,) if isinstance(node, ListNode) else children:
         yield from _applying(child, wanted)
-
-
-def is_match(leaf: Leaf, gold: Reading, pred: Reading) -> bool:
-    """Return whether the spec judges a prediction as a match of gold; both are texts that could be read.
-
-    Unreadable ones match if their texts are equal.
-    """
-    if gold.canonical == pred.canonical:
-        return True
-    if gold.problem is not None or pred.problem is not None:
-        return False
-    score, _ = leaf.comparator.compare_one(gold, pred)
-    return score > leaf.accept.value if leaf.accept.is_strict else score >= leaf.accept.value

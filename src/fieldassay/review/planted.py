@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from fieldassay.plan.nodes import Leaf
-from fieldassay.review.forms import Form, is_match
+from fieldassay.review.forms import Form
 
 _DATE = re.compile(r"(?P<first>\d{1,4})(?P<a>[./-])(?P<second>\d{1,2})(?P<b>[./-])(?P<third>\d{1,4})")
 
@@ -32,7 +32,7 @@ def spoil(form: Form, field: str, text: str) -> str | None:
         found = form.read(field, candidate)
         if found is None or found.problem is not None:
             continue
-        if not (is_match(leaf, truth, found) or is_match(leaf, found, truth)):
+        if not (leaf.is_match(truth, found) or leaf.is_match(found, truth)):
             return candidate
     return None
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from fieldassay.calibration.policy import ReviewReason, Task
 from fieldassay.paths import field_of
 from fieldassay.review.draw import Reason, Shares, Shown, looked_at
-from fieldassay.review.forms import Form, is_match, show
+from fieldassay.review.forms import Form, show
 from fieldassay.review.nodes import is_in_list, items_above
 from fieldassay.review.planted import spoil
 
@@ -161,7 +161,7 @@ class Interview:
         if leaf is None or isinstance(right, dict | list) or isinstance(predicted, dict | list):
             return None, False
         gold, pred = leaf.reader.read(right), leaf.reader.read(predicted)
-        if not is_match(leaf, gold, pred) and not is_match(leaf, pred, gold):
+        if not leaf.is_match(gold, pred) and not leaf.is_match(pred, gold):
             return show(leaf, predicted), True
         return spoil(self.form, name, show(leaf, right)), False
 

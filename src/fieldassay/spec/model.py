@@ -33,6 +33,14 @@ class Accept:
     value: float
     is_strict: bool = False
 
+    def admits(self, score: Any) -> Any:
+        """Return whether a score is a match; of an array of scores, a mask.
+
+        >>> Accept(0.5).admits(0.5), Accept(0.5, is_strict=True).admits(0.5)
+        (True, False)
+        """
+        return score > self.value if self.is_strict else score >= self.value
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
