@@ -15,8 +15,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.fingerprint.inputs import digest_input
 from fieldassay.printable import make_printable
 from fieldassay.records.ids import ID_FORMS
-from fieldassay.records.source import open_source
-from fieldassay.scoring.inputs import gold_options
+from fieldassay.scoring.inputs import gold_twins
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
@@ -116,13 +115,7 @@ def _of_gold(run: Run) -> dict[str, str]:
     try:
         if digest is None or digest_input(label) != digest:
             return {}
-        source = open_source(label, gold_options(run.plan, run.input_options))
-        rows = source.rows.read(range(len(source)))
+        found = gold_twins(run.plan, label, run.input_options)
     except (OSError, ProblemsError):
         return {}
-    named = [(name, row.value) for name, row in zip(source.ids(), rows, strict=True)]
-    return {
-        make_printable(name): make_printable(str(value[TWIN_OF]))
-        for name, value in named
-        if isinstance(value, dict) and isinstance(value.get(TWIN_OF), str)
-    }
+    return {make_printable(name): make_printable(twin) for name, (twin, _) in found.items()}

@@ -13,7 +13,7 @@ from fieldassay.records.formats import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import Repeat
+from fieldassay.records.record import Record, Repeat
 from fieldassay.records.repeats import are_runs, name_repeats, split_runs
 from fieldassay.records.source import Source, open_source, open_systems
 from fieldassay.records.value_objects import Scalars
@@ -155,24 +155,24 @@ def gold_ids(plan: Plan, gold: Records, inputs: InputOptions) -> tuple[str, ...]
 
 def gold_values(plan: Plan, gold: Records, inputs: InputOptions, name: str) -> dict[str, str]:
     """Return what gold records have under a name, declared or not, by id; records without it are left out."""
-    source, found = _open(gold, gold_options(plan, inputs), "gold"), {}
-    for start in range(0, len(source), _AT_ONCE):
-        for record in source.fetch(range(start, min(start + _AT_ONCE, len(source)))):
-            value = (record.data or {}).get(name)
-            if value:
-                found[record.id] = str(value)
-    return found
+    records = _records(open_gold(plan, gold, inputs))
+    found = ((record.id, (record.data or {}).get(name)) for record in records)
+    return {id_: str(value) for id_, value in found if value}
 
 
 def gold_twins(plan: Plan, gold: Records, inputs: InputOptions) -> dict[str, tuple[str, str]]:
     """Return, for each gold record that names its `twin_of`, the id of the other, and the `degradation`."""
-    source, found = _open(gold, gold_options(plan, inputs), "gold"), {}
+    return {
+        record.id: (named["twin_of"], named.get("degradation", "degraded"))
+        for record in _records(open_gold(plan, gold, inputs))
+        if "twin_of" in (named := record.meta.attributes)
+    }
+
+
+def _records(source: Source) -> Iterator[Record]:
+    """Yield all records, some of them in memory at a time."""
     for start in range(0, len(source), _AT_ONCE):
-        for record in source.fetch(range(start, min(start + _AT_ONCE, len(source)))):
-            named = record.meta.attributes
-            if "twin_of" in named:
-                found[record.id] = (named["twin_of"], named.get("degradation", "degraded"))
-    return found
+        yield from source.fetch(range(start, min(start + _AT_ONCE, len(source))))
 
 
 def open_predictions(
