@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from fieldassay import score
 from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
-from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.observations import Observations, read_observations
 from fieldassay.calibration.result import Promise, Unit
 from fieldassay.errors import ProblemsError
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.stats.intervals import BootstrapSettings
 
 GOLD = [
     {"id": "a", "total": 5, "name": "Ada", "tags": ["x", "y"]},

@@ -20,11 +20,11 @@ from fieldassay.atomic.sealed_json import checksum
 from fieldassay.calibration.audit import ReviewedValue, estimate_accuracy
 from fieldassay.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
 from fieldassay.calibration.calibrate import CalibrationOptions, ReviewSettings, apply_policy, calibrate
-from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.policy import Basis, Item, ReviewPolicy, ReviewReason, Rule, plan_review
 from fieldassay.calibration.policy_file import FREE, policy_bytes, read_policy, write_policy
 from fieldassay.calibration.result import Bound, Promise, PromiseStatus, Unit
 from fieldassay.errors import ProblemsError
+from fieldassay.stats.intervals import BootstrapSettings
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RULES = (

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from tests.review.receipts import NOW, add, form_of
 
-from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.policy import Basis, ReviewPolicy, Rule
 from fieldassay.calibration.result import Promise
 from fieldassay.errors import ProblemsError
@@ -23,6 +22,7 @@ from fieldassay.review.journal import Journal
 from fieldassay.review.make import Request, make_review
 from fieldassay.review.status_text import render_status
 from fieldassay.review.store import Store
+from fieldassay.stats.intervals import BootstrapSettings
 
 SPEC = "{fields: {a: integer, b: integer, c: integer}}"
 FIELDS = "abc"

@@ -9,7 +9,7 @@ import pytest
 from rates import count
 from tests.effort import trials
 
-from fieldassay.attribution.share import AT, COUNTS, Draw, FieldShares, estimate_shares
+from fieldassay.attribution.share import AT, COUNTS, BootstrapSettings, FieldShares, estimate_shares
 
 DOCUMENTS, FIELDS, FOREIGN = 400, 10, 5
 WRONG_IF_LOST = 0.9
@@ -66,7 +66,9 @@ def simulate(world: World, seed: int, is_corrected: bool = True) -> FieldShares:
     for name, values in held.items():
         counts[:, :, AT[name]] = values
     names = [f"{seed}-{number}" for number in range(DOCUMENTS)]
-    return estimate_shares(counts, names, [(f"f{at}", "text") for at in range(FIELDS)], Draw(800, seed))[0]
+    return estimate_shares(
+        counts, names, [(f"f{at}", "text") for at in range(FIELDS)], BootstrapSettings(800, seed)
+    )[0]
 
 
 @pytest.mark.parametrize("world", [pytest.param(world, id=world.name) for world in WORLDS])

@@ -25,20 +25,11 @@ from fieldassay.agreement.values import FieldRatings, rate_values
 from fieldassay.engine.scopes import Masks
 from fieldassay.plan.nodes import AnyNode, ListNode, Node, ObjectNode, Plan
 from fieldassay.result.agreement import MEASURES, Confusion, FieldAgreement, Measure
-from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few
+from fieldassay.stats.intervals import FEW_DOCUMENTS, BootstrapSettings, are_too_few
 
 MOST_CONFUSIONS = 20
 
 IN_LIST = Undefined("items of a list are paired by their content, so there is no agreement by chance")
-
-
-@dataclass(frozen=True, slots=True)
-class Resampling:
-    """The bootstrap over documents."""
-
-    replicates: int = 2000
-    seed: int = 0
-    level: float = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +53,7 @@ class _Part:
 
 
 def measure_agreement(
-    plan: Plan, labeled: Labeled, applies: Mapping[str, Masks], resampling: Resampling
+    plan: Plan, labeled: Labeled, applies: Mapping[str, Masks], resampling: BootstrapSettings
 ) -> Measured:
     """Return the agreement of the answers to each document.
 
@@ -110,7 +101,7 @@ def _of_couples(labeled: Labeled, applies: Mapping[str, Masks]) -> dict[str, Mas
 class _Bootstrap:
     """Makes measures of sums by document."""
 
-    def __init__(self, documents: Sequence[str], resampling: Resampling) -> None:
+    def __init__(self, documents: Sequence[str], resampling: BootstrapSettings) -> None:
         self.weights = Weights.draw(documents, resampling.replicates, resampling.seed)
         self.resampling = resampling
 

@@ -7,6 +7,7 @@ import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,7 @@ from fieldassay.attribution.labels import MOST_CHANCE, MOST_MISSED, Finding, Wro
 from fieldassay.attribution.presence import UNCOPIED, SentText
 from fieldassay.attribution.result import Attribution, Labelled, SystemShares
 from fieldassay.attribution.sent import Extractions, Sent, open_extractions
-from fieldassay.attribution.share import AT, COUNTS, Draw, estimate_shares
+from fieldassay.attribution.share import AT, COUNTS, estimate_shares
 from fieldassay.attribution.twins import Twins, find_twins
 from fieldassay.endpoints.exchange import Failure
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -28,8 +29,10 @@ from fieldassay.extractors.predictions import read_evidence
 from fieldassay.paths import split_path
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.scoring.explain import find_leaf
+from fieldassay.stats.intervals import BootstrapSettings
 
 if TYPE_CHECKING:
+    from fieldassay.extractors.answers import Steps
     from fieldassay.plan.nodes import Leaf
 
 FOREIGN = 12
@@ -51,7 +54,7 @@ class AttributeOptions:
     """A folder with the text that was sent of each document, in place of what the predictions keep."""
     twins: Path | None = None
     """A corpus, a gold file with `twin_of`, or a folder with the perfect text of documents."""
-    draw: Draw | None = None
+    draw: BootstrapSettings | None = None
     """How intervals are drawn; None: as the run's."""
 
 
@@ -61,10 +64,15 @@ Rows = Sequence[Mapping[str, Any]]
 def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribution:
     """Return the attribution of a run. Raises `ProblemsError` if it did not keep its judged values."""
     options = options or AttributeOptions()
-    _check(run, options)
-    drawn = run.file.bootstrap
-    draw = options.draw or (Draw() if drawn is None else Draw(drawn.replicates, drawn.seed, drawn.level))
-    work = Work.open(run, options)
+    return attribute_work(open_work(run, options), options)
+
+
+def attribute_work(work: Work, options: AttributeOptions) -> Attribution:
+    """Return the attribution of a run that is open."""
+    run, drawn = work.run, work.run.file.bootstrap
+    draw = options.draw or (
+        BootstrapSettings() if drawn is None else BootstrapSettings(drawn.replicates, drawn.seed, drawn.level)
+    )
     names = [name for name in run.systems if not options.systems or name in options.systems]
     found = [_attribute_system(work, name, draw) for name in names]
     labelled = tuple(value for _, values in found for value in values)
@@ -72,7 +80,7 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
 
 
 def open_work(run: Run, options: AttributeOptions) -> Work:
-    """Return a run with what was sent, for running a system of it again. Raises `ProblemsError`."""
+    """Return a run with what was sent. Raises `ProblemsError` if it did not keep its judged values."""
     _check(run, options)
     return Work.open(run, options)
 
@@ -114,6 +122,11 @@ class Work:
     """The rows of the table of documents by system and document."""
     leaves: dict[str, Leaf | None] = field(default_factory=dict)
 
+    @cached_property
+    def labels(self) -> Mapping[Steps, tuple[tuple[str, ...], ...]]:
+        """Return the labels of the fields in documents, as words."""
+        return field_labels(self.run.plan.spec)
+
     @classmethod
     def open(cls, run: Run, options: AttributeOptions) -> Work:
         """Return the data of a run."""
@@ -139,7 +152,9 @@ class Work:
         return self.leaves[name]
 
 
-def _attribute_system(work: Work, system: str, draw: Draw) -> tuple[SystemShares, list[Labelled]]:
+def _attribute_system(
+    work: Work, system: str, draw: BootstrapSettings
+) -> tuple[SystemShares, list[Labelled]]:
     rows = [row for row in work.rows.get(system, ()) if row["outcome"] not in ("failed", "absent")]
     fields = [name for name in dict.fromkeys(row["field"] for row in rows) if work.leaf(name) is not None]
     counting = _Counting(
@@ -255,7 +270,6 @@ class _Document:
         self.evidence = read_evidence(self.sent.row)
         self.failure = _failure(self.sent.row, self.facts)
         self.items = _items(self.rows)
-        self.labels = field_labels(self.counting.work.run.plan.spec)
         self.looked: set[str] = set()
 
     def count(self, row: Mapping[str, Any], leaf: Leaf) -> None:
@@ -268,17 +282,15 @@ class _Document:
             return
         if is_wrong:
             tally(self.document, name, "all_wrong")
-        text = self.sent.text
-        is_known = text is not None and leaf.type not in UNCOPIED
+        text = None if leaf.type in UNCOPIED else self.sent.text
         taken = finding.stage if finding is not None else ""
         if taken in _TAKEN:
             tally(self.document, name, taken)
-        elif not is_known:
+        elif text is None:
             tally(self.document, name, "unknown", is_wrong)
         else:
-            assert text is not None
             self._count_presence(row, leaf, text, is_wrong)
-        if is_known and text is not None:
+        if text is not None:
             self._count_chance(name, leaf, text)
 
     def _label(self, row: Mapping[str, Any], leaf: Leaf) -> Finding:
@@ -367,8 +379,8 @@ class _Document:
         item = path.rpartition("]")[0]
         if item and "[" in item:
             return [text for own, text in self.items.get(item, ()) if own != path]
-        steps = tuple(split_path(row["field"]))
-        return [" ".join(words) for words in self.labels.get(steps, (label_words(row["field"]),))]
+        known = self.counting.work.labels.get(split_path(row["field"]))
+        return [" ".join(words) for words in known or (label_words(row["field"]),)]
 
 
 def _items(rows: Rows) -> Mapping[str, list[tuple[str, str]]]:

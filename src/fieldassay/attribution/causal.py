@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from fieldassay.attribution.reruns import AGAIN, FREE, PASSES, PERFECT, PERFECT_FREE, Judged
-from fieldassay.attribution.share import Draw, Floats, replicate_sums
-from fieldassay.stats.intervals import are_too_few, percentile_intervals
+from fieldassay.attribution.share import Floats, replicate_interval, replicate_sums
+from fieldassay.stats.intervals import BootstrapSettings
 
 Key = tuple[str, str]
 """A document and the path of a gold value."""
@@ -80,7 +80,7 @@ class Value:
 
 
 def measure(
-    system: str, values: Mapping[Key, Value], judged: Judged, draw: Draw, left_out: int = 0
+    system: str, values: Mapping[Key, Value], judged: Judged, draw: BootstrapSettings, left_out: int = 0
 ) -> Causal:
     """Return what the passes say of the values of a run: those that every document of the passes has."""
     again = judged.right.get(AGAIN, {})
@@ -93,7 +93,7 @@ def measure(
     )
 
 
-def _count(name: str, values: Mapping[Key, Value], judged: Judged, draw: Draw) -> PassCounts:
+def _count(name: str, values: Mapping[Key, Value], judged: Judged, draw: BootstrapSettings) -> PassCounts:
     right, pred = judged.right[name], judged.pred[name]
     again = judged.right[AGAIN]
     found = {key: one for key, one in values.items() if key in right}
@@ -111,7 +111,7 @@ def _count(name: str, values: Mapping[Key, Value], judged: Judged, draw: Draw) -
     return PassCounts(name, documents, len(found), len(fixed), same, len(rest) - same, broken, share)
 
 
-def _mean(rows: Sequence[tuple[str, float]], draw: Draw) -> Number:
+def _mean(rows: Sequence[tuple[str, float]], draw: BootstrapSettings) -> Number:
     """Return the mean over values, with its interval over documents."""
     if not rows:
         return Number(None, None, "no value is wrong")
@@ -123,24 +123,15 @@ def _mean(rows: Sequence[tuple[str, float]], draw: Draw) -> Number:
     return _number(counts.sum(axis=0), replicate_sums(counts, documents, draw), draw)
 
 
-def _number(point: Any, drawn: Any, draw: Draw) -> Number:
+def _number(point: Any, drawn: Any, draw: BootstrapSettings) -> Number:
     """Return the ratio of two sums with the interval of their replicates."""
     if not point[1] > 0:
         return Number(None, None, "nothing is lost")
-    return Number(float(point[0] / point[1]), _interval(drawn, draw))
-
-
-def _interval(drawn: Floats, draw: Draw) -> tuple[float, float] | None:
-    if not draw.replicates or are_too_few(draw.replicates, draw.level):
-        return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(drawn[1] > 0, drawn[0] / drawn[1], np.nan)
-    low, high, _ = percentile_intervals(shares[None, :], draw.level)
-    return (float(low[0]), float(high[0])) if np.isfinite(low[0]) else None
+    return Number(float(point[0] / point[1]), replicate_interval(drawn[0], drawn[1], draw))
 
 
 def _shapley(
-    values: Mapping[Key, Value], judged: Judged, documents: Sequence[str], draw: Draw
+    values: Mapping[Key, Value], judged: Judged, documents: Sequence[str], draw: BootstrapSettings
 ) -> Mapping[str, Number]:
     """Return the Shapley value of each stage in the game of accuracy, as a share of what all stages lose.
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fieldassay.attribution.damage import find_damage
 from fieldassay.attribution.presence import UNCOPIED, SentText
+from fieldassay.attribution.sent import text_lines
 from fieldassay.documents.sources import DocumentFile
-from fieldassay.documents.transcript import DocumentError, Line, Transcript, Word
+from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.endpoints.driver import DriveOptions
 from fieldassay.endpoints.journal import NAME as JOURNAL
 from fieldassay.endpoints.journal import ReadJournal
@@ -157,13 +158,10 @@ def patch(text: SentText, values: Sequence[tuple[Leaf, Any, Any]]) -> Transcript
     if not is_patched or text.transcript is None:
         return None
     made = tuple(
-        replace(page, lines=_lines(pages[numbers[page.number]]), tables=()) for page in text.transcript.pages
+        replace(page, lines=text_lines(pages[numbers[page.number]]), tables=())
+        for page in text.transcript.pages
     )
     return replace(text.transcript, pages=made)
-
-
-def _lines(text: str) -> tuple[Line, ...]:
-    return tuple(Line(tuple(map(Word, line.split()))) for line in text.splitlines() if line.strip())
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,10 @@ from typing import Any
 
 from fieldassay.attribution.causal import Causal
 from fieldassay.attribution.labels import Finding
-from fieldassay.attribution.share import Draw, FieldShares
+from fieldassay.attribution.share import FieldShares
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.stats.intervals import BootstrapSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class Attribution:
     documents: int
     systems: tuple[SystemShares, ...]
     labelled: tuple[Labelled, ...]
-    draw: Draw = field(default_factory=Draw)
+    draw: BootstrapSettings = field(default_factory=BootstrapSettings)
     causal: tuple[Causal, ...] = ()
     """What reruns of systems say; none without reruns."""
 

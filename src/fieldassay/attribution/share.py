@@ -15,7 +15,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.stats.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals
+from fieldassay.stats.intervals import FEW_DOCUMENTS, BootstrapSettings, are_too_few, percentile_intervals
 from fieldassay.stats.poisson import document_keys, weight_table, weights
 
 Floats: TypeAlias = npt.NDArray[np.float64]
@@ -100,24 +100,25 @@ class FieldShares:
         return next(one for one in self.shares if one.stage == stage)
 
 
-@dataclass(frozen=True, slots=True)
-class Draw:
-    """How intervals are drawn: as everywhere, by Poisson weights of documents."""
-
-    replicates: int = 2000
-    seed: int = 0
-    level: float = 0.95
-
-
-def replicate_sums(counts: Floats, documents: Sequence[str], draw: Draw) -> Floats:
+def replicate_sums(counts: Floats, documents: Sequence[str], draw: BootstrapSettings) -> Floats:
     """Return the sums of counts (documents x columns) under the replicates: columns x replicates."""
     sums = np.zeros((counts.shape[1], draw.replicates))
-    table = weight_table()
+    table = weight_table(np.float64)
     for start in range(0, len(documents), _BLOCK):
         block = slice(start, start + _BLOCK)
-        drawn = weights(document_keys(documents[block], draw.seed), 0, -(-draw.replicates // 4) * 4, table)
-        sums += counts[block].T @ drawn[:, : draw.replicates].astype(np.float64)
+        drawn = weights(document_keys(documents[block], draw.seed), 0, draw.replicates, table)
+        sums += counts[block].T @ drawn.astype(np.float64, copy=False)
     return sums
+
+
+def replicate_interval(part: Floats, whole: Floats, draw: BootstrapSettings) -> tuple[float, float] | None:
+    """Return the interval of a ratio of sums under the replicates; None for too few of them."""
+    if not draw.replicates or are_too_few(draw.replicates, draw.level):
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(whole > 0, part / whole, np.nan)
+    low, high, _ = percentile_intervals(ratios[None, :], draw.level)
+    return (float(low[0]), float(high[0])) if np.isfinite(low[0]) else None
 
 
 def corrected(sums: Floats) -> dict[str, Floats]:
@@ -170,7 +171,7 @@ def undefined_reason(sums: Floats) -> str:
 
 
 def estimate_shares(
-    counts: Floats, documents: Sequence[str], fields: Sequence[tuple[str, str]], draw: Draw
+    counts: Floats, documents: Sequence[str], fields: Sequence[tuple[str, str]], draw: BootstrapSettings
 ) -> tuple[FieldShares, tuple[FieldShares, ...]]:
     """Return the shares of all fields together, and of each: counts are documents x fields x `COUNTS`.
 
@@ -210,7 +211,7 @@ def _share_rates(points: Floats, replicates: Floats, fields: Sequence[tuple[str,
 
 
 def _field_shares(
-    name: str, point: Floats, replicates: Floats, known: tuple[str, _Over, int], draw: Draw
+    name: str, point: Floats, replicates: Floats, known: tuple[str, _Over, int], draw: BootstrapSettings
 ) -> FieldShares:
     reason, over, documents = known
     found = corrected(point)
@@ -230,7 +231,7 @@ def _field_shares(
 
 
 def _whole(
-    points: Floats, replicates: Floats, reasons: Sequence[str], draw: Draw, documents: int
+    points: Floats, replicates: Floats, reasons: Sequence[str], draw: BootstrapSettings, documents: int
 ) -> FieldShares:
     defined = np.array([not reason for reason in reasons], dtype=bool)
     point, drawn = _sum_parts(points, defined), _sum_parts(replicates, defined)
@@ -266,7 +267,7 @@ def _parts(sums: Floats, due: Any, is_undefined: bool) -> dict[str, Any]:
 
 
 def _stages(
-    point: dict[str, Any], drawn: dict[str, Any], reason: str, documents: int, draw: Draw
+    point: dict[str, Any], drawn: dict[str, Any], reason: str, documents: int, draw: BootstrapSettings
 ) -> tuple[Share, ...]:
     marks = ("few_documents",) if documents < FEW_DOCUMENTS else ()
     if not point or float(point["all" if reason else "covered"]) <= 0:
@@ -279,14 +280,9 @@ def _stages(
         if stage in ("reading", "model") and reason:
             found.append(Share(stage, None, None, reason))
             continue
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = float(point[stage]) / float(point[whole])
-            shares = np.where(drawn[whole] > 0, drawn[stage] / drawn[whole], np.nan)
-        interval = None
-        if draw.replicates and not are_too_few(draw.replicates, draw.level):
-            low, high, _ = percentile_intervals(shares[None, :], draw.level)
-            if np.isfinite(low[0]):
-                interval = (_clipped(float(low[0])), _clipped(float(high[0])))
+        value = float(point[stage]) / float(point[whole])
+        ends = replicate_interval(drawn[stage], drawn[whole], draw)
+        interval = None if ends is None else (_clipped(ends[0]), _clipped(ends[1]))
         found.append(Share(stage, _clipped(value), interval, "", marks))
     return tuple(found)
 

@@ -9,10 +9,10 @@ import numpy as np
 
 from fieldassay.calibration.bins import Floats
 from fieldassay.calibration.bounds import Losses, risk_lower, risk_upper
-from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.ratios import ratio_interval
 from fieldassay.calibration.result import Bound
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.stats.intervals import BootstrapSettings
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ import numpy as np
 
 from fieldassay.calibration.checking import check_rules, list_accepted, list_items, list_whole
 from fieldassay.calibration.confidences import Confidences, read_confidences
-from fieldassay.calibration.measure import BootstrapSettings, measure
+from fieldassay.calibration.measure import measure
 from fieldassay.calibration.observations import (
     SCALES,
     Observations,
@@ -46,6 +46,7 @@ from fieldassay.calibration.result import (
 from fieldassay.calibration.thresholds import certify_fields
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.result.result import Result
+from fieldassay.stats.intervals import BootstrapSettings
 
 FEW_DOCUMENTS = 20
 

@@ -12,11 +12,11 @@ import numpy as np
 from fieldassay.calibration.bins import Bools, Floats
 from fieldassay.calibration.bounds import risk_lower, risk_upper
 from fieldassay.calibration.labels import Labels
-from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.observations import SCALES, Observations, is_judged
 from fieldassay.calibration.policy import Item, ReviewPolicy, Rule
 from fieldassay.calibration.ratios import ratio_interval
 from fieldassay.calibration.result import Bound, Check, Promise, PromiseKind, PromiseStatus, Unit
+from fieldassay.stats.intervals import BootstrapSettings
 
 if TYPE_CHECKING:
     import polars as pl

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -29,7 +28,7 @@ from fieldassay.calibration.result import (
     Selection,
     ValueCounts,
 )
-from fieldassay.stats.intervals import percentile_intervals
+from fieldassay.stats.intervals import BootstrapSettings, percentile_intervals
 from fieldassay.stats.poisson import document_keys, weight_table, weights
 
 _AT_ONCE = 1 << 18
@@ -239,15 +238,6 @@ def log_loss(confidence: Floats, is_correct: Bools) -> tuple[float, int]:
     given = np.clip(confidence, CLIP, 1.0 - CLIP)
     clipped = int(np.count_nonzero(given != confidence))
     return float(-np.log(np.where(is_correct, given, 1.0 - given)).mean()), clipped
-
-
-@dataclass(frozen=True, slots=True)
-class BootstrapSettings:
-    """Where randomness comes from: the seed, the replicates of intervals over documents, and their level."""
-
-    seed: int = 0
-    replicates: int = 2000
-    level: float = 0.95
 
 
 def measure(

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from fieldassay.calibration.bins import Floats
-from fieldassay.calibration.measure import BootstrapSettings
-from fieldassay.stats.intervals import percentile_intervals
+from fieldassay.stats.intervals import BootstrapSettings, percentile_intervals
 from fieldassay.stats.poisson import document_keys, weight_table, weights
 
 _AT_ONCE = 1 << 22

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.agreement.answers import Answers, Labeled
-from fieldassay.agreement.measure import Resampling, measure_agreement
+from fieldassay.agreement.measure import measure_agreement
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.schema_inference import member_path
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
@@ -25,6 +25,7 @@ from fieldassay.result.agreement import Agreement
 from fieldassay.scoring.document_metadata import document_types
 from fieldassay.scoring.inputs import Records, open_inputs, system_name
 from fieldassay.scoring.options import InputOptions
+from fieldassay.stats.intervals import BootstrapSettings
 from fieldassay.wording.numbers import format_count
 from fieldassay.wording.sentences import join_names
 from fieldassay.wording.shown import clip
@@ -61,7 +62,7 @@ def agreement(
         raise NothingEvaluatedError(f"nothing to compare: none of {documents} is labeled twice")
     answers = [one for both in labeled.answers for one in both]
     types = document_types(plan, [_record(one) for one in answers])
-    resampling = Resampling(replicates, seed, level)
+    resampling = BootstrapSettings(replicates, seed, level)
     measured = measure_agreement(plan, labeled, applicability(plan, types), resampling)
     counts = Counter(one.reviewer for one in answers)
     return Agreement(

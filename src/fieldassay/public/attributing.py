@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fieldassay.attribution.attribute import AttributeOptions, attribute_run, open_work
+from fieldassay.attribution.attribute import AttributeOptions, attribute_run, attribute_work, open_work
 from fieldassay.attribution.experiment import find_texts, run_again
 from fieldassay.attribution.reruns import PASSES, RerunOptions, list_passes, without_schema
 from fieldassay.attribution.result import Attribution
@@ -94,7 +94,7 @@ def attribute_again(
     held = _open(run, store)
     name = _only_system(held, chosen)
     work = open_work(held, chosen)
-    found = attribute_run(held, replace(chosen, systems=(name,)))
+    found = attribute_work(work, replace(chosen, systems=(name,)))
     with ExitStack() as stack:
         spec = read_spec(held.spec)
         limits = ExtractOptions(

@@ -13,14 +13,13 @@ import numpy as np
 
 from fieldassay.calibration.audit import AuditEstimate, ReviewedValue, estimate_accuracy
 from fieldassay.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
-from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.calibration.policy import ReviewReason
 from fieldassay.calibration.ratios import ratio_replicates
 from fieldassay.review.draw import Reason, Shown
 from fieldassay.review.forms import Form
 from fieldassay.review.journal import read_head
 from fieldassay.review.store import read_facts
-from fieldassay.stats.intervals import percentile_intervals
+from fieldassay.stats.intervals import BootstrapSettings, percentile_intervals
 
 LEVEL = 0.95
 _ACCEPTED = (ReviewReason.AUDIT, Reason.DOUBLE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,15 @@ import numpy.typing as npt
 
 FEW_DOCUMENTS = 20
 """Below this many documents the interval of a metric without bounds is marked, because it is too narrow."""
+
+
+@dataclass(frozen=True, slots=True)
+class BootstrapSettings:
+    """The replicates of intervals over documents, the seed of their weights, and their level."""
+
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
 
 
 def are_too_few(replicates: int, level: float) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldassay.calibration.measure import BootstrapSettings
 from fieldassay.review import adjudicate
 from fieldassay.review.controls import read_status
 from fieldassay.review.log_table import COLUMNS, list_events
@@ -12,6 +11,7 @@ from fieldassay.review.people import list_people
 from fieldassay.review.sheets import RefusedError
 from fieldassay.review.status_text import render_status
 from fieldassay.review.web.room import Call
+from fieldassay.stats.intervals import BootstrapSettings
 
 _QUICK = BootstrapSettings(replicates=500)
 
