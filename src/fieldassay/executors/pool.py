@@ -5,12 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from dataclasses import dataclass
+from itertools import islice
+from typing import Generic, TypeVar
 
 from fieldassay.errors import FieldassayError
+
+AHEAD = 2
+"""Shards per worker that are at work, waiting, or done and not yet taken."""
 
 Work = TypeVar("Work")
 Outcome = TypeVar("Outcome")
@@ -22,34 +28,46 @@ class WorkerDiedError(FieldassayError):
     exit_code = 3
 
 
-def run_pool(function: Callable[[Work], Outcome], shards: Sequence[Work], workers: int) -> Iterator[Outcome]:
+def run_pool(function: Callable[[Work], Outcome], shards: Iterable[Work], workers: int) -> Iterator[Outcome]:
     """Yield the function's outcome for each shard, in order, computed by `workers` processes.
 
-    An exception of the function stops the run and is raised here. A killed worker breaks the pool; each lost
-    shard then runs again in a pool of its own, and a second death raises `WorkerDiedError`.
+    Shards are taken as they are needed, `AHEAD` per worker ahead of what was yielded. An exception of the
+    function stops the run and is raised here. A killed worker breaks the pool; each lost shard then runs
+    again in a pool of its own, and a second death raises `WorkerDiedError`.
     """
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=workers, mp_context=context, initializer=end_with_parent) as pool:
-        futures = [_submitted(pool, function, shard) for shard in shards]
+        rest, waiting = enumerate(shards), deque[_Submitted[Work, Outcome]]()
         try:
-            for position, future in enumerate(futures):
-                yield _outcome(future, function, shards[position], position)
+            while True:
+                for position, shard in islice(rest, AHEAD * workers - len(waiting)):
+                    waiting.append(_Submitted(_submit(pool, function, shard), shard, position))
+                if not waiting:
+                    return
+                yield _outcome(waiting.popleft(), function)
         except BaseException:
             # An interrupt must not wait for shards that will not be read.
             pool.shutdown(wait=False, cancel_futures=True)
             raise
 
 
-def _outcome(
-    future: Future[Outcome] | None, function: Callable[[Work], Outcome], shard: Work, position: int
-) -> Outcome:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Submitted(Generic[Work, Outcome]):
+    future: Future[Outcome] | None
+    shard: Work
+    position: int
+
+
+def _outcome(submitted: _Submitted[Work, Outcome], function: Callable[[Work], Outcome]) -> Outcome:
     try:
-        return future.result() if future is not None else _run_alone(function, shard, position)
+        if submitted.future is not None:
+            return submitted.future.result()
     except BrokenProcessPool:
-        return _run_alone(function, shard, position)
+        pass
+    return _run_alone(function, submitted.shard, submitted.position)
 
 
-def _submitted(
+def _submit(
     pool: ProcessPoolExecutor, function: Callable[[Work], Outcome], shard: Work
 ) -> Future[Outcome] | None:
     try:

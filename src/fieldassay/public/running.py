@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -20,8 +21,9 @@ from fieldassay.result.result import Result
 from fieldassay.runs.environment import describe_git, describe_host
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import RecordedOptions
-from fieldassay.runs.write import RunFolder, make_folder, make_stored, scan_evidence, scan_parts
+from fieldassay.runs.write import RunFolder, discard_staged, make_folder, make_stored, scan_evidence, scan_parts
 from fieldassay.scoring.fit import is_silent
+from fieldassay.scoring.kept_shards import count_kept
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.scoring.shards import Progress
@@ -46,6 +48,8 @@ class Request:
     options: ScoreOptions
     out: Path | None = None
     store: Path | None = None
+    resume: bool = False
+    """Whether to go on with the interrupted run of `out`, whose finished shards are taken over."""
     keeps_rows: bool = True
     """Whether evidence is wanted even if no folder keeps it."""
     held: Held | None = None
@@ -57,6 +61,11 @@ class Request:
     """What the record of the run says besides."""
     watch: Callable[[], AbstractContextManager[Progress | None]] = nullcontext
     tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
+
+    @property
+    def incomplete(self) -> Path | None:
+        """Return the folder for the finished shards of a run that is not complete yet: beside its own."""
+        return None if self.out is None else self.out.with_name(f"{self.out.name}.incomplete")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,6 +92,7 @@ def run_scoring(request: Request) -> Iterator[Run]:
         options = (
             replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
         )
+        options = replace(options, shards_folder=request.incomplete, resume=request.resume)
         try:
             yield _finish(request, options, folder)
         except KeyboardInterrupt:
@@ -143,6 +153,7 @@ def _open_rows(request: Request, stack: ExitStack) -> Path | None:
 
 
 def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -> Run:
+    _tell_resumed(request)
     scored = score_request(request, options)
     result = scored.result
     if is_silent(result):
@@ -157,6 +168,8 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
     write_run(scored, decisions, request, options, folder)
     _save_lock(request)
     folder.commit()
+    if request.incomplete is not None:
+        shutil.rmtree(request.incomplete, ignore_errors=True)
     place = request.out or folder.target
     if folder.foreign:
         request.tell(
@@ -258,7 +271,23 @@ def _facts(scored: Scored, request: Request, options: ScoreOptions) -> dict[str,
     }
 
 
+def _tell_resumed(request: Request) -> None:
+    """Say how much of an interrupted run is taken over, and remove what its process could not."""
+    if not request.resume or request.out is None or request.incomplete is None:
+        return
+    kept = count_kept(request.incomplete)
+    if kept:
+        request.tell(f"{request.incomplete}: {kept:,} finished shards of the interrupted run are taken over")
+    discard_staged(request.out)
+
+
 def _what_is_kept(request: Request, folder: RunFolder | None) -> str:
+    kept = 0 if request.incomplete is None else count_kept(request.incomplete)
+    if kept:
+        return (
+            f"interrupted; {kept:,} finished shards are kept in {request.incomplete}: the same command with "
+            "--resume goes on"
+        )
     place = request.out or request.store
     if folder is None or place is None:
         return "interrupted; nothing was written"

@@ -8,10 +8,11 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.atomic.staging import list_foreign, place, replace, settle, stage
+from fieldassay.atomic.staging import PARTIAL, list_foreign, list_leftovers, place, replace, settle, stage
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
 from fieldassay.result.comparisons_file import Comparisons, comparisons_json
@@ -173,6 +174,14 @@ def _staged(named: Path, target: Path) -> Iterator[RunFolder]:
 def _is_of_the_disk(error: Exception) -> bool:
     """Return whether an error is one of the system that Polars has wrapped into one of its own."""
     return type(error).__module__.partition(".")[0] == "polars" and "os error" in str(error)
+
+
+def discard_staged(target: Path) -> None:
+    """Remove what killed processes left of a run that was to be written there."""
+    beginning = f".{target.name[:100]}{PARTIAL}"
+    for left in list_leftovers(target.resolve().parent, datetime.now(UTC)):
+        if left.path.name.startswith(beginning) and not left.is_alive:
+            shutil.rmtree(left.path, ignore_errors=True)
 
 
 def check_target(target: Path) -> None:

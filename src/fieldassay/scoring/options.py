@@ -60,6 +60,10 @@ class ScoreOptions:
     inputs: InputOptions = InputOptions()
     evidence_folder: Path | None = None
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
+    shards_folder: Path | None = None
+    """Where the results of finished shards are kept until the run is complete."""
+    resume: bool = False
+    """Whether the finished shards of an interrupted run in `shards_folder` are taken over."""
     reference: str | None = None
     compare: tuple[str, ...] | None = None
     correction: Literal["min_p", "holm"] = "min_p"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fieldassay.atomic.sealed_json import checksum
 from fieldassay.compare.systems import (
     check_reference,
     compare_partials,
@@ -17,10 +19,10 @@ from fieldassay.compare.systems import (
     with_compared,
     with_kept,
 )
-from fieldassay.engine.fold import FoldPlan, documents_frame, estimates, merge
+from fieldassay.engine.fold import FoldPlan, documents_frame, estimates
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
-from fieldassay.executors.local import run_local
+from fieldassay.fingerprint.inputs import digest_inputs
 from fieldassay.fingerprint.labels import digest_rows
 from fieldassay.fingerprint.plans import freeze_plan
 from fieldassay.metrics.grammar import MetricCall, parse_gate
@@ -35,7 +37,7 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.repeats import Repeats, split_variances
 from fieldassay.result.result import Result
 from fieldassay.result.violations import CheckCount
-from fieldassay.scoring.answer_remarks import NAMED, remark_repairs
+from fieldassay.scoring.answer_remarks import remark_repairs
 from fieldassay.scoring.checking import (
     CHECK_METRICS,
     Tallies,
@@ -48,7 +50,6 @@ from fieldassay.scoring.choosing import CHOSEN
 from fieldassay.scoring.document_status import count_classes
 from fieldassay.scoring.fit import (
     GOLD,
-    Fill,
     count_fill,
     describe_ambiguity,
     describe_fit,
@@ -57,8 +58,10 @@ from fieldassay.scoring.fit import (
 )
 from fieldassay.scoring.inputs import Records, drop_absent_fields, open_inputs
 from fieldassay.scoring.options import ScoreOptions, with_keywords
+from fieldassay.scoring.outcomes import Done, join_outcomes
 from fieldassay.scoring.provenance import provenance
-from fieldassay.scoring.shards import Done, Progress, Work, do_work
+from fieldassay.scoring.shard_runs import run_shards
+from fieldassay.scoring.shards import Progress, Work
 from fieldassay.scoring.ungated import WITHOUT, find_ungated
 from fieldassay.spec.names import ID_NAMES
 
@@ -67,9 +70,6 @@ if TYPE_CHECKING:
 
 CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
 """The names in a result's counts of the claims of the document table."""
-
-SMALLEST_SHARD = 200
-"""Fewer documents than this are not worth a process of their own."""
 
 
 def score(
@@ -197,59 +197,48 @@ class _Run:
 
 
 def _score(run: _Run, progress: Progress | None) -> Result:
-    done = list(_run(run, progress))
-    fills = merge_fills(part.fills for part in done)
-    if not any(fill.values.any() for fill in fills.values()):
+    with closing(_run(run, progress)) as parts:
+        done = join_outcomes(parts)
+    if not any(fill.values.any() for fill in done.fills.values()):
         misfit = describe_misfit(
-            run.plan, run.matching, {name: fill.undeclared for name, fill in fills.items()}
+            run.plan, run.matching, {name: fill.undeclared for name, fill in done.fills.items()}
         )
         if misfit is not None:
             raise NothingEvaluatedError(misfit)
-    return _result(run, done, fills)
+    return _result(run, done)
 
 
-def _run(run: _Run, progress: Progress | None) -> Iterator[Done]:
+def _run(run: _Run, progress: Progress | None) -> Generator[Done]:
     options = run.options
-    shards = _shards(len(run.matching), options)
-    works = [
-        Work(
-            run.plan,
-            run.folding,
-            part,
-            options.batch,
-            options.evidence,
-            number,
-            options.evidence_folder,
-            len(shards) == 1,
-        )
-        for number, part in enumerate(
-            run.matching if len(shards) == 1 else run.matching.take(shard) for shard in shards
-        )
-    ]
-    if len(works) == 1 or options.workers == 1:
-        yield from run_local(lambda work: do_work(work, progress), works)
-        return
-    from fieldassay.executors.pool import run_pool
-
-    for done in run_pool(do_work, works, options.workers):
-        if progress is not None:
-            progress(done.documents)
-        yield done
+    whole = Work(
+        run.plan, run.folding, run.matching, options.batch, options.evidence, 0, options.evidence_folder
+    )
+    return run_shards(whole, options, partial(_facts, run), progress)
 
 
-def _shards(documents: int, options: ScoreOptions) -> list[Any]:
-    """Return the positions of each shard: contiguous, so that its files are in gold order."""
-    if options.workers <= 1:
-        return [np.arange(documents)]
-    wanted = max(1, min(documents // SMALLEST_SHARD, options.workers * 4))
-    return [part for part in np.array_split(np.arange(documents), wanted) if len(part)]
+def _facts(run: _Run) -> dict[str, str] | None:
+    """Return the digests of all that decides the results; None if an input cannot be read twice."""
+    sources = {"gold": run.matching.gold} | {
+        f"prediction {name}": source for name, source in run.matching.predictions.items()
+    }
+    digests = digest_inputs(source.label for source in sources.values())
+    if None in digests.values():
+        return None
+    known, options = provenance(run.plan, run.folding, run.matching), run.options
+    chosen = [known[name] for name in ("metrics", "definitions", "kept", "slices", "gates", "bootstrap")]
+    chosen += [options.evidence, options.batch, options.limit, options.only, asdict(options.inputs)]
+    return {
+        "spec": checksum([run.frozen, known["spec"]["text"], known["models"], options.fields]),
+        "choice of options": checksum(chosen),
+        "version of a package": checksum(known["versions"]),
+        **{name: str(digests[source.label]) for name, source in sources.items()},
+    }
 
 
-def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Result:
+def _result(run: _Run, done: Done) -> Result:
     systems = list(run.matching.systems)
-    partials = {system: merge([part.partials[system] for part in done]) for system in systems}
+    partials = {system: done.partials[system] for system in systems}
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
-    frames = [frame for part in done for frame in part.frames]
     paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
     documents = documents_frame(partials.values())
     result = Result(
@@ -257,18 +246,18 @@ def _result(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> Resul
         documents,
         None
         if run.options.evidence == "none" or run.options.evidence_folder is not None
-        else cache(partial(_evidence, frames)),
+        else cache(partial(_evidence, done.frames)),
         {
             **provenance(run.plan, run.folding, run.matching),
             "asked": _asked(run.plan, run.options),
             "digests": _digests(run, done),
         },
-        _counts(run, done, fills),
+        _counts(run, done),
         tuple(map(str, run.matching.notes)),
         (
             *_warnings(run, done),
-            *describe_fit(run.plan, run.matching, fills),
-            *describe_ambiguity(run.plan, fills),
+            *describe_fit(run.plan, run.matching, done.fills),
+            *describe_ambiguity(run.plan, done.fills),
             *remark_comparisons(paired),
         ),
         checks=_checks(run, done),
@@ -290,12 +279,9 @@ def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
     return tuple(f"{system}: {said}" for system, ungated in found.items() for said in ungated)
 
 
-def _digests(run: _Run, done: Sequence[Done]) -> dict[str, str]:
+def _digests(run: _Run, done: Done) -> dict[str, str]:
     """Return the digests of a lock; that of gold covers the scored documents."""
-    return {
-        **run.frozen,
-        "gold": digest_rows(np.concatenate([rows for part in done for rows in part.labels])),
-    }
+    return {**run.frozen, "gold": digest_rows(done.labels)}
 
 
 def _distinct(found: Iterable[Estimate]) -> tuple[Estimate, ...]:
@@ -315,28 +301,30 @@ def _evidence(frames: Sequence[Any]) -> pl.DataFrame:
     return pl.concat(made, how="diagonal") if made else pl.DataFrame(schema=evidence_schema())
 
 
-def _checks(run: _Run, done: Sequence[Done]) -> tuple[CheckCount, ...]:
+def _checks(run: _Run, done: Done) -> tuple[CheckCount, ...]:
     return count_checks(run.plan, _tallies(run, done))
 
 
-def _tallies(run: _Run, done: Sequence[Done]) -> dict[str, Tallies]:
+def _tallies(run: _Run, done: Done) -> dict[str, Tallies]:
     return {
-        system: join_tallies([part.tallies.get(name, {}) for part in done for name in names])
+        system: join_tallies([done.tallies.get(name, {}) for name in names])
         for system, names in run.matching.systems.items()
     }
 
 
-def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[str, Any]:
+def _counts(run: _Run, done: Done) -> dict[str, Any]:
     """Return the counts of evaluated and of not evaluated documents, by system.
 
     Those of a system with repeated runs are over all its runs: a document with five runs counts five times.
     """
-    counts: dict[str, Any] = {"documents": len(run.matching), "gold": count_fill(fills[GOLD]), "systems": {}}
+    counts: dict[str, Any] = {
+        "documents": len(run.matching),
+        "gold": count_fill(done.fills[GOLD]),
+        "systems": {},
+    }
     for system, names in run.matching.systems.items():
-        claims = _sum(part.claims.get(name) for part in done for name in names)
-        fill = (
-            fills[names[0]] if len(names) == 1 else merge_fills({GOLD: fills[name]} for name in names)[GOLD]
-        )
+        claims = _sum(done.claims.get(name) for name in names)
+        fill = merge_fills({GOLD: done.fills[name]} for name in names)[GOLD]
         counts["systems"][system] = {
             "documents": len(run.matching),
             **({"repeats": len(names)} if len(names) > 1 else {}),
@@ -344,9 +332,9 @@ def _counts(run: _Run, done: Sequence[Done], fills: Mapping[str, Fill]) -> dict[
             "unmatched": sum(len(run.matching.unmatched.get(name, ())) for name in names),
             **{name: claims[claim] for name, claim in CLAIMS.items()},
             **count_fill(fill),
-            "repairs": dict(_sum(part.repairs.get(name) for part in done for name in names).most_common()),
+            "repairs": dict(_sum(done.repairs.get(name) for name in names).most_common()),
             **_count_without(run, done, names),
-            "classes": count_classes(_sum(part.classes.get(name) for part in done for name in names)),
+            "classes": count_classes(_sum(done.classes.get(name) for name in names)),
         }
         if run.plan.checks:
             counts["systems"][system]["checks"] = [
@@ -359,32 +347,30 @@ def _sum(counts: Iterable[Counter[str] | None]) -> Counter[str]:
     return sum((one for one in counts if one is not None), Counter())
 
 
-def _count_without(run: _Run, done: Sequence[Done], names: Sequence[str]) -> dict[str, Any]:
+def _count_without(run: _Run, done: Done, names: Sequence[str]) -> dict[str, Any]:
     """Return how many documents have no value for a slice key, where there are any."""
-    without = _sum(part.without.get(name) for part in done for name in names)
+    without = _sum(done.without.get(name) for name in names)
     return {WITHOUT: {key: without[key] for key in run.folding.slice_keys if without[key]}} if without else {}
 
 
-def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
+def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     warnings = []
-    untyped = sum(part.untyped for part in done)
-    if untyped:
+    if done.untyped:
         where = run.plan.spec.document_type.field if run.plan.spec.document_type else ""
         warnings.append(
-            f"{untyped} gold documents have no known document type in {where!r}; all fields count for them"
+            f"{done.untyped} gold documents have no known document type in {where!r}; "
+            "all fields count for them"
         )
-    excluded = sum((part.excluded for part in done), Counter())
-    if excluded:
-        named = ", ".join(f"{path} ({count})" for path, count in excluded.most_common(5))
+    if done.excluded:
+        named = ", ".join(f"{path} ({count})" for path, count in done.excluded.most_common(5))
         warnings.append(
             f"gold values in fields that do not apply to their document's type are not judged: {named}; "
             "see `applies_to`"
         )
-    grouped = frozenset().union(*(part.grouped for part in done))
     warnings += [
         f"no document has a value for the slice {key!r}"
         for key in run.folding.slice_keys
-        if key not in grouped
+        if key not in done.grouped
     ]
     lacking = [top.name for top in run.plan.spec.fields if top.name not in run.plan.slots]
     if lacking:
@@ -400,10 +386,6 @@ def _warnings(run: _Run, done: Sequence[Done]) -> tuple[str, ...]:
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")
     for system in run.matching.predictions:
-        answers = sum(part.claims.get(system, Counter())["has_prediction"] for part in done)
-        first = {
-            name: [doc for part in done for doc in part.repaired.get(system, {}).get(name, ())]
-            for name in NAMED
-        }
-        warnings += remark_repairs(system, answers, _sum(part.repairs.get(system) for part in done), first)
+        answers = done.claims[system]["has_prediction"]
+        warnings += remark_repairs(system, answers, done.repairs[system], done.repaired[system])
     return tuple(warnings)

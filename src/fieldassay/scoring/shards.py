@@ -7,21 +7,20 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
 from fieldassay.engine.candidates import MOST_PAIRS, count_pairs
 from fieldassay.engine.critical import mark_critical
 from fieldassay.engine.flatten import LONGEST_NULL, Undeclared
-from fieldassay.engine.fold import FoldPlan, Partial, fold, fold_repeats, merge
+from fieldassay.engine.fold import FoldPlan, Partial, fold, fold_repeats
 from fieldassay.engine.illegible import mark_illegible
 from fieldassay.engine.judge import judge
 from fieldassay.engine.lists import TooManyPairsError
@@ -35,16 +34,16 @@ from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching, batches
 from fieldassay.records.record import Batch, Repeat
 from fieldassay.scoring.answer_remarks import MOST_NAMED, NAMED
-from fieldassay.scoring.checking import CLAIM, NUMBER, Sink, Tallies, check_records, join_tallies, open_sink
+from fieldassay.scoring.checking import CLAIM, NUMBER, Sink, Tallies, check_records, open_sink
 from fieldassay.scoring.document_metadata import document_table, document_types
 from fieldassay.scoring.document_status import classify
-from fieldassay.scoring.fit import GOLD, Fill, fills_of, merge_fills
+from fieldassay.scoring.fit import GOLD, fills_of
+from fieldassay.scoring.outcomes import Done, Frame, join_outcomes
 
 if TYPE_CHECKING:
     import polars as pl
 
 Progress = Callable[[int], None]
-Frame: TypeAlias = "pl.DataFrame | Path | Callable[[], pl.DataFrame]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,41 +59,6 @@ class Work:
     folder: Path | None = None
     is_local: bool = True
     """True if the outcome stays in this process, so that evidence tables can be made on demand."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Done:
-    """The results of a shard.
-
-    `frames` are evidence tables, in order: as functions that make them where the work is local, or (where the
-    work names a folder) their files.
-    """
-
-    partials: Mapping[str, Partial]
-    """By system; what follows by system is by run where a system has repeated runs."""
-    frames: tuple[Frame, ...]
-    fills: Mapping[str, Fill]
-    """Each side's values in the declared fields and beside them; gold under the empty name."""
-    claims: Mapping[str, Counter[str]]
-    """By system, the number of documents for which each claim of the document table is true."""
-    untyped: int
-    documents: int
-    excluded: Counter[str]
-    """Gold values in fields that do not apply to their documents, by field."""
-    grouped: frozenset[str]
-    """Slice keys under which any document had a value."""
-    without: Mapping[str, Counter[str]]
-    """By system, how many documents had no value for each slice key."""
-    tallies: Mapping[str, Tallies]
-    """By system, the results of the spec's checks on predictions."""
-    classes: Mapping[str, Counter[str]]
-    """By system, the number of documents by status."""
-    repairs: Mapping[str, Counter[str]]
-    """By system, the number of answers by repair made before reading."""
-    repaired: Mapping[str, Mapping[str, list[str]]]
-    """By system, the first documents of some of these repairs."""
-    labels: tuple[npt.NDArray[np.uint8], ...]
-    """The digests of the gold records."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +145,7 @@ def do_work(work: Work, progress: Progress | None = None) -> Done:
         gc_paused(),
         open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink,
     ):
-        return _do(work, progress, sink)
+        return join_outcomes(_do(work, progress, sink))
 
 
 @contextmanager
@@ -199,100 +163,69 @@ def gc_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Done:
-    folding = _Folding(work)
-    frames: list[Frame] = []
-    fills: list[Mapping[str, Fill]] = []
-    claims: dict[str, Counter[str]] = {}
-    untyped, excluded = 0, Counter[str]()
-    grouped: set[str] = set()
-    without: dict[str, Counter[str]] = {}
-    tallies: dict[str, Tallies] = {}
-    classes: dict[str, Counter[str]] = {}
-    repairs, repaired = dict[str, Counter[str]](), dict[str, dict[str, list[str]]]()
-    labels: list[npt.NDArray[np.uint8]] = []
-    for batch in chain.from_iterable(
-        portions(work.plan, batch) for batch in batches(work.matching, work.batch)
-    ):
+def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Done]:
+    """Yield the results of each system of each batch of the shard; those of all systems are the first's."""
+    parts = chain.from_iterable(portions(work.plan, batch) for batch in batches(work.matching, work.batch))
+    number = 0
+    for batch in parts:
+        waiting: list[JudgedBatch] = []
         for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys, sink)):
-            system = judged.name
-            folding.add(judged, batch.repeats.get(system))
-            frames += _kept(work, judged.evidence, len(frames))
-            of_gold, of_system = fills_of(work.plan, judged.evidence, judged.undeclared)
-            fills.append({system: of_system, GOLD: of_gold} if position == 0 else {system: of_system})
-            tallies[system] = join_tallies([tallies.get(system, {}), judged.tallies])
-            claims.setdefault(system, Counter()).update(
-                {name: int(mask.sum()) for name, mask in judged.documents.claims.items()}
-            )
-            classes.setdefault(system, Counter()).update(classify(judged.evidence, judged.documents))
-            _count_repairs(
-                repairs.setdefault(system, Counter()),
-                repaired.setdefault(system, {}),
-                batch,
-                judged.documents,
-            )
-            if position == 0:  # what is known of the batch whatever the system
-                untyped += judged.untyped
-                excluded.update(judged.excluded)
-            grouped.update(key for key, names in judged.documents.groups.items() if any(names))
-            without.setdefault(system, Counter()).update(
-                _count_without(judged.documents, work.folding.slice_keys)
-            )
-        labels.append(digest_part(work.plan, batch.gold))
+            partials = _fold(work, batch.repeats.get(judged.name), judged, waiting)
+            yield _settle(work, batch, judged, partials, (number, position == 0))
+            number += 1
         if progress is not None:
             progress(len(batch.ids))
-    found = (
-        merge_fills(fills),
-        claims,
-        untyped,
-        len(work.matching),
-        excluded,
-        frozenset(grouped),
-        without,
-        tallies,
-        classes,
+
+
+def _settle(
+    work: Work, batch: Batch, judged: JudgedBatch, partials: Mapping[str, Partial], place: tuple[int, bool]
+) -> Done:
+    """Return the results of a judged batch, and if it is the first of its documents, those of gold."""
+    number, is_first = place
+    system, table = judged.name, judged.documents
+    of_gold, of_system = fills_of(work.plan, judged.evidence, judged.undeclared)
+    return Done(
+        partials=partials,
+        frames=_kept(work, judged.evidence, number),
+        fills={system: of_system, GOLD: of_gold} if is_first else {system: of_system},
+        claims={system: Counter({name: int(mask.sum()) for name, mask in table.claims.items()})},
+        untyped=judged.untyped if is_first else 0,
+        documents=len(batch.ids) if is_first else 0,
+        excluded=judged.excluded if is_first else Counter(),
+        grouped=frozenset(key for key, names in table.groups.items() if any(names)),
+        without={system: Counter(_count_without(table, work.folding.slice_keys))},
+        tallies={system: judged.tallies},
+        classes={system: Counter(classify(judged.evidence, table))},
+        repairs={system: Counter(chain.from_iterable(table.groups["repairs"]))},
+        repaired={system: _name_repaired(batch, table)},
+        labels=digest_part(work.plan, batch.gold if is_first else ()),
     )
-    return Done(folding.partials, tuple(frames), *found, repairs, repaired, tuple(labels))
 
 
-@dataclass(slots=True, eq=False)
-class _Folding:
-    """The sums by system so far; the repeated runs of a batch are folded together when all are judged."""
-
-    work: Work
-    partials: dict[str, Partial] = field(default_factory=dict)
-    pending: list[JudgedBatch] = field(default_factory=list)
-
-    def add(self, judged: JudgedBatch, repeat: Repeat | None) -> None:
-        """Add one batch of a system, or of one of its runs, which follow one another."""
-        if repeat is None:
-            self._merge(fold(self.work.folding, judged.evidence, judged.documents))
-            return
-        self.pending.append(judged)
-        if repeat.number == repeat.runs:
-            votes = hold_votes(self.work.plan, [run.evidence for run in self.pending])
-            pairs = [(run.evidence, run.documents) for run in self.pending]
-            self._merge(fold_repeats(self.work.folding, repeat.system, pairs, votes))
-            self.pending.clear()
-
-    def _merge(self, folded: Partial) -> None:
-        known = self.partials.get(folded.system)
-        self.partials[folded.system] = folded if known is None else merge([known, folded])
+def _fold(
+    work: Work, repeat: Repeat | None, judged: JudgedBatch, waiting: list[JudgedBatch]
+) -> dict[str, Partial]:
+    """Return the sums of a system; repeated runs wait until the last of them, which folds them together."""
+    if repeat is None:
+        return {judged.name: fold(work.folding, judged.evidence, judged.documents)}
+    waiting.append(judged)
+    if repeat.number < repeat.runs:
+        return {}
+    votes = hold_votes(work.plan, [run.evidence for run in waiting])
+    pairs = [(run.evidence, run.documents) for run in waiting]
+    waiting.clear()
+    return {repeat.system: fold_repeats(work.folding, repeat.system, pairs, votes)}
 
 
-def _count_repairs(
-    repairs: Counter[str], repaired: dict[str, list[str]], batch: Batch, documents: DocumentTable
-) -> None:
-    """Count the repairs of a batch's answers, and name the first documents of the repairs in `NAMED`."""
+def _name_repaired(batch: Batch, documents: DocumentTable) -> dict[str, tuple[str, ...]]:
+    """Return the first documents of the repairs in `NAMED`."""
     done = documents.groups["repairs"]
-    repairs.update(chain.from_iterable(done))
-    for repair in NAMED:
-        named = repaired.setdefault(repair, [])
-        if repairs[repair] and len(named) < MOST_NAMED:
-            named += islice(
-                (name for name, each in zip(batch.ids, done, strict=True) if repair in each),
-                MOST_NAMED - len(named),
-            )
+    return {
+        repair: tuple(
+            islice((name for name, each in zip(batch.ids, done, strict=True) if repair in each), MOST_NAMED)
+        )
+        for repair in NAMED
+    }
 
 
 def _count_without(documents: DocumentTable, keys: Sequence[str]) -> dict[str, int]:
@@ -320,16 +253,16 @@ def _is_given(value: object, nulls: frozenset[str]) -> bool:
     return value not in (None, "", [], {})
 
 
-def _kept(work: Work, evidence: Evidence, number: int) -> list[Frame]:
+def _kept(work: Work, evidence: Evidence, number: int) -> tuple[Frame, ...]:
     if work.evidence == "none" or not len(evidence):
-        return []
+        return ()
     make = partial(_frame, evidence, work.evidence == "errors")
     if work.folder is None:
-        return [make if work.is_local else make()]
+        return (make if work.is_local else make(),)
     frame = make()
     path = work.folder / f"part-{work.number:05}-{number:05}.parquet"
     frame.write_parquet(path)
-    return [path]
+    return (path,)
 
 
 def _frame(evidence: Evidence, only_errors: bool) -> pl.DataFrame:
