@@ -21,7 +21,14 @@ from fieldassay.result.result import Result
 from fieldassay.runs.environment import describe_git, describe_host
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import RecordedOptions
-from fieldassay.runs.write import RunFolder, discard_staged, make_folder, make_stored, scan_evidence, scan_parts
+from fieldassay.runs.write import (
+    RunFolder,
+    discard_staged,
+    make_folder,
+    make_stored,
+    scan_evidence,
+    scan_parts,
+)
 from fieldassay.scoring.fit import is_silent
 from fieldassay.scoring.kept_shards import count_kept
 from fieldassay.scoring.options import ScoreOptions
