@@ -158,7 +158,7 @@ def test_several_systems_must_be_told_apart() -> None:
     assert run.documents is not None and run.evidence is not None
     evidence = pl.concat([run.evidence, run.evidence.with_columns(system=pl.lit("qwen"))])
     documents = pl.concat([run.documents, run.documents.with_columns(system=pl.lit("qwen"))])
-    both = replace(run, evidence_table=lambda: evidence, documents=documents)
+    both = replace(run, evidence_table=lambda: evidence, documents_table=lambda: documents)
     assert refused(both) == "missing_option"
     assert calibrate(both, CalibrationOptions("qwen")).page.system == "qwen"
 

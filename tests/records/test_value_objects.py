@@ -6,7 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.judging import score_alone as score
+
+from fieldassay.records.value_objects import Taken, may_hold_confidences, take_values
 
 SPEC = (
     "fields: {total: number, tags: {type: list, items: text}, lines: {type: list, items: {type: "
@@ -138,3 +142,24 @@ def test_a_declared_value_is_no_wrapper() -> None:
     assert (
         score(gold, {"m": [{"id": 1, "vat": {"value": 5, "confidence": 1}}]}, spec).value("accuracy") == 1.0
     )
+
+
+_SCALARS: dict[str, Any] = {"a": None, "b": {"c": None, "d": {"a": None}}}
+_KEYS = st.sampled_from(
+    ["a", "b", "c", "d", "value", "content", "confidence", "a_confidence", "c_confidence", "x"]
+)
+_VALUES = st.recursive(
+    st.sampled_from([None, 0.9, "12 %", "x"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(_KEYS, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(st.lists(st.dictionaries(_KEYS, _VALUES, max_size=4), max_size=3))
+def test_the_quick_look_at_many_records_misses_none_with_confidences(records: list[dict[str, Any]]) -> None:
+    takes = []
+    for record in records:
+        taken = Taken()
+        take_values(record, _SCALARS, taken)
+        takes.append(bool(taken.repairs))
+    assert may_hold_confidences(records, _SCALARS) >= any(takes)

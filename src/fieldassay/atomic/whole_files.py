@@ -6,7 +6,6 @@ import contextlib
 import errno
 import hashlib
 import os
-import platform
 import re
 import stat
 import tempfile
@@ -157,6 +156,8 @@ def _machine() -> str:
 
     It distinguishes them from those of other machines that share its folders.
     """
+    import platform
+
     parts = [platform.node()]
     with contextlib.suppress(OSError):  # only Linux says so
         parts += [

@@ -215,7 +215,8 @@ def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     paths = [path for one in predictions.values() for path in ((one,) if isinstance(one, str) else one)]
     if [given["gold"], *paths].count("-") > 1:
         raise click.UsageError("Only one of --gold and --pred can be standard input (-).")
-    keep_interruptible()
+    if not all(Path(path).is_file() or Path(path).is_dir() for path in (given["gold"] or "-", *paths)):
+        keep_interruptible()
     return Inputs(given["gold"], predictions, read_gold_options(given))
 
 

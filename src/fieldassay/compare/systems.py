@@ -6,15 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from fieldassay.compare.pairwise import (
-    MOST_VALUES,
-    compare_pairs,
-    compare_slices,
-    contest,
-    remark_ranking,
-    slice_values,
-)
-from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.engine.fold import FoldPlan, Partial, pair_systems
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.metrics.grammar import MetricCall, parse_metric
@@ -126,7 +117,11 @@ def compare_partials(
     if not plan.kept:
         return None, Comparisons()
     data = pair_systems(plan, partials.values())
-    return data, contest(data, reference) if len(partials) > 1 and plan.compared else Comparisons()
+    if len(partials) < 2 or not plan.compared:
+        return data, Comparisons()
+    from fieldassay.compare.pairwise import contest
+
+    return data, contest(data, reference)
 
 
 def compare(
@@ -146,6 +141,9 @@ def compare(
     >>> found.metric, found.difference, found.p, found.p_adjusted, found.verdict
     ('accuracy', 1.0, 0.015625, 0.015625, 'better')
     """
+    from fieldassay.compare.pairwise import compare_pairs, compare_slices, slice_values
+    from fieldassay.compare.permutation_test import PairedMatrix
+
     data = result.paired
     if data is None:
         raise ProblemsError(
@@ -199,8 +197,11 @@ def _find(data: PairedData, name: str) -> BoundMetric:
 
 def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
     """Return remarks on comparisons not made: slice keys with too many values, too many systems."""
-    if data is None:
+    if data is None or (len(data.systems) < 2 and not data.slices):
         return ()
+    from fieldassay.compare.pairwise import MOST_VALUES, remark_ranking, slice_values
+    from fieldassay.compare.permutation_test import PairedMatrix
+
     arena = PairedMatrix.open(data)
     many = [(key, len(slice_values(arena, key))) for key in data.slices]
     whole = sum(bound.call.slice is None and bound.call.field is None for bound in data.metrics)

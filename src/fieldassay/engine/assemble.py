@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,9 @@ from fieldassay.engine.blocks import Block
 from fieldassay.engine.judge import Judged
 from fieldassay.evidence import Evidence
 from fieldassay.plan.nodes import Plan
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +35,6 @@ def assemble(
 
     `confidences` holds each document's confidence by concrete or field path, or None.
     """
-    from fieldassay.engine.table import answer_table, evidence_table, row_confidence
-
     blocks = judged.blocks
     sizes = [len(block) for block in blocks]
     of_field = np.repeat(np.array([block.field for block in blocks], dtype=np.int32), sizes)
@@ -53,13 +54,34 @@ def assemble(
         critical=_critical(blocks, critical),
         flags=_joined([block.flags for block in blocks], np.int64),
         reason=_joined([block.reason for block in blocks], np.int32),
-        confidence=row_confidence(blocks, judged.fields, confidences),
+        confidence=_confidence(judged, confidences),
         reasons=tuple(judged.reasons.names),
         extras=_extras(blocks, sizes),
         repeat=identity.repeat,
-        answers=partial(answer_table, judged) if identity.repeat else None,
+        answers=partial(_answer_table, judged) if identity.repeat else None,
     )
-    return replace(evidence, table=partial(evidence_table, evidence, judged))
+    return replace(evidence, table=partial(_evidence_table, evidence, judged))
+
+
+def _evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
+    from fieldassay.engine.table import evidence_table
+
+    return evidence_table(evidence, judged)
+
+
+def _answer_table(judged: Judged) -> pl.DataFrame:
+    from fieldassay.engine.table import answer_table
+
+    return answer_table(judged)
+
+
+def _confidence(judged: Judged, given: Sequence[Mapping[str, float] | None]) -> npt.NDArray[np.float64]:
+    """Return each row's confidence; NaN without one."""
+    if not any(given):
+        return np.full(sum(map(len, judged.blocks)), np.nan)
+    from fieldassay.engine.table import row_confidence
+
+    return row_confidence(judged.blocks, judged.fields, given)
 
 
 def _critical(blocks: Sequence[Block], of_field: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:

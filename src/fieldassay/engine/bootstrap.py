@@ -107,7 +107,7 @@ class _Limbs:
         self.values = values.astype(dtype)
         self.rows = rows
         self.shifts = shifts
-        self.are_rows_unique = len(np.unique(rows)) == len(rows)
+        self.are_rows_unique = len(set(rows.tolist())) == len(rows)
 
 
 def _bounds(values: Ints) -> npt.NDArray[np.float64]:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fieldassay.engine.blocks import Block
 from fieldassay.engine.judge import Judged
-from fieldassay.engine.paths_of_rows import RowPaths
 from fieldassay.evidence import Kind
 from fieldassay.paths import field_of
+
+if TYPE_CHECKING:
+    from fieldassay.engine.paths_of_rows import RowPaths
 
 
 def mark_critical(judged: Judged, critical: Sequence[frozenset[str]]) -> Judged:
@@ -23,6 +26,8 @@ def mark_critical(judged: Judged, critical: Sequence[frozenset[str]]) -> Judged:
     noted = np.array(list(map(bool, critical)), dtype=bool)
     if not noted.any():
         return judged
+    from fieldassay.engine.paths_of_rows import RowPaths
+
     paths = RowPaths({})
     return replace(
         judged, blocks=tuple(_marked(block, judged, (critical, noted), paths) for block in judged.blocks)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from dataclasses import field as default
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -355,7 +355,7 @@ def _count_keys(node: ObjectNode, column: list[Any], declared: set[str], counts:
 def _members(column: list[Any], child: Node, absent: Any) -> list[Any]:
     """Return the values of a child; the child without a path is the record itself, as a tree."""
     name = child.name
-    return [value.get(name, absent) for value in column] if child.path else column
+    return list(map(dict.get, column, repeat(name), repeat(absent))) if child.path else column
 
 
 def _joint(leaf: Leaf, holders: list[Any], values: list[Any]) -> list[Any]:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fieldassay.engine.blocks import Block, Prefix
 from fieldassay.engine.critical import is_at_or_under
 from fieldassay.engine.judge import Judged
-from fieldassay.engine.paths_of_rows import RowPaths
 from fieldassay.evidence import FieldInfo, Outcome
 from fieldassay.paths import field_of
+
+if TYPE_CHECKING:
+    from fieldassay.engine.paths_of_rows import RowPaths
 
 REASON = "illegible"
 
@@ -26,6 +29,8 @@ def mark_illegible(judged: Judged, illegible: Sequence[frozenset[str]]) -> Judge
     noted = np.array(list(map(bool, illegible)), dtype=bool)
     if not noted.any():
         return judged
+    from fieldassay.engine.paths_of_rows import RowPaths
+
     reason = judged.reasons.position(REASON)
     places = _Places(RowPaths({}), _partners(judged))
     for block in judged.blocks:

@@ -114,8 +114,6 @@ def row_confidence(
     """Return each row's confidence: of its predicted path, else its field, else the record; else NaN."""
     found = np.full(sum(map(len, blocks)), np.nan)
     has = np.array([bool(confidence) for confidence in given], dtype=bool)
-    if not has.any():
-        return found
     paths = RowPaths({})
     start = 0
     for block in blocks:

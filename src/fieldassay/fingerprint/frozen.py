@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -17,6 +17,7 @@ from fieldassay.result.recorded import PARTS
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 _EXPONENT = re.compile(rb"e[0-9-]")
+_REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
 
 
@@ -97,10 +98,27 @@ def canonical_record(value: Any) -> bytes:
     """
     try:
         text = msgspec.json.encode(value, order="sorted")
-    except (TypeError, ValueError, OverflowError, RecursionError):
+    except _REFUSED:
         return canonical(value)
-    is_same = text.isascii() and b"0.0000" not in text and b"\x7f" not in text and not _EXPONENT.search(text)
-    return text if is_same and (b"null" not in text or _is_finite(value)) else canonical(value)
+    return text if _is_same(text) and (b"null" not in text or _is_finite(value)) else canonical(value)
+
+
+def canonical_records(values: Sequence[Any]) -> list[bytes]:
+    """Return `canonical_record` of each value; differences of the encoders are looked for in all at once."""
+    try:
+        texts = [msgspec.json.encode(value, order="sorted") for value in values]
+    except _REFUSED:
+        texts = []
+    if not texts or not _is_same(b"\n".join(texts)):
+        return list(map(canonical_record, values))
+    return [
+        text if b"null" not in text or _is_finite(value) else canonical(value)
+        for text, value in zip(texts, values, strict=True)
+    ]
+
+
+def _is_same(text: bytes) -> bool:
+    return text.isascii() and b"0.0000" not in text and b"\x7f" not in text and not _EXPONENT.search(text)
 
 
 def _is_finite(value: Any) -> bool:

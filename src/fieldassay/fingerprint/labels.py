@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.fingerprint.frozen import DECLARED, Labels, canonical, canonical_record
+from fieldassay.fingerprint.frozen import DECLARED, Labels, canonical, canonical_record, canonical_records
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.plan.renaming import apply_aliases
@@ -63,9 +63,8 @@ def _picker(node: Node) -> Picker | None:
         held = apply_aliases(value, node.other_names) if node.other_names else value
         if not held.keys() <= known:
             held = {name: held[name] for name in held if name in known}
-        if not deeper:
-            return held
-        return held | {name: pick(held[name]) for name, pick in deeper.items() if name in held}
+        inner = {name: pick(held[name]) for name, pick in deeper.items() if name in held}
+        return held if all(found is held[name] for name, found in inner.items()) else held | inner
 
     return pick_object
 
@@ -122,7 +121,7 @@ def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labe
     listed: dict[str, str] = {}
     pick = declared_values(plan)
     for position, record in enumerate(records):
-        digest = _digest_record(pick, record)
+        digest = _digest(canonical_record(_content(pick, record)))
         found[position] = np.frombuffer(digest, dtype=np.uint8)
         if documents <= MOST_LISTED:
             listed[record.id] = digest.hex()
@@ -137,9 +136,8 @@ def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labe
 def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     """Return the digests of some gold records, one row of `SIZE` bytes each, for `digest_rows`."""
     pick = declared_values(plan)
-    return np.frombuffer(
-        b"".join(_digest_record(pick, record) for record in records), dtype=np.uint8
-    ).reshape(len(records), SIZE)
+    texts = canonical_records([_content(pick, record) for record in records])
+    return np.frombuffer(b"".join(map(_digest, texts)), dtype=np.uint8).reshape(len(records), SIZE)
 
 
 def digest_listed(digests: Iterable[str]) -> str:
@@ -152,8 +150,12 @@ def digest_listed(digests: Iterable[str]) -> str:
     return digest_rows(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), SIZE))
 
 
-def _digest_record(pick: Picker, record: Record) -> bytes:
-    return hashlib.sha256(canonical_record([record.id, pick(record.data), _beside(record)])).digest()[:SIZE]
+def _content(pick: Picker, record: Record) -> list[Any]:
+    return [record.id, pick(record.data), _beside(record)]
+
+
+def _digest(text: bytes) -> bytes:
+    return hashlib.sha256(text).digest()[:SIZE]
 
 
 def digest_rows(rows: npt.NDArray[np.uint8]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -91,18 +91,28 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     >>> record.data, record.meta.duration_ms, record.meta.repairs
     ({'total': 5}, 1500.0, ('trailing_comma',))
     """
-    record = _open(name, row, place, options)
+    return open_rows([(name, row, place)], options)[0]
+
+
+def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> list[Record]:
+    """Return the records of rows, each given with its id and its place, as `open_row` does."""
+    records = [_open(name, row, place, options) for name, row, place in rows]
+    if options.other_names or options.left_out:
+        records = [_with_own_names(record, options) for record in records]
+    held = [record.data for record in records if record.data is not None]
+    if not options.scalars or not may_hold_confidences(held, options.scalars):
+        return records
+    return [record if record.data is None else _with_values(record, options.scalars) for record in records]
+
+
+def _with_own_names(record: Record, options: SourceOptions) -> Record:
+    """Return the record with the fields under their own names, without those left out."""
     if record.data is None:
         return record
-    if options.other_names:
-        record = replace(record, data=apply_aliases(record.data, options.other_names))
-    if options.left_out and record.data is not None:
-        record = replace(
-            record, data={key: value for key, value in record.data.items() if key not in options.left_out}
-        )
-    if not options.scalars or record.data is None or not may_hold_confidences(record.data, options.scalars):
-        return record
-    return _with_values(record, options.scalars)
+    data = apply_aliases(record.data, options.other_names) if options.other_names else record.data
+    if options.left_out:
+        data = {key: value for key, value in data.items() if key not in options.left_out}
+    return replace(record, data=data)
 
 
 def _with_values(record: Record, scalars: Scalars) -> Record:

@@ -6,14 +6,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.records.frames import hold_frame, table_of
 from fieldassay.records.ids import find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.plain import UnplainError, are_json, to_json
 from fieldassay.records.record import Row
 from fieldassay.records.rows import HeldRows
 from fieldassay.records.source import Source, make_source
-from fieldassay.records.tables import hold_table
 
 
 def hold_records(records: Any, options: SourceOptions | None = None, label: str = "records") -> Source:
@@ -27,16 +25,17 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
     """
     options = options or SourceOptions()
     kind = type(records).__module__.partition(".")[0]
-    if kind == "polars" and hasattr(records, "iter_rows"):
-        return make_source(label, *hold_frame(label, records, options), options)
-    if kind == "polars" and hasattr(records, "collect"):
-        return make_source(label, *hold_frame(label, records.collect(), options), options)
+    if kind == "polars" and (hasattr(records, "iter_rows") or hasattr(records, "collect")):
+        from fieldassay.records.frames import hold_frame
+
+        frame = records if hasattr(records, "iter_rows") else records.collect()
+        return make_source(label, *hold_frame(label, frame, options), options)
     if kind == "pandas" and hasattr(records, "to_dict") and options.group:
-        return make_source(
-            label,
-            *hold_table(table_of(label, list(map(str, records.columns)), _without_nan(records)), options),
-            options,
-        )
+        from fieldassay.records.frames import table_of
+        from fieldassay.records.tables import hold_table
+
+        table = table_of(label, list(map(str, records.columns)), _without_nan(records))
+        return make_source(label, *hold_table(table, options), options)
     if kind == "pandas" and hasattr(records, "to_dict"):
         records = [_drop_nan(row) for row in records.to_dict(orient="records")]
     if isinstance(records, Mapping):

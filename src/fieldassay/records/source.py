@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
@@ -14,11 +15,9 @@ import numpy as np
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.records.answer import KINDS
 from fieldassay.records.decode import decode_json
-from fieldassay.records.envelope import open_row
+from fieldassay.records.envelope import open_rows
 from fieldassay.records.extractions import is_extraction, open_extraction
 from fieldassay.records.files import Input
-from fieldassay.records.folders import read_folder
-from fieldassay.records.frames import read_parquet
 from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate, settle_ids
 from fieldassay.records.lines import id_reader, read_lines
 from fieldassay.records.misplaced import find_misplaced
@@ -26,8 +25,6 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
 from fieldassay.records.responses import BATCH_ID, read_response
 from fieldassay.records.rows import HeldRows, Rows
-from fieldassay.records.tables import read_table
-from fieldassay.records.workbooks import read_workbook
 
 
 def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
@@ -92,10 +89,15 @@ PROBED = 20
 
 CHUNK = 1000
 _BRACKET = re.compile(r"[{\[]")
-_READERS: Mapping[str, Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]] = {
-    "jsonl": read_lines, "json": read_array, "csv": read_table, "tsv": read_table, "parquet": read_parquet,
-    "xlsx": read_workbook,
-}  # fmt: skip
+_Reader: TypeAlias = Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]
+_READERS: Mapping[str, _Reader] = {"jsonl": read_lines, "json": read_array}
+_TABLE_READERS: Mapping[str, str] = {
+    "csv": "fieldassay.records.tables:read_table",
+    "tsv": "fieldassay.records.tables:read_table",
+    "parquet": "fieldassay.records.frames:read_parquet",
+    "xlsx": "fieldassay.records.workbooks:read_workbook",
+}
+"""The readers of tables, loaded on first use."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,11 +135,9 @@ class Source:
 
     def open(self, positions: Sequence[int], rows: Sequence[Row]) -> list[Record]:
         """Return the records of rows already read; systems in one file share them."""
-        names = self.rows.ids
-        return [
-            open_row(names[position], row, self.rows.place(position), self.options)
-            for position, row in zip(positions, rows, strict=True)
-        ]
+        names, place = self.rows.ids, self.rows.place
+        pairs = zip(positions, rows, strict=True)
+        return open_rows(((names[position], row, place(position)) for position, row in pairs), self.options)
 
     def take(self, positions: Positions) -> Source:
         """Return the records at the positions as a source of their own, as small as they are."""
@@ -153,10 +153,20 @@ def open_source(path: str | Path, options: SourceOptions | None = None) -> Sourc
     if str(path) != "-" and not options.is_gold and is_extraction(Path(path)):
         path, options = open_extraction(Path(path), options)
     if str(path) != "-" and _is_folder(Path(path)):
+        from fieldassay.records.folders import read_folder
+
         return make_source(str(path), *read_folder(Path(path), options), options)
     file = Input(path, options)
-    source = make_source(file.label, *_READERS[file.format](file, options), options)
+    source = make_source(file.label, *_reader(file.format)(file, options), options)
     return replace(source, notes=(*source.notes, *file.notes))
+
+
+def _reader(form: str) -> _Reader:
+    if form in _READERS:
+        return _READERS[form]
+    module, _, name = _TABLE_READERS[form].partition(":")
+    found: _Reader = getattr(importlib.import_module(module), name)
+    return found
 
 
 def _is_folder(path: Path) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, TypeAlias
 
 from fieldassay.json_value import Json
@@ -37,34 +37,28 @@ class Taken:
     repairs: set[str] = field(default_factory=set)
 
 
-def may_hold_confidences(data: Mapping[str, Json], scalars: Scalars) -> bool:
-    """Return whether a record has anything that `take_values` may take; quick, since most have not."""
-    if _has_column(data.keys(), scalars):
-        return True
-    if _CONTAINERS.isdisjoint(map(type, data.values())):
-        return False
-    for name, value in data.items():
-        kind = value.__class__
-        if (kind is dict or kind is list) and name in scalars:
-            members = value if isinstance(value, list) else (value,)
-            objects = [member for member in members if isinstance(member, dict)]
-            if objects and _any_may_hold(objects, scalars[name]):
-                return True
-    return False
+def may_hold_confidences(objects: Sequence[dict[str, Json]], scalars: Scalars) -> bool:
+    """Return whether any of the objects at one place has anything that `take_values` may take.
 
-
-def _any_may_hold(objects: Sequence[dict[str, Json]], scalars: Scalars | None) -> bool:
-    """Return the same of the objects at one place, their keys and values looked at together."""
+    Quick, since most have not: their keys and values are looked at together.
+    """
     names = set().union(*objects)
-    if "confidence" in names:
-        return True
-    if scalars is None:
-        return False
     if _has_column(names, scalars):
         return True
     if _CONTAINERS.isdisjoint(map(type, chain.from_iterable(map(dict.values, objects)))):
         return False
-    return any(may_hold_confidences(item, scalars) for item in objects)
+    for name in scalars.keys() & names:
+        values = list(map(dict.get, objects, repeat(name)))
+        members: list[Any] = [value for value in values if value.__class__ is dict]
+        members += chain.from_iterable(value for value in values if value.__class__ is list)
+        inner = [member for member in members if member.__class__ is dict]
+        if inner and ("confidence" in set().union(*inner) or _may_hold(inner, scalars[name])):
+            return True
+    return False
+
+
+def _may_hold(objects: Sequence[dict[str, Json]], scalars: Scalars | None) -> bool:
+    return scalars is not None and may_hold_confidences(objects, scalars)
 
 
 def _has_column(names: Set[str], scalars: Scalars) -> bool:

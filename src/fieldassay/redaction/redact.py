@@ -79,14 +79,14 @@ def redact_run(
 
 
 def _redact(result: Result, run: Run, redactor: Redactor) -> Result:
-    rows = run.evidence
+    rows, documents = run.evidence, result.documents
     note = (
         f"this run is redacted: its values{' and ids' if redactor.has_ids else ''} are "
         f"{'shapes' if redactor.has_shapes else 'tokens'}"
     )
     return Result(
         estimates=tuple(_estimate(one, redactor) for one in result.estimates),
-        documents=None if result.documents is None else _documents(result.documents, redactor),
+        documents_table=None if documents is None else lambda: _documents(documents, redactor),
         evidence_table=None if rows is None else lambda: _evidence(rows.collect(), redactor),
         run=_provenance(run, redactor),
         counts=_counts(result.counts, redactor),

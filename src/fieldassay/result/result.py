@@ -35,13 +35,13 @@ if TYPE_CHECKING:
 class Result:
     """Estimates in the order of systems, slices, metrics and fields.
 
-    `documents` has one row per system and document, `evidence_table` makes `evidence`. `run` is the
+    `documents_table` and `evidence_table` make `documents` and `evidence`. `run` is the
     provenance, `counts` are the evaluated and excluded documents, `notes` and `warnings` are sentences for
     the reader.
     """
 
     estimates: tuple[Estimate, ...]
-    documents: pl.DataFrame | None = None
+    documents_table: Callable[[], pl.DataFrame] | None = None
     evidence_table: Callable[[], pl.DataFrame] | None = None
     run: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, Any] = field(default_factory=dict)
@@ -114,6 +114,11 @@ class Result:
                 "one that was read from a run is saved already"
             )
         return self.writer(self, Path(place), in_store)
+
+    @property
+    def documents(self) -> pl.DataFrame | None:
+        """Return the documents, one row per system and document, made on first use; None if not kept."""
+        return None if self.documents_table is None else self.documents_table()
 
     @property
     def evidence(self) -> pl.DataFrame | None:

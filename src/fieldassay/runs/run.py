@@ -260,10 +260,11 @@ class Run:
     def result(self) -> Result:
         """Return the whole result; its evidence is made when it is asked for, if the run kept all of it."""
         rows = self.evidence
-        check_systems(self.documents, str(self.folder / DOCUMENTS), self.estimates.systems)
+        documents = self.documents
+        check_systems(documents, str(self.folder / DOCUMENTS), self.estimates.systems)
         return replace(
             self.estimates,
-            documents=self.documents,
+            documents_table=lambda: documents,
             evidence_table=None if rows is None or self.kept != "all" else rows.collect,
             notes=tuple(self.file.notes),
             warnings=tuple(self.file.warnings),

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import platform
+import sys
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, distribution
 from typing import Any
 
 from fieldassay.engine.fold import FoldPlan
@@ -59,13 +59,17 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
             ),
         },
         "models": models(plan),
-        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "versions": {"python": sys.version.split()[0], **{name: _version(name) for name in PACKAGES}},
     }
 
 
 @cache
 def _version(name: str) -> str:
     try:
-        return version(name)
+        found = distribution(name)
     except PackageNotFoundError:
         return "not installed"
+    for line in (found.read_text("METADATA") or "").splitlines():
+        if line.startswith("Version: "):
+            return line[9:].strip()  # `found.version` parses the whole text
+    return found.version

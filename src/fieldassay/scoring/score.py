@@ -240,7 +240,7 @@ def _result(run: _Run, done: Done) -> Result:
     partials = {system: done.partials[system] for system in systems}
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
     paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
-    documents = documents_frame(partials.values())
+    documents = cache(partial(documents_frame, list(partials.values())))
     result = Result(
         found,
         documents,
@@ -265,7 +265,7 @@ def _result(run: _Run, done: Done) -> Result:
         rankings=compared.rankings,
         paired=paired,
         repeats=tuple(
-            Repeats(system, one.repeats, split_variances(documents, system, one.repeats), one.flaky)
+            Repeats(system, one.repeats, split_variances(documents(), system, one.repeats), one.flaky)
             for system, one in partials.items()
             if one.repeats > 1
         ),

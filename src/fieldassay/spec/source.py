@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import sys
-import tomllib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -170,6 +169,8 @@ def _read_text(text: str, label: str, suffix: str, stem: str) -> Source:
 
 
 def _read_toml(text: str, label: str) -> Any:
+    import tomllib
+
     try:
         return _plain(tomllib.loads(text), label, 0)
     except tomllib.TOMLDecodeError as error:

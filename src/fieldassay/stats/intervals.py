@@ -57,7 +57,7 @@ def percentile_intervals(replicates: npt.NDArray[np.float64], level: float) -> P
     dropped = np.isnan(replicates).sum(axis=1)
     low, high = np.full((2, len(replicates)), np.nan)
     tail = (1.0 - level) / 2.0
-    for undefined in np.unique(dropped).tolist():
+    for undefined in sorted(set(dropped.tolist())):
         known, rows = replicates.shape[1] - undefined, np.flatnonzero(dropped == undefined)
         if known:
             low[rows], high[rows] = _quantiles(replicates[rows], known, (tail, 1.0 - tail))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports.html.source import ReportSource
@@ -78,7 +79,7 @@ def _rename(run: Reported, names: Mapping[str, str]) -> Result:
         notes=tuple(_rename_subject(text, names) for text in result.notes),
         warnings=tuple(_rename_subject(text, names) for text in result.warnings),
         estimates=tuple(replace(one, system=names[one.system]) for one in result.estimates),
-        documents=documents,
+        documents_table=None if documents is None else lambda: documents,
         evidence_table=None,
         counts=counts,
         checks=tuple(replace(one, system=names.get(one.system, one.system)) for one in result.checks),
@@ -136,7 +137,7 @@ def _join(results: Sequence[Result]) -> Result:
     }
     return Result(
         estimates=tuple(one for result in results for one in result.estimates),
-        documents=pl.concat(tables, how="diagonal_relaxed") if tables else None,
+        documents_table=partial(pl.concat, tables, how="diagonal_relaxed") if tables else None,
         run=run,
         counts=counts,
         notes=tuple(text for result in results for text in result.notes),

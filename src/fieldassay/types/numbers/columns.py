@@ -17,6 +17,8 @@ _PLAIN = re.compile(
 _NUMBERS = frozenset({int, float})
 _PLAIN_FLOATS = (1e-3, 1e15)
 """Between these magnitudes the shortest digits of a float are always written without an exponent."""
+_MANY = 1000
+"""Fewer numbers are not worth loading Polars, which writes them faster."""
 
 
 def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
@@ -27,7 +29,7 @@ def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:
     >>> json_columns([10**20, 1e-7])
     (['100000000000000000000', '1e-07'], ['100000000000000000000', '0.0000001'])
     """
-    if set(map(type, raws)) == {float}:
+    if len(raws) >= _MANY and set(map(type, raws)) == {float}:
         floats = np.array(raws, dtype=np.float64)
         size = np.abs(floats)
         is_plain = ((size >= _PLAIN_FLOATS[0]) & (size < _PLAIN_FLOATS[1])) | (
