@@ -9,6 +9,7 @@ import click
 import pytest
 from command_runs import Files, Ran
 
+from fieldassay.cli.grouping import FiniteRange
 from fieldassay.cli.main import COMMANDS, commands
 from fieldassay.reports.export.export import EXPORTS
 
@@ -25,6 +26,19 @@ def test_whatever_is_written_is_written_with_the_same_option(name: str) -> None:
         assert ("--out" in option.opts) == ("-o" in option.opts) and ("--json" in option.opts) == (
             "-j" in option.opts
         )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_range_of_numbers_takes_nan(name: str) -> None:
+    command = commands.get_command(click.Context(commands), name)
+    assert command is not None
+    ranges = [one.type for one in _options_of(command) if isinstance(one.type, click.FloatRange)]
+    assert all(isinstance(one, FiniteRange) for one in ranges)
+
+
+def _options_of(command: click.Command) -> list[click.Parameter]:
+    inner = command.commands.values() if isinstance(command, click.Group) else ()
+    return [*command.params, *(one for each in inner for one in _options_of(each))]
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommand, json_option
+from fieldassay.cli.grouping import SHARE, GroupedCommand, json_option
 from fieldassay.cli.inputs import bootstrap_option, reading_options, spec_options
 
 
@@ -30,7 +30,7 @@ from fieldassay.cli.inputs import bootstrap_option, reading_options, spec_option
 )
 @click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=SHARE,
     default=0.95,
     show_default=True,
     help="The level of the intervals.",
@@ -47,7 +47,7 @@ def agreement(**given: Any) -> int:
     fieldassay agreement --spec spec.yaml --labels double.jsonl --json
     """
     from fieldassay.cli.inputs import keep_interruptible, read_gold_options, read_spec_option
-    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.output import json_text, screen, write
     from fieldassay.public.agreeing import agreement as measure
 
     spec = read_spec_option(given)
@@ -61,9 +61,7 @@ def agreement(**given: Any) -> int:
         inputs=read_gold_options(given),
     )
     if given["is_json"]:
-        import json
-
-        write(json.dumps(found.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+        write(json_text(found.to_dict()))
         return 0
     from fieldassay.reports.agreement import render_agreement
 

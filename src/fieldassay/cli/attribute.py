@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.cli.grouping import json_option
+from fieldassay.cli.grouping import POSITIVE, json_option
 from fieldassay.cli.storing import lookup_option
 from fieldassay.cli.thresholds import FAILED, INCONCLUSIVE
 
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from fieldassay.attribution.result import Attribution
 
 _PATH = click.Path(path_type=Path)
-_POSITIVE = click.FloatRange(0, min_open=True)
 
 
 @click.command()
@@ -59,7 +57,7 @@ _POSITIVE = click.FloatRange(0, min_open=True)
     metavar="FILE[#NAME]",
     help="With --rerun: the system in its file of systems.  [default: rules, which works offline]",
 )
-@click.option("--max-cost", metavar="USD", type=_POSITIVE, help="With --rerun: spend no more than this.")
+@click.option("--max-cost", metavar="USD", type=POSITIVE, help="With --rerun: spend no more than this.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="With --rerun: print calls and cost; send nothing.")
 @click.option(
     "--most",
@@ -157,12 +155,12 @@ def _estimate(given: Mapping[str, Any], chosen: Mapping[str, Any]) -> int:
 
 
 def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:
-    from fieldassay.cli.output import screen
+    from fieldassay.cli.output import json_text, screen
     from fieldassay.reports.attribution import describe_attribution
     from fieldassay.reports.page import Screen
 
     if shape == "json":
-        return json.dumps(found.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return json_text(found.to_dict())
     told = describe_attribution(found, given["most"])
     if shape == "markdown":
         from fieldassay.reports.diff.markdown import render_diff_markdown

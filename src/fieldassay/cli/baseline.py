@@ -77,7 +77,7 @@ def set_baseline(**given: Any) -> int:
     """
     from datetime import UTC, datetime
 
-    from fieldassay.cli.output import write
+    from fieldassay.cli.output import json_text, write
     from fieldassay.cli.show.baseline import baseline_data, render_set
     from fieldassay.cli.texts import split_outside
     from fieldassay.gates.baseline.file import write_baseline
@@ -90,7 +90,9 @@ def set_baseline(**given: Any) -> int:
     made = make_baseline(runs, request, datetime.now(UTC), read_history(path))
     write_baseline(path, made)
     write(
-        _dump(baseline_data(made)) if given["is_json"] else render_set(made, str(path), path.stat().st_size)
+        json_text(baseline_data(made))
+        if given["is_json"]
+        else render_set(made, str(path), path.stat().st_size)
     )
     return 0
 
@@ -100,12 +102,12 @@ def set_baseline(**given: Any) -> int:
 @json_option
 def show_baseline(file: Path, *, is_json: bool) -> int:
     """Show the contents of a baseline, and the digests of its inputs."""
-    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.output import json_text, screen, write
     from fieldassay.cli.show.baseline import baseline_data, render_baseline
     from fieldassay.gates.baseline.file import read_baseline
 
     held = read_baseline(file)
-    write(_dump(baseline_data(held)) if is_json else render_baseline(held, screen()))
+    write(json_text(baseline_data(held)) if is_json else render_baseline(held, screen()))
     return 0
 
 
@@ -133,7 +135,7 @@ def check_baseline(**given: Any) -> int:
     \b
     fieldassay baseline check latest --fail-on-regression accuracy=0.01
     """
-    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.output import json_text, screen, write
     from fieldassay.cli.regressions import BaselineChoice, read_regressions
     from fieldassay.cli.show.baseline import check_data, render_check
     from fieldassay.cli.texts import split_outside
@@ -146,7 +148,7 @@ def check_baseline(**given: Any) -> int:
     lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
     decisions = judge_run(run, held, asked.gates)
     data = check_data(held, lines, decisions)
-    write(_dump(data) if given["is_json"] else render_check(held, lines, decisions, screen()))
+    write(json_text(data) if given["is_json"] else render_check(held, lines, decisions, screen()))
     code = find_exit_code(decisions, (), is_strict=given["strict"])
     return code if code == FAILED else asked.find_exit_code(decisions) or code
 
@@ -161,9 +163,3 @@ def _find(name: str, given: Mapping[str, Any]) -> Path:
     from fieldassay.runs.locate import find_run
 
     return find_run(name, given["store"])
-
-
-def _dump(data: Any) -> str:
-    import json
-
-    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"

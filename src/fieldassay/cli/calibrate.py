@@ -326,9 +326,7 @@ def _check_out(given: Mapping[str, Any]) -> None:
 
 
 def _print_json(data: Mapping[str, Any]) -> int:
-    import json
+    from fieldassay.cli.output import json_text, write
 
-    from fieldassay.cli.output import write
-
-    write(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    write(json_text(data))
     return 0

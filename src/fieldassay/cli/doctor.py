@@ -38,14 +38,12 @@ def doctor(is_json: bool, endpoint: str | None, model: str | None, key_env: str,
         if model is None:
             raise click.UsageError("name a model of the server: --model NAME.")
         return _probe(endpoint, model, (key_env, key_file), is_json=is_json)
-    from fieldassay.cli.output import write
+    from fieldassay.cli.output import json_text, write
     from fieldassay.scoring.doctor import check_up
 
     found = check_up()
     if is_json:
-        import json
-
-        write(json.dumps(found, ensure_ascii=False, indent=1) + "\n")
+        write(json_text(found))
     else:
         write(_render(found))
     return 0 if found["self_test"]["is_passed"] else 1
@@ -72,10 +70,9 @@ def _endpoint(text: str, key: tuple[str, str]) -> Endpoint:
 
 def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
     """Print how a server treats the options of a chat completion."""
-    import json
     import os
 
-    from fieldassay.cli.output import screen, write
+    from fieldassay.cli.output import json_text, screen, write
     from fieldassay.endpoints.capabilities import probe
     from fieldassay.endpoints.client import ChatChannel
     from fieldassay.endpoints.credentials import read_key
@@ -88,7 +85,7 @@ def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
     finally:
         channel.close()
     if is_json:
-        write(json.dumps(found.as_json(), ensure_ascii=False, indent=1) + "\n")
+        write(json_text(found.as_json()))
         return int(found.failure is not None)
     page = Page(screen())
     page.title(f"{model} at {url}")

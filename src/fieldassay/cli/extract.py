@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fieldassay.cli.grouping import FiniteRange, GroupedCommand, add_options, option
+from fieldassay.cli.grouping import POSITIVE, GroupedCommand, add_options, option
 
 if TYPE_CHECKING:
     from fieldassay.endpoints.jobs import Progress
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PATH = click.Path(path_type=Path)
-_POSITIVE = FiniteRange(0, min_open=True)
 INCOMPLETE, NOTHING, INTERRUPTED = 3, 5, 130
 
 _WORK = (
@@ -73,11 +72,11 @@ _WORK = (
         "--max-cost",
         group="Work",
         metavar="USD",
-        type=_POSITIVE,
+        type=POSITIVE,
         help="Begin no document whose expected cost would exceed this in all.",
     ),
     option(
-        "--max-time", group="Work", metavar="SECONDS", type=_POSITIVE, help="Send nothing after this time."
+        "--max-time", group="Work", metavar="SECONDS", type=POSITIVE, help="Send nothing after this time."
     ),
     option(
         "--retry",

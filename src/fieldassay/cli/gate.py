@@ -106,9 +106,9 @@ def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
 
 def _render(page: DecisionPage, shape: str, screen: Any) -> str:
     if shape == "json":
-        import json
+        from fieldassay.cli.output import json_text
 
-        return json.dumps(page.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+        return json_text(page.to_dict())
     from fieldassay.reports.gates import render_page, render_page_markdown
 
     return render_page_markdown(page) if shape == "markdown" else render_page(page, screen)

@@ -39,6 +39,7 @@ class FiniteRange(click.FloatRange):
 
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 """A share strictly between none and all."""
+POSITIVE = FiniteRange(0, min_open=True)
 
 
 class _Option(click.Option):

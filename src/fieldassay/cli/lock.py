@@ -140,7 +140,7 @@ def lock(**given: Any) -> int:
     fieldassay lock --spec spec.yaml --gold gold.jsonl --check
     fieldassay lock --spec spec.yaml --gold gold.jsonl --reset-baseline --reason "two labels were wrong"
     """
-    from fieldassay.cli.output import complain, write
+    from fieldassay.cli.output import complain, json_text, write
 
     if given["is_check"] and given["is_reset"]:
         raise click.UsageError("--check writes nothing; leave out --reset-baseline.")
@@ -148,9 +148,7 @@ def lock(**given: Any) -> int:
     held = _held(given)
     held.save()
     if given["is_json"]:
-        import json
-
-        write(json.dumps(held.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        write(json_text(held.to_dict()))
     elif held.status != "different":
         write(_render(held, given["is_check"]))
     if held.status == "different":

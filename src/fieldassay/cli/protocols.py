@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -25,12 +24,12 @@ def protocols() -> None:
 @json_option
 def list_protocols(is_json: bool) -> int:
     """List the protocols, a line each."""
-    from fieldassay.cli.output import write
+    from fieldassay.cli.output import json_text, write
     from fieldassay.presets.catalogue import preset_heads
 
     heads = preset_heads()
     if is_json:
-        write(json.dumps([head.to_dict() for head in heads], ensure_ascii=False, indent=1) + "\n")
+        write(json_text([head.to_dict() for head in heads]))
         return 0
     from fieldassay.cli.output import screen
     from fieldassay.reports.page import Column, Page
@@ -55,7 +54,7 @@ def list_protocols(is_json: bool) -> int:
 )
 def show(name: str, is_json: bool) -> int:
     """Print a protocol as it ships: its fields, rules, metrics, gates and source."""
-    from fieldassay.cli.output import write
+    from fieldassay.cli.output import json_text, write
     from fieldassay.presets.catalogue import preset_head, preset_text
 
     text = preset_text(name, "protocols show")
@@ -67,7 +66,7 @@ def show(name: str, is_json: bool) -> int:
 
     head = preset_head(name)
     data = head.data if head.kind == "decision" else spec_data(read_spec(text))
-    write(json.dumps(data, ensure_ascii=False, indent=1) + "\n")
+    write(json_text(data))
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -200,9 +199,9 @@ def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, i
     if not is_dry:
         remove_planned(plan)
     if is_json:
-        from fieldassay.cli.output import write
+        from fieldassay.cli.output import json_text, write
 
-        write(json.dumps(plan.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        write(json_text(plan.to_dict()))
         return 0
     for line in _describe_pruning(plan, "would be removed" if is_dry else "removed"):
         complain(line)

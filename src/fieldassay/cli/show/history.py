@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
+from fieldassay.cli.output import json_text
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.runs.history import Judgement
 from fieldassay.wording.numbers import NOTHING, format_number
@@ -17,7 +17,7 @@ _NAMES = ("started (UTC)", "run", "system", "path", "outcome", "score")
 def history_json(document: str, pattern: str, found: Sequence[Judgement]) -> str:
     """Return the history of a value as JSON."""
     data = {"document": document, "field": pattern, "judgements": [one.to_dict() for one in found]}
-    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return json_text(data)
 
 
 def render_history(document: str, pattern: str, found: Sequence[Judgement], screen: Screen) -> str:

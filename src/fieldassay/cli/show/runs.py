@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fieldassay.atomic.staging import Leftover
+from fieldassay.cli.output import json_text
 from fieldassay.diffs.run_changes import Change
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.comparison import Comparison
@@ -50,14 +50,14 @@ def listed_json(listed: Listed) -> str:
     """Return the runs as JSON."""
     runs = [_data(run, listed.changes.get(run.folder, {})) for run in listed.listing.runs]
     left = [{"path": str(one.path), "is_alive": one.is_alive} for one in listed.leftovers]
-    return _json(
+    return json_text(
         {"store": str(listed.store), "total": listed.listing.total, "runs": runs, "unfinished": left}
     )
 
 
 def run_json(run: Run, changes: Mapping[str, Change]) -> str:
     """Return one run as JSON, with all of its record."""
-    return _json({**_data(run, changes), "record": run.facts})
+    return json_text({**_data(run, changes), "record": run.facts})
 
 
 def render_listed(listed: Listed, screen: Screen) -> str:
@@ -310,7 +310,3 @@ def _under(data: Any, *names: str) -> Mapping[str, Any]:
     for name in names:
         data = data.get(name) if isinstance(data, dict) else None
     return data if isinstance(data, dict) else {}
-
-
-def _json(data: Mapping[str, Any]) -> str:
-    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
