@@ -129,6 +129,13 @@ def test_two_ids_of_gold_that_are_one_document_are_refused(
     assert made.twins == 1 and any(second in note for note in made.notes)
 
 
+def test_gold_that_cannot_be_copied_is_refused_before_anything_is_written(own: Path, tmp_path: Path) -> None:
+    (tmp_path / "gold").mkdir()
+    with pytest.raises(ProblemsError, match="is of a format that is not copied"):
+        perturb(own, tmp_path / "out", ("fax",), tmp_path / "gold")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_page_of_absurd_size_is_bounded(tmp_path: Path) -> None:
     stream = io.BytesIO()
     Image.new("L", (20, 20)).save(stream, "PDF", resolution=0.2)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +10,7 @@ import click
 from fieldassay.cli.grouping import GroupedCommand, GroupedCommands, option
 
 _PATH = click.Path(path_type=Path)
+_MOST_NAMED = 10
 
 
 @click.group(cls=GroupedCommands)
@@ -54,9 +53,10 @@ def build_command(folder: Path, seed: int, scale: int, quiet: bool) -> int:
     fieldassay run --corpus --docs corpus --out out
     """
     from fieldassay.cli.output import write
+    from fieldassay.cli.progress import show_documents
     from fieldassay.corpus.build import build_corpus, count_documents
 
-    with _bar(count_documents(scale), quiet) as watch:
+    with show_documents(count_documents(scale), is_quiet=quiet) as watch:
         written = build_corpus(folder, seed, scale, watch)
     if not quiet:
         write(f"written to {folder}: {written:,} documents\n")
@@ -105,10 +105,11 @@ def perturb_command(**given: Any) -> int:
     fieldassay run --docs harder/documents --gold harder/gold.jsonl --spec spec.yaml --out out
     """
     from fieldassay.cli.output import complain, write
+    from fieldassay.cli.progress import show_documents
     from fieldassay.public.corpora import perturb
 
     kinds = tuple(name.strip() for name in (given["kinds"] or "").split(",") if name.strip())
-    with _bar(None, given["quiet"]) as watch:
+    with show_documents(None, is_quiet=given["quiet"]) as watch:
         made = perturb(
             given["docs"], given["out"], kinds, given["gold"], given["id_key"], given["seed"], watch
         )
@@ -126,22 +127,3 @@ def perturb_command(**given: Any) -> int:
         inputs = f"--docs {place / 'documents'} --gold {made.gold}"
         write(f"next: fieldassay run {inputs} --spec SPEC --out OUT\n")
     return 0
-
-
-_MOST_NAMED = 10
-
-
-@contextmanager
-def _bar(total: int | None, is_quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with the number of documents done; it draws a bar on a terminal."""
-    import sys
-
-    if is_quiet or not sys.stderr.isatty():
-        yield lambda done: None  # noqa: ARG005
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("documents", total=total)
-        yield lambda done: shown.advance(task, done)

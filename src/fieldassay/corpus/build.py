@@ -16,15 +16,27 @@ from typing import BinaryIO
 import msgspec
 
 from fieldassay.atomic.whole_files import write_file
-from fieldassay.corpus.manifest import NAME, Corpus, Document, Task, Value, gold_row, manifest_parts
+from fieldassay.corpus.degrade import DEGRADATIONS, Chance, degrade, move
+from fieldassay.corpus.manifest import (
+    NAME,
+    Corpus,
+    Document,
+    Task,
+    Value,
+    check_new,
+    gold_row,
+    manifest_parts,
+)
 from fieldassay.corpus.marks import build_gold
+from fieldassay.corpus.pictures import render_pdf, save_pictures
 from fieldassay.corpus.recipe import FOLDER, TASKS, Recipe, list_recipes, vary
-from fieldassay.corpus.twins import as_picture
 from fieldassay.corpus.write import write
 from fieldassay.corpus.written import Written
-from fieldassay.errors import MissingExtraError, Problem, ProblemsError
+from fieldassay.errors import MissingExtraError
 
 _PROGRAMS = ("reportlab", "xlsxwriter", "pillow", "pypdfium2", "numpy")
+_KINDS = {"scan": "pdf", "fax": "png"}
+"""The kind of file of a degradation; the others are JPEG, or PDF where there are several pages."""
 
 
 def current_versions() -> dict[str, str]:
@@ -51,10 +63,7 @@ def build_corpus(
     does not grow with the scale. `watch` is called with the number of documents done since the last call.
     Raises `ProblemsError` if the folder is not empty.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ProblemsError(
-            [Problem(str(folder), "is there and not empty", "name a new folder", "folder_exists")]
-        )
+    check_new(folder)
     corpus = Corpus((), {name: _task(name) for name in TASKS}, seed, scale, current_versions())
     written = 0
 
@@ -103,7 +112,7 @@ def _write_one(folder: Path, recipe: Recipe, gold: BinaryIO, seed: int) -> Itera
     for how in (recipe.degraded, *recipe.twins):
         is_twin = how is not None and how != recipe.degraded
         name = f"{recipe.id}_{how}" if is_twin else recipe.id
-        shown, kind = (clean, recipe.kind) if how is None else as_picture(clean, how, name, seed)
+        shown, kind = (clean, recipe.kind) if how is None else _as_picture(clean, how, name, seed)
         place = f"{recipe.task}/documents/{name}.{kind}"
         (folder / place).write_bytes(shown.data)
         document = Document(
@@ -123,6 +132,22 @@ def _write_one(folder: Path, recipe: Recipe, gold: BinaryIO, seed: int) -> Itera
         )
         gold.write(msgspec.json.encode(gold_row(document, record, accepted)) + b"\n")
         yield document
+
+
+def _as_picture(clean: Written, how: str, name: str, seed: int) -> tuple[Written, str]:
+    """Return a PDF as degraded pictures of its pages, its gold where it stands then, and the new kind."""
+    chosen = DEGRADATIONS[how]
+    made = [
+        degrade(picture, chosen, Chance(f"{name}/{number}", seed))
+        for number, picture in enumerate(render_pdf(clean.data, chosen.dpi), start=1)
+    ]
+    kind = _KINDS.get(how, "jpg") if len(made) == 1 else "pdf"
+    data = save_pictures([picture for picture, _ in made], f".{kind}", chosen.dpi, chosen.quality)
+    placed = tuple(
+        one if one.box is None else replace(one, box=move(one.box, made[one.page - 1][1]))
+        for one in clean.placed
+    )
+    return Written(data, clean.pages, placed), kind
 
 
 def _values(recipe: Recipe, shown: Written) -> tuple[Value, ...]:

@@ -85,6 +85,13 @@ class Corpus:
     """The versions of everything that decides the bytes of the files."""
 
 
+def check_new(folder: Path) -> None:
+    """Raise `ProblemsError` for a folder that is there and not empty."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        what, remedy = "is there and not empty", "name a new folder"
+        raise ProblemsError([Problem(str(folder), what, remedy, "folder_exists")])
+
+
 def read_corpus(folder: Path) -> Corpus:
     """Return the corpus in a folder. Raises `ProblemsError` where there is none."""
     file = folder / NAME

@@ -15,7 +15,7 @@ import msgspec
 from fieldassay.atomic.staging import place, stage
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.corpus.degrade import DEGRADATIONS, Chance, degrade
-from fieldassay.corpus.manifest import NAME, Corpus, Document, manifest_parts
+from fieldassay.corpus.manifest import NAME, Corpus, Document, check_new, manifest_parts
 from fieldassay.corpus.pictures import render_pdf, save_pictures
 from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.loaders.image import open_pictures
@@ -25,7 +25,7 @@ from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import open_source
+from fieldassay.records.source import Source, open_source
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -74,10 +74,7 @@ def perturb_files(
     Copies of a document with the id `a` are `documents/KIND/a`, with the id `KIND/a`. Raises `ProblemsError`
     if the folder is not empty, or if no document has pictures of its pages; then nothing is left behind.
     """
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise ProblemsError(
-            [Problem(str(folder), "is there and not empty", "name a new folder", "folder_exists")]
-        )
+    check_new(folder)
     left_out: dict[str, str] = {}
     made = [0, 0]
 
@@ -149,53 +146,50 @@ def _pictures(file: DocumentFile, dpi: float) -> list[Image]:
     return found
 
 
-def copy_gold(gold: Path, folder: Path, ids: Sequence[str], kinds: Sequence[str], key: str | None) -> Path:
-    """Return the file with the rows of gold of some documents and, under new ids, of their copies.
+def open_gold(gold: Path, key: str | None) -> Source:
+    """Return gold whose rows can be copied, with the key of its ids.
 
-    The rows of copies say so: `twin_of` and `degradation`. CSV stays CSV, JSON lines and a JSON array become
-    JSON lines. Raises `ProblemsError` for other formats.
+    Raises `ProblemsError` for formats other than CSV, JSON lines and a JSON array.
     """
     suffix = "".join(gold.suffixes[-2:]).lower() if gold.suffix in (".gz", ".zst") else gold.suffix.lower()
-    if suffix in _TABLES:
-        return _copy_table(gold, folder, (ids, kinds), key)
-    if suffix not in (".jsonl", ".ndjson", ".json", ".jsonl.gz", ".jsonl.zst"):
+    if suffix not in (*_TABLES, ".jsonl", ".ndjson", ".json", ".jsonl.gz", ".jsonl.zst"):
         remedy = "give gold as CSV, JSON lines or a JSON array"
         raise ProblemsError(
             [Problem(str(gold), "is of a format that is not copied", remedy, "unknown_format")]
         )
-    names = (key,) if key is not None else None
-    source = open_source(gold, SourceOptions(id_names=names, is_gold=True))
-    rows = (row.value for row in source.rows.read(range(len(source))) if isinstance(row.value, dict))
-    target = folder / "gold.jsonl"
-    known = source.options.names
-    write_file(target, (msgspec.json.encode(row) + b"\n" for row in _with_twins(rows, (ids, kinds), known)))
-    return target
+    return open_source(gold, SourceOptions(id_names=None if key is None else (key,), is_gold=True))
 
 
-def _copy_table(
-    gold: Path, folder: Path, wanted: tuple[Sequence[str], Sequence[str]], key: str | None
-) -> Path:
-    source = open_source(gold, SourceOptions(id_names=(key,) if key is not None else None, is_gold=True))
-    target = folder / f"gold{gold.suffix.lower()}"
-    rows = [dict(row.value) for row in source.rows.read(range(len(source))) if isinstance(row.value, dict)]
-    made = list(_with_twins(iter(rows), wanted, source.options.names))
+def copy_gold(source: Source, target: Path, ids: Sequence[str], kinds: Sequence[str]) -> None:
+    """Write the rows of gold of some documents and, under new ids, of their copies.
+
+    The rows of copies say so: `twin_of` and `degradation`.
+    """
+    rows = _with_twins(source, frozenset(ids), kinds)
+    if target.suffix not in _TABLES:
+        write_file(target, (msgspec.json.encode(row) + b"\n" for row in rows))
+        return
+    made = list(rows)
     stream = io.StringIO()
     heads = dict.fromkeys(name for row in made for name in row)
-    writer = csv.DictWriter(stream, list(heads), delimiter=_TABLES[gold.suffix.lower()], lineterminator="\n")
+    writer = csv.DictWriter(stream, list(heads), delimiter=_TABLES[target.suffix], lineterminator="\n")
     writer.writeheader()
     writer.writerows(made)
     write_file(target, [stream.getvalue().encode()])
-    return target
 
 
-def _with_twins(
-    rows: Iterator[dict[str, Any]], wanted: tuple[Sequence[str], Sequence[str]], names: Sequence[str]
-) -> Iterator[dict[str, Any]]:
-    """Yield the rows of the wanted documents, each followed by those of its copies."""
-    ids, kinds = frozenset(wanted[0]), wanted[1]
-    for row in rows:
-        name = find_id(row, names)
-        if name not in ids:
+def gold_name(gold: Path) -> str:
+    """Return the name of a copy of gold: CSV stays CSV, JSON lines and a JSON array become JSON lines."""
+    suffix = gold.suffix.lower()
+    return f"gold{suffix}" if suffix in _TABLES else "gold.jsonl"
+
+
+def _with_twins(source: Source, ids: frozenset[str], kinds: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of documents, each followed by those of its copies."""
+    names = source.options.names
+    for one in source.rows.read(range(len(source))):
+        row = one.value
+        if not isinstance(row, dict) or (name := find_id(row, names)) not in ids:
             continue
         yield row
         held = next(key for key in names if key in row)

@@ -81,7 +81,7 @@ def _recipe(task: str, row: Mapping[str, Any], short: Mapping[str, str]) -> Reci
     for name in ("tags", "twins", "blocks"):
         given[name] = tuple(given.get(name) or ())
     given["blocks"] = tuple(
-        _map(expand(block), lambda text: _lengthen(text, short)) for block in given["blocks"]
+        map_texts(expand(block), lambda text: _lengthen(text, short)) for block in given["blocks"]
     )
     for name in ("implied", "accepted"):
         given[name] = {_long(path, short): value for path, value in (given.get(name) or {}).items()}
@@ -114,7 +114,7 @@ def vary(recipe: Recipe, seed: int, copy: int) -> Recipe:
     digits = Digits(_substitution(seed, f"{recipe.id}/{copy}"))
     twins = recipe.twins if not copy else ()
     return replace(
-        recipe, id=name, blocks=tuple(_map(one, digits.text) for one in recipe.blocks), twins=twins
+        recipe, id=name, blocks=tuple(map_texts(one, digits.text) for one in recipe.blocks), twins=twins
     )
 
 
@@ -124,10 +124,10 @@ def _substitution(seed: int, name: str) -> dict[int, str]:
     return {ord("1") + at: str(order[at] + 1) for at in range(9)}
 
 
-def _map(block: Block, change: Callable[[str], str]) -> Block:
+def map_texts(block: Block, change: Callable[[str], str]) -> Block:
     """Return a block whose texts are changed."""
     if isinstance(block, str):
         return change(block)
     if isinstance(block, Mapping):
-        return {name: _map(inner, change) for name, inner in block.items()}
-    return [_map(inner, change) for inner in block] if isinstance(block, list) else block
+        return {name: map_texts(inner, change) for name, inner in block.items()}
+    return [map_texts(inner, change) for inner in block] if isinstance(block, list) else block

@@ -13,14 +13,12 @@ from fieldassay.atomic.whole_files import write_file
 from fieldassay.compare.pooling import compare_twins, estimate_pooled, pool, without_documents
 from fieldassay.corpus.difficulty import METRICS
 from fieldassay.corpus.manifest import SHIPPED, Corpus, read_corpus
-from fieldassay.corpus.perturb import Perturbed, check_kinds, copy_gold, perturb_files
+from fieldassay.corpus.perturb import Perturbed, check_kinds, copy_gold, gold_name, open_gold, perturb_files
 from fieldassay.documents.sources import list_documents
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.public.extracting import Watch
 from fieldassay.public.sweeping import Sweep, SweepOptions, run, with_gold_ids
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import open_source
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.pairing import PairedData
@@ -44,11 +42,12 @@ def perturb(  # noqa: PLR0913
     chosen, files = check_kinds(kinds), list_documents(Path(docs)).files
     if gold is None:
         return perturb_files(files, Path(out), chosen, seed, watch)
-    options = SourceOptions(id_names=None if id_key is None else (id_key,), is_gold=True)
-    files, notes = with_gold_ids(files, open_source(gold, options).ids())
+    source = open_gold(Path(gold), id_key)
+    files, notes = with_gold_ids(files, source.ids())
     made = perturb_files(files, Path(out), chosen, seed, watch)
     kept = [file.id for file in files if file.id not in made.left_out]
-    target = copy_gold(Path(gold), Path(out), kept, chosen, id_key)
+    target = Path(out) / gold_name(Path(gold))
+    copy_gold(source, target, kept, chosen)
     return replace(made, gold=target, notes=notes)
 
 

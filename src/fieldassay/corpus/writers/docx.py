@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from fieldassay.corpus.marks import plain_text
-from fieldassay.corpus.recipe import Block, Recipe
+from fieldassay.corpus.marks import plain_text, read_runs
+from fieldassay.corpus.recipe import Block, Recipe, map_texts
 from fieldassay.corpus.written import Written, place_on
 
 _SPACES = (
@@ -56,11 +56,7 @@ def _split_pages(blocks: Sequence[Block]) -> list[list[Block]]:
 
 def _kept(block: Any) -> Any:
     """Return a block without its deletions."""
-    if isinstance(block, str):
-        return _CHANGE.sub(lambda found: found[2] if found[1] == "+" else "", block)
-    if isinstance(block, Mapping):
-        return {name: _kept(inner) for name, inner in block.items()}
-    return [_kept(inner) for inner in block] if isinstance(block, list) else block
+    return map_texts(block, lambda text: _CHANGE.sub(lambda found: found[2] if found[1] == "+" else "", text))
 
 
 def _lines(blocks: Sequence[Block]) -> Iterator[str]:
@@ -103,7 +99,7 @@ def _runs(text: str, settings: str = "") -> str:
 
 def _plain(text: str, settings: str, *, is_deleted: bool = False) -> str:
     tag = "w:delText" if is_deleted else "w:t"
-    shown = re.sub(r"<<!?[^|<>]+\|([^|<>]*)(?:\|[^|<>]*)?>>", r"\1", text)
+    shown = "".join(run.text for run in read_runs(text))
     return "".join(
         f"<w:r><w:rPr>{settings}{_RAISED if at % 2 else ''}</w:rPr>"
         f'<{tag} xml:space="preserve">{escape(part)}</{tag}></w:r>'

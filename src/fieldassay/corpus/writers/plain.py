@@ -107,9 +107,8 @@ def write_mail(recipe: Recipe) -> Written:
             pages.append("\n".join([*told, text]))
             placed += place_on(content["text"], 1)
             continue
-        content = block
-        inner = write(Recipe(content["name"], recipe.task, content["kind"], "", "", tuple(content["blocks"])))
-        file = f"{content['name']}.{content['kind']}"
+        inner = write(Recipe(block["name"], recipe.task, block["kind"], "", "", tuple(block["blocks"])))
+        file = f"{block['name']}.{block['kind']}"
         message.add_attachment(inner.data, maintype="application", subtype="octet-stream", filename=file)
         placed += [Placed(one.mark, one.page + len(pages), one.box) for one in inner.placed]
         pages += inner.pages
