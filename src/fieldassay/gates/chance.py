@@ -29,12 +29,7 @@ def describe_chance(decision: Decision, data: PairedData) -> str:
 
     Gates on bounds, counts, percentiles and regressions are left out. Fewer than 20 documents give "".
     """
-    passed = [
-        part.gate
-        for one in decision.outcomes
-        for part in (one.parts or (one,))
-        if part.verdict is Verdict.PASS
-    ]
+    passed = passed_gates(decision)
     own = tuple(one for one in data.systems if one.system == decision.system)
     if len(passed) < 2 or not own or are_too_few(data.replicates, data.level):
         return ""
@@ -50,6 +45,12 @@ def describe_chance(decision: Decision, data: PairedData) -> str:
         f"{len(drawn)} gates on values passed; by chance alone at least one of them fails {shown} of other "
         f"samples of {len(own[0].documents):,} documents, if the true values are those of this run"
     )
+
+
+def passed_gates(decision: Decision) -> list[Gate]:
+    """Return the gates that passed, those on each field one by one."""
+    parts = (part for one in decision.outcomes for part in (one.parts or (one,)))
+    return [part.gate for part in parts if part.verdict is Verdict.PASS]
 
 
 def _redraw(gate: Gate, matrix: PairedMatrix) -> Floats | None:

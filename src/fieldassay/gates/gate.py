@@ -12,14 +12,14 @@ from typing import TypeAlias
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.file import read_baseline
 from fieldassay.gates.baseline.systems import list_regressions, match_result, match_systems
-from fieldassay.gates.chance import add_chance
+from fieldassay.gates.chance import add_chance, passed_gates
 from fieldassay.gates.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
 from fieldassay.gates.judge import judge_gates, judge_result
 from fieldassay.gates.lookup import Holder, Holdings
 from fieldassay.gates.records.file import RunRecords, read_records
 from fieldassay.gates.regression import BaselineMatch
 from fieldassay.metrics.grammar import Gate
-from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, Verdict, decisions_data
+from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, decisions_data
 from fieldassay.result.recorded import parts_of
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import STATISTICS
@@ -266,11 +266,8 @@ def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]
 
 def _with_chance(runs: Sequence[Run], decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
     """Return the decisions with how often chance alone would fail one, for a single run with statistics."""
-    passed = [
-        sum(part.verdict is Verdict.PASS for one in decision.outcomes for part in (one.parts or (one,)))
-        for decision in decisions
-    ]
-    if len(runs) != 1 or max(passed, default=0) < 2 or not (runs[0].folder / STATISTICS).is_file():
+    has_several = any(len(passed_gates(decision)) > 1 for decision in decisions)
+    if len(runs) != 1 or not has_several or not (runs[0].folder / STATISTICS).is_file():
         return decisions
     try:
         data = runs[0].paired

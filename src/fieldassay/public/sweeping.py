@@ -334,7 +334,7 @@ def _refuse_second_ids(missing: Sequence[str], found: Mapping[str, DocumentFile]
 
 
 def _some(names: Sequence[str]) -> str:
-    return f"{len(names):,} document{'' if len(names) == 1 else 's'} (such as {names[0]})"
+    return f"{format_count(len(names), 'document')} (such as {names[0]})"
 
 
 def _open_all(task: _Task, place: Path, stack: ExitStack) -> dict[str, tuple[System, ExitStack]]:

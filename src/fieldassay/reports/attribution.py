@@ -73,8 +73,8 @@ def _overlap(first: Share, other: Share) -> bool:
     )
 
 
-def format_stage(share: Share) -> str:
-    """Return a share with its interval, or a dash."""
+def format_stage(share: Share | Number) -> str:
+    """Return a share with its interval, or a dash; that of reruns may be negative."""
     if share.value is None:
         return NOTHING
     text = format_share(share.value, 0)
@@ -147,7 +147,7 @@ def _reruns(one: Causal) -> Part:
         + (f"; {format_count(one.left_out, 'document')} left out, without the texts" if one.left_out else "")
     ]
     lines += [
-        f"{NAMES[stage]}: {format_number(found)} of the loss of accuracy (Shapley)"
+        f"{NAMES[stage]}: {format_stage(found)} of the loss of accuracy (Shapley)"
         for stage, found in one.shapley.items()
     ]
     if one.stopped:
@@ -164,7 +164,7 @@ def _reruns(one: Causal) -> Part:
     rows = tuple(
         (
             PASSES[found.name], f"{found.documents:,}", f"{found.fixed:,}", f"{found.same:,}",
-            f"{found.other:,}", f"{found.broken:,}", format_number(found.share),
+            f"{found.other:,}", f"{found.broken:,}", format_stage(found.share),
         )
         for found in one.passes
     )  # fmt: skip
@@ -174,16 +174,6 @@ def _reruns(one: Causal) -> Part:
         "patched text has the gold values in place of damaged ones, which marks the answers",
     )
     return Part(f"{clip(one.system, _NAME)}: run again", tuple(lines), (table,), remarks)
-
-
-def format_number(number: Number) -> str:
-    """Return a share of reruns with its interval, or a dash; it may be negative."""
-    if number.value is None:
-        return NOTHING
-    text = format_share(number.value, 0)
-    if number.interval is None:
-        return text
-    return f"{text} [{', '.join(format_share(one, 0) for one in number.interval)}]"
 
 
 def _uncovered(one: SystemShares) -> str:
