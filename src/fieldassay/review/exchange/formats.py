@@ -13,8 +13,6 @@ from fieldassay.review.exchange.exchanged import Exported, Imported
 from fieldassay.review.exchange.label_studio import export_label_studio, import_label_studio
 from fieldassay.review.exchange.table import export_table, import_table
 
-FORMATS = ("labels", "label-studio", "azure", "csv")
-
 _EXPORTS: Mapping[str, Callable[[Sequence[Sheet]], Exported]] = {
     "labels": lambda sheets: Exported({"labels.jsonl": "".join(labels_lines(sheets))}),
     "label-studio": export_label_studio,
@@ -27,6 +25,8 @@ _IMPORTS: Mapping[str, Callable[[Path, str], Imported]] = {
     "azure": import_azure,
     "csv": lambda path, _: import_table(path),
 }
+
+FORMATS = tuple(_EXPORTS)
 
 
 def export_labels(sheets: Sequence[Sheet], form: str, target: Path) -> tuple[str, ...]:
