@@ -65,3 +65,10 @@ def test_a_small_score_imports_few_modules_and_libraries(tmp_path: Path) -> None
     count, libraries = imported(COMMAND, "score", *files.inputs)
     assert libraries <= COMMAND_NEEDS
     assert count < 265
+
+
+@pytest.mark.slow
+def test_the_help_imports_only_what_tells_of_options() -> None:
+    count, libraries = imported(COMMAND, "--help")
+    assert libraries == {"click", "fieldassay"}
+    assert count < 45

@@ -6,8 +6,6 @@ from pathlib import Path
 
 import click
 
-from fieldassay.atomic.whole_files import check_plain
-
 
 @click.command()
 @click.option("-g", "--gold", metavar="PATH", help="Gold data: the form of its values decides the types.")
@@ -76,6 +74,8 @@ def init(
 
 
 def _save(out: Path, text: str, force: bool) -> None:
+    from fieldassay.atomic.whole_files import check_plain
+
     try:
         check_plain(out)
         with out.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:

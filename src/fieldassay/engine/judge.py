@@ -13,7 +13,7 @@ from fieldassay.engine.candidates import Index
 from fieldassay.engine.coding import Coded, WrongKindValues, code, code_wrong_kinds
 from fieldassay.engine.containers import container_blocks, item_block
 from fieldassay.engine.flatten import Flattener, Undeclared
-from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align, content_key
+from fieldassay.engine.lists import Aligned, CodedList, CodedScope, align, content_keys
 from fieldassay.engine.resolve import is_filled, resolve
 from fieldassay.engine.rows import leaf_block, split_by_kind
 from fieldassay.engine.scopes import ABSENT, FieldTable, ListPlace, Masks, ObjectPlace, Scope, Side
@@ -98,11 +98,11 @@ def _code_list(place: ListPlace) -> CodedList:
 
 def _without_repeats(place: ListPlace, items: CodedScope, mask: Masks, name: str) -> Masks:
     """Return the mask without repeated items of the same list."""
-    parent, key = getattr(place.items, name).parent, content_key(items, name)
+    parent, nodes = getattr(place.items, name).parent, np.flatnonzero(mask)
     kept = np.zeros(len(mask), dtype=bool)
     known = set()
-    for node in np.flatnonzero(mask).tolist():
-        content = (int(parent[node]), repr(key(node)))
+    for node, key in zip(nodes.tolist(), content_keys(items, name)(nodes), strict=True):
+        content = (int(parent[node]), repr(key))
         kept[node] = content not in known
         known.add(content)
     return kept

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -20,9 +20,10 @@ from fieldassay.engine.candidates import (
 )
 from fieldassay.engine.coding import Coded, WrongKindValues
 from fieldassay.engine.compare import compare_codes
-from fieldassay.engine.pairing import Floats, pair_cells
+from fieldassay.engine.pairing import ContentKeys, Floats, pair_cells
 from fieldassay.engine.scopes import Ints, ListPlace, Masks, ObjectPlace, Scope
 from fieldassay.plan.nodes import Leaf, ListNode
+from fieldassay.types.column import objects
 
 
 @dataclass(slots=True, eq=False)
@@ -100,7 +101,7 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
     nested = tuple(_excused(align(inner, (cells.gold, cells.pred)), cells) for inner in items.lists)
     sums = _CellSums(cells, items, nested)
     if node.aligner.needs_similarity:
-        keys = (content_key(items, "gold"), content_key(items, "pred"))
+        keys = (content_keys(items, "gold"), content_keys(items, "pred"))
         similarity = sums.similarity(node)
         chosen = pair_cells(cells, similarity, node.aligner, keys)
         paired_by = np.minimum(similarity[chosen], 1.0)
@@ -166,7 +167,7 @@ class _CellSums:
         Anything but an object has no keys and is similar only to an equal value.
         """
         parts = self._parts(node, node.aligner.key_fields)
-        has_key = np.logical_or.reduce([is_there for _, (_, is_there) in parts])
+        has_key = reduce(np.logical_or, [is_there for _, (_, is_there) in parts])
         keyless = 1.0 + _KEY_TIE * whole if node.aligner.pairs_keyless else whole
         found = np.where(has_key, self._mean(parts) + _KEY_TIE * whole, keyless)
         for values in self.items.odd:
@@ -175,7 +176,10 @@ class _CellSums:
         return found
 
     def _parts(self, node: ListNode, wanted: tuple[str, ...]) -> list[tuple[float, tuple[Floats, Masks]]]:
-        """Return the components of the similarity: weight, score per cell, and a mask of presence."""
+        """Return the components of the similarity: weight, score per cell, and a mask of presence.
+
+        Scores of 0 and 1 are a mask, too; presence in every cell is the mask `_EVERYWHERE`.
+        """
         both = zip(self.items.leaves, self.items.scope.leaves, strict=True)
         leaves = ((coded, place) for coded, place in both if _is_wanted(coded.leaf, node, wanted))
         nested = (inner for inner in self.nested if _is_wanted(inner.place.place.node, node, wanted))
@@ -212,10 +216,10 @@ class _CellSums:
         return self._mean([*parts, *((1.0, found) for found in odd)])
 
     def _mean(self, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
-        total, weight = np.zeros(len(self.cells)), np.zeros(len(self.cells))
+        total, weight = np.zeros(len(self.cells)), np.zeros(())
         for factor, (share, is_there) in parts:
             total += share if factor == 1 else factor * share
-            weight += is_there if factor == 1 else factor * is_there
+            weight = weight + (is_there if factor == 1 else factor * is_there)
         return np.divide(total, weight, out=total, where=weight > 0)
 
     def _odd(self, odd: WrongKindValues, chosen: Index | slice) -> tuple[Floats, Masks]:
@@ -252,9 +256,13 @@ class _CellSums:
 
     def _compared(self, coded: Coded) -> tuple[Floats, Masks]:
         if coded.is_exact and coded.accepted is None:
-            gold, pred = coded.meanings("gold")[self.cells.gold], coded.meanings("pred")[self.cells.pred]
-            is_there = (gold >= 0) | (pred >= 0)
-            return ((gold == pred) & is_there).astype(np.float64), is_there
+            of_gold, of_pred = (coded.meanings(side).astype(np.int32) for side in ("gold", "pred"))
+            right, read = of_gold[self.cells.gold], of_pred[self.cells.pred]
+            same = right == read
+            if (of_gold >= 0).all():
+                return same, _EVERYWHERE
+            is_there = (right >= 0) | (read >= 0)
+            return same & is_there, is_there
         gold, pred = coded.gold[self.cells.gold], coded.pred[self.cells.pred]
         has_gold, has_pred = gold >= 0, pred >= 0
         score = np.zeros(len(gold))
@@ -306,6 +314,7 @@ class _CellSums:
         return score, both
 
 
+_EVERYWHERE = np.ones((), dtype=bool)
 _KEY_TIE = 1e-6
 """The weight of the whole items' similarity beside their keys': it decides only between equal keys."""
 _LACKING = 0.02
@@ -360,22 +369,20 @@ def _weight(node: Leaf | ListNode, of: ListNode) -> float:
     return node.weight if of.combine == "weighted" else 1.0
 
 
-def content_key(scope: CodedScope, side: str) -> Callable[[int], Any]:
-    """Return a function from a node to a sort key of its content, the same in any batch."""
+def content_keys(scope: CodedScope, side: str) -> ContentKeys:
+    """Return a function from nodes to sort keys of their content, the same in any batch."""
+    leaves = [(getattr(coded, side), coded.column.canonical.tolist()) for coded in scope.leaves]
+    leaves += [(getattr(odd, side), odd.texts) for odd in scope.odd]
+    texts_of = [(codes, objects([*texts, ""])) for codes, texts in leaves]  # the last one: code -1
 
-    def key(node: int) -> Any:
-        texts = []
-        for coded in scope.leaves:
-            at = int(getattr(coded, side)[node])
-            texts.append("" if at < 0 else coded.column.canonical[at])
-        for odd in scope.odd:
-            at = int(getattr(odd, side)[node])
-            texts.append("" if at < 0 else odd.texts[at])
+    def list_keys(nodes: Index) -> list[Any]:
+        columns: list[list[Any]] = [texts[codes[nodes]].tolist() for codes, texts in texts_of]
         for inner in scope.lists:
             parent: Ints = getattr(inner.place.items, side).parent
-            texts.append(
-                repr(sorted(map(content_key(inner.items, side), np.flatnonzero(parent == node).tolist())))
+            inner_keys = content_keys(inner.items, side)
+            columns.append(
+                [repr(sorted(inner_keys(np.flatnonzero(parent == node)))) for node in nodes.tolist()]
             )
-        return texts
+        return [list(texts) for texts in zip(*columns, strict=True)] if columns else [[]] * len(nodes)
 
-    return key
+    return list_keys

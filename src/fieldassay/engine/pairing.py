@@ -13,17 +13,18 @@ from fieldassay.engine.candidates import Cells, Index
 from fieldassay.engine.scopes import Masks
 
 Floats = npt.NDArray[np.float64]
-ContentKey = Callable[[int], Any]
+ContentKeys = Callable[[Index], list[Any]]
+"""The sort keys of nodes."""
 
 
 def pair_cells(
-    cells: Cells, similarity: Floats, aligner: Aligner, keys: tuple[ContentKey, ContentKey]
+    cells: Cells, similarity: Floats, aligner: Aligner, keys: tuple[ContentKeys, ContentKeys]
 ) -> Index:
     """Return the chosen cells, in increasing order.
 
     Groups in which every row's best cell is unique and no two rows share a column have only one best pairing,
-    which is taken at once. The others go to the aligner with their items sorted by content (`keys` gives a
-    node's sort key), so that ties cannot depend on order.
+    which is taken at once. The others go to the aligner with their items sorted by content (`keys` gives
+    the sort keys of nodes), so that ties cannot depend on order.
     """
     if aligner.maximizes_total and aligner.floor is not None:
         settled, chosen = _dominant(cells, similarity, aligner.floor)
@@ -60,7 +61,7 @@ def _dominant(cells: Cells, similarity: Floats, floor: float) -> tuple[Masks, In
 
 
 def _pair_group(
-    cells: Cells, similarity: Floats, aligner: Aligner, keys: tuple[ContentKey, ContentKey], group: int
+    cells: Cells, similarity: Floats, aligner: Aligner, keys: tuple[ContentKeys, ContentKeys], group: int
 ) -> Index:
     m, n, offset = int(cells.rows[group]), int(cells.columns[group]), int(cells.offset[group])
     block = similarity[offset : offset + m * n].reshape(m, n)
@@ -73,6 +74,6 @@ def _pair_group(
     return offset + row_order[rows] * n + column_order[columns]
 
 
-def _sorted(nodes: Index, key: ContentKey) -> Index:
-    keys = [key(int(node)) for node in nodes]
+def _sorted(nodes: Index, list_keys: ContentKeys) -> Index:
+    keys = list_keys(nodes)
     return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
