@@ -8,7 +8,8 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,8 @@ class ChatChannel:
         self._stopped = threading.Event()
         is_plain = endpoint.url.startswith("http:")  # loading the system's certificates takes a while
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else self._httpx.create_ssl_context()
+        self._url = self._httpx.URL(endpoint.chat_url)
+        self._body = _body_class()
         self._limit_name = "max_tokens"
         self._was_reached = False
         self._failed_in_a_row = 0
@@ -70,15 +73,16 @@ class ChatChannel:
     def ask(self, call: Call, log: Log) -> dict[str, Any]:
         """Return the line that answers a request, after as many attempts as its failures allow."""
         deadline = time.monotonic() + self.endpoint.deadline_s
-        tries = _Tries(random.Random(call.key), call.attempts, call.possibly_billed)
+        tries = _Tries(call.key, call.attempts, call.possibly_billed)
         while True:
             attempt = self._attempt(call, deadline, log)
             verdict = attempt.verdict
-            pause = tries.count(verdict)
+            tries.count(verdict)
             line = attempt_line(call, attempt, tries.attempts, tries.possibly_billed)
             if verdict.action in ("answer", "document"):
                 self._note_contact(True)
                 return write_final(log, line, verdict)
+            pause = tries.pause(verdict)
             stop = self._why_to_stop(call, verdict, pause)
             is_last = tries.unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(
                 deadline, verdict
@@ -144,9 +148,7 @@ class ChatChannel:
 
     def _attempt(self, call: Call, deadline: float, log: Log) -> Attempt:
         """Wait for a place, send, and return what came of it."""
-        with self.waits.noted("a place"):
-            has_place = self._places.enter(1, deadline)
-        if not has_place:
+        if not self._enter(self._places, 1, deadline, "a place"):
             return self._too_late("place")
         attempt = None
         try:
@@ -160,9 +162,7 @@ class ChatChannel:
     def _within_memory(self, call: Call, deadline: float, log: Log) -> Attempt:
         """Make the body when there is memory for it, and send it."""
         weight = _GUESSED_ATTACHMENT_BYTES * len(call.request.attachments)
-        with self.waits.noted("memory"):
-            has_room = self._bytes.enter(weight, deadline)
-        if not has_room:
+        if not self._enter(self._bytes, weight, deadline, "memory"):
             return self._too_late("memory")
         try:
             self._raise_if_stopped()
@@ -179,6 +179,13 @@ class ChatChannel:
         finally:
             self._bytes.leave(weight)
 
+    def _enter(self, gate: Gate, weight: int, deadline: float, reason: str) -> bool:
+        """Wait for a place within a gate, noted as long as it lasts; return whether there is one."""
+        if gate.enters_now(weight):
+            return True
+        with self.waits.noted(reason):
+            return gate.enter(weight, deadline)
+
     def _too_late(self, what: str) -> Attempt:
         """Return that a request was not sent before its deadline. Raises `ClosedError` if the run stops."""
         self._raise_if_stopped()
@@ -194,24 +201,14 @@ class ChatChannel:
 
     def _send(self, call: Call, body: bytes, deadline: float) -> Attempt:
         """Send once. What fails before the last byte of the body has left is not sent."""
-        sent: list[float] = []
-
-        def trace(event: str, _: Any) -> None:
-            if event.endswith("send_request_body.complete"):
-                sent.append(time.monotonic())
-
         started = time.monotonic()
         limit = min(self.endpoint.timeout_s, deadline - started)
         first: float | None = None
+        sending = self._body(body)
         try:
-            timeout = self._httpx.Timeout(limit, connect=min(limit, _CONNECT_SECONDS))
-            with self._client().stream(
-                "POST",
-                self.endpoint.chat_url,
-                content=body,
-                headers=self._headers(call),
-                extensions={"trace": trace, "timeout": timeout.as_dict()},
-            ) as response:
+            client = self._client()
+            request = self._request(client, call, sending, limit)
+            with closing(client.send(request, stream=True)) as response:
                 first = (time.monotonic() - started) * 1000
                 raw = self._read(response, started + limit)
                 ended = time.monotonic()
@@ -220,7 +217,7 @@ class ChatChannel:
                 request_id = self._key.removed_from(response.headers.get("x-request-id", ""))
                 return Attempt(verdict, started, ended, response.status_code, parsed, first, request_id)
         except self._httpx.HTTPError as error:
-            verdict = self._judge_error(error, is_sent=bool(sent))
+            verdict = self._judge_error(error, is_sent=sending.is_sent)
         except _TooSlow:
             verdict = Verdict("unknown", "read_timeout", f"no whole answer within {limit:g} s")
         except _TooLarge:
@@ -229,6 +226,19 @@ class ChatChannel:
             raise ClosedError from None
         self._raise_if_stopped_by(verdict)
         return Attempt(verdict, started, time.monotonic(), first_byte=first)
+
+    def _request(self, client: httpx2.Client, call: Call, body: Any, limit: float) -> httpx2.Request:
+        """Return a request with all its headers: a client that merges them for each one takes long."""
+        timeout = {"connect": min(limit, _CONNECT_SECONDS), "read": limit, "write": limit, "pool": limit}
+        again = f"-{call.answered_before}" if call.answered_before else ""
+        headers = [
+            *client.headers.raw,
+            (b"Content-Length", b"%d" % body.length),
+            (b"Idempotency-Key", (call.key + again).encode()),
+        ]
+        more = {"cookies": client.cookies, "stream": body, "extensions": {"timeout": timeout}}
+        made: httpx2.Request = self._httpx.Request("POST", self._url, headers=headers, **more)
+        return made
 
     def _read(self, response: httpx2.Response, until: float) -> bytes:
         parts, size = [], 0
@@ -263,9 +273,9 @@ class ChatChannel:
             cause = cause.__cause__ or cause.__context__
         return Verdict("not_sent", "connect", said)
 
-    def _headers(self, call: Call) -> dict[str, str]:
-        again = f"-{call.answered_before}" if call.answered_before else ""
-        headers = {"Content-Type": "application/json", "Idempotency-Key": call.key + again}
+    def _headers(self) -> dict[str, str]:
+        """Return the headers of every request, beside those of the library."""
+        headers = {"Host": self._url.netloc.decode(), "Content-Type": "application/json"}
         if self._key.value:
             headers["Authorization"] = f"Bearer {self._key.value}"
         return headers
@@ -275,6 +285,7 @@ class ChatChannel:
         found: httpx2.Client | None = getattr(self._local, "client", None)
         if found is None:
             found = self._httpx.Client(
+                headers=self._headers(),
                 verify=self._tls,
                 trust_env=not self.endpoint.is_local,
                 limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
@@ -316,24 +327,42 @@ class ChatChannel:
 class _Tries:
     """The attempts at a request, those of earlier runs among them."""
 
-    backoff: random.Random
+    seed: str
     attempts: int
     possibly_billed: int
     unknown: int = 0
     """Attempts of this run with an unknown outcome."""
     _failed: int = 0
 
-    def count(self, verdict: Verdict) -> float:
-        """Count an attempt; return the seconds until the next one."""
+    def count(self, verdict: Verdict) -> None:
+        """Count an attempt."""
         is_unknown = verdict.action == "unknown"
         self.attempts += 1
         self.unknown += is_unknown
         self.possibly_billed += is_unknown
         self._failed += 1
+
+    def pause(self, verdict: Verdict) -> float:
+        """Return the seconds until the next attempt."""
         if verdict.retry_after_s is not None:
             return verdict.retry_after_s
         longest = min(_FIRST_BACKOFF * 2.0 ** min(self._failed - 1, 10), _LONGEST_BACKOFF)
-        return longest * self.backoff.uniform(0.5, 1.0)
+        return longest * random.Random(f"{self.seed} {self._failed}").uniform(0.5, 1.0)
+
+
+def _body_class() -> Any:
+    """Return the class of bodies that know whether they were sent."""
+    import httpx2
+
+    class Body(httpx2.SyncByteStream):
+        def __init__(self, data: bytes) -> None:
+            self.length, self._data, self.is_sent = len(data), data, False
+
+        def __iter__(self) -> Iterator[bytes]:
+            yield self._data
+            self.is_sent = True  # the next part is asked for once this one has left
+
+    return Body
 
 
 class _TooSlow(Exception):

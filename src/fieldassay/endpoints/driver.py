@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import os
 import queue
 import statistics
@@ -490,22 +491,34 @@ class _Pool:
 
     def __init__(self, channel: Channel, journal: Journal, events: queue.SimpleQueue[_Event]) -> None:
         self._channel, self._journal, self._events = channel, journal, events
-        self._queue: queue.PriorityQueue[tuple[float, int, Call | None]] = queue.PriorityQueue()
+        self._waiting: list[tuple[float, int, Call | None]] = []
+        """A heap; `_ready` has an entry for each of its entries."""
+        self._ready: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._guard = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._count = 0
-        self._unfinished = 0
 
     def submit(self, number: int, call: Call) -> None:
         """Send a request as soon as a thread is free."""
         self._count += 1
-        self._queue.put((number, self._count, call))
+        self._put(number, self._count, call)
         if len(self._threads) < min(self._channel.capacity, self._count):
             thread = threading.Thread(target=self._work, daemon=True, name="requests")
             self._threads.append(thread)
             thread.start()
 
+    def _put(self, number: float, count: int, call: Call | None) -> None:
+        with self._guard:
+            heapq.heappush(self._waiting, (number, count, call))
+        self._ready.put(None)
+
+    def _take(self) -> Call | None:
+        self._ready.get()
+        with self._guard:
+            return heapq.heappop(self._waiting)[2]
+
     def _work(self) -> None:
-        while (call := self._queue.get()[2]) is not None:
+        while (call := self._take()) is not None:
             try:
                 self._events.put(_Event(key=call.key, line=self._channel.ask(call, self._journal)))
             except BaseException as error:  # told to whoever iterates
@@ -515,8 +528,8 @@ class _Pool:
 
     def close(self, until: float) -> None:
         """Wait until the threads are done, or until a time."""
-        for _ in self._threads:
-            self._queue.put((float("inf"), 0, None))
+        for at in range(len(self._threads)):
+            self._put(float("inf"), at, None)
         for thread in self._threads:
             thread.join(max(until - time.monotonic(), 0.0))
 

@@ -29,14 +29,21 @@ class Gate:
         self._inside = 0
         self._is_closed = False
 
-    def enter(self, weight: int, until: float) -> bool:
-        """Wait for a place; return whether there is one, False at `until` and when the gate closes."""
+    def enters_now(self, weight: int) -> bool:
+        """Take a place if nobody waits and it fits; return whether it was taken."""
         with self._guard:
             is_free = not self._waiting and not self._is_closed
-            if is_free and self._room.wait(self._clock(), weight, self._inside) <= 0:
-                self._inside += weight
-                return True
-            me = threading.Event()
+            if not is_free or self._room.wait(self._clock(), weight, self._inside) > 0:
+                return False
+            self._inside += weight
+            return True
+
+    def enter(self, weight: int, until: float) -> bool:
+        """Wait for a place; return whether there is one, False at `until` and when the gate closes."""
+        if self.enters_now(weight):
+            return True
+        me = threading.Event()
+        with self._guard:
             self._waiting.append(me)
         while True:
             me.clear()

@@ -240,7 +240,7 @@ def _has_blank_run(text: str) -> bool:
     >>> _has_blank_run("x" + " \\n" * 100), _has_blank_run("a " * 500), _has_blank_run(r"\\n" * 100)
     (True, False, True)
     """
-    blocks = (text[at : at + _BLANK_BLOCK] for at in range(0, len(text) - _BLANK_BLOCK + 1, _BLANK_BLOCK))
+    blocks = [text[at : at + _BLANK_BLOCK] for at in range(0, len(text) - _BLANK_BLOCK + 1, _BLANK_BLOCK)]
     return any(map(str.isspace, blocks)) or _ESCAPED_BLANK.search(text) is not None
 
 
