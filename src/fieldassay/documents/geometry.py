@@ -19,11 +19,13 @@ def union(boxes: Iterable[Box | None]) -> Box | None:
     known = [box for box in boxes if box is not None]
     if not known:
         return None
+    if len(known) == 1:
+        return known[0]
     return Box(
-        min(box.left for box in known),
-        min(box.top for box in known),
-        max(box.right for box in known),
-        max(box.bottom for box in known),
+        min([box.left for box in known]),
+        min([box.top for box in known]),
+        max([box.right for box in known]),
+        max([box.bottom for box in known]),
     )
 
 
@@ -31,8 +33,8 @@ def is_wide_gap(before: Box | None, after: Box | None) -> bool:
     """Return whether two words of a line are so far apart that they belong to different columns."""
     if before is None or after is None:
         return False
-    height = max(before.bottom - before.top, after.bottom - after.top)
-    return after.left - before.right > WIDE_GAP * height
+    gap = after.left - before.right
+    return gap > 0 and gap > WIDE_GAP * max(before.bottom - before.top, after.bottom - after.top)
 
 
 def turn(box: Box, quarters: int, width: float, height: float) -> Box:

@@ -36,10 +36,16 @@ class _Pixels:
 
     def shows(self, word: Word) -> bool:
         """Return whether a word is on the page, is not tiny, and has ink."""
-        left, top, right, bottom = _inner(word)
-        x0, x1 = max(floor(left * self._across), 0), min(ceil(right * self._across), self._columns)
-        y0, y1 = max(floor(top * self._down), 0), min(ceil(bottom * self._down), self._rows)
-        if x1 <= x0 or y1 <= y0 or _is_tiny(word):
+        box = word.box
+        assert box is not None
+        high, wide = box.bottom - box.top, box.right - box.left
+        short = high if high < wide else wide
+        margin = _MARGIN * short  # the part of the box in which the letters are
+        x0 = max(floor((box.left + margin / 2) * self._across), 0)
+        x1 = min(ceil((box.right - margin / 2) * self._across), self._columns)
+        y0 = max(floor((box.top + margin) * self._down), 0)
+        y1 = min(ceil((box.bottom - margin) * self._down), self._rows)
+        if x1 <= x0 or y1 <= y0 or (short < TINY and len(word.text) > 1):
             return False
         start = (y0 + y1) // 2 * self._columns
         middle = self._data[start + x0 : start + x1]
@@ -63,17 +69,3 @@ def uncovered_ink(image: Any, words: Sequence[Word], width: float, height: float
             top, left = max(floor(word.box.top * down) - 1, 0), max(floor(word.box.left * across) - 1, 0)
             edges[top : ceil(word.box.bottom * down) + 1, left : ceil(word.box.right * across) + 1] = False
     return int(edges.sum()) / total if total else 0.0
-
-
-def _inner(word: Word) -> tuple[float, float, float, float]:
-    """Return the part of a word's box in which its letters are."""
-    box = word.box
-    assert box is not None
-    short = _MARGIN * min(box.bottom - box.top, box.right - box.left)
-    return box.left + short / 2, box.top + short, box.right - short / 2, box.bottom - short
-
-
-def _is_tiny(word: Word) -> bool:
-    box = word.box
-    assert box is not None
-    return min(box.bottom - box.top, box.right - box.left) < TINY and len(word.text) > 1

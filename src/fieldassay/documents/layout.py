@@ -6,7 +6,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
 from unicodedata import bidirectional
 
 from fieldassay.documents.geometry import WIDE_GAP, is_wide_gap, union
@@ -44,6 +43,13 @@ class _Row:
         return [word for _, _, words in self.segments for word in words]
 
 
+def _median(values: list[float]) -> float:
+    """Return the median of one number or more."""
+    values.sort()
+    half = len(values) // 2
+    return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
+
+
 def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = "text") -> Layout:
     """Return the lines and tables that words with boxes make, in the order in which a person reads them.
 
@@ -52,7 +58,7 @@ def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = 
     row is a line, however wide its gaps.
     """
     placed = [word for word in words if word.box is not None]
-    ruled: list[tuple[Grid, list[Word]]] = []
+    ruled: list[tuple[Grid, dict[int, list[Word]]]] = []
     for grid in grids:
         inside, placed = _split(placed, grid)
         ruled.append((grid, inside))
@@ -74,11 +80,13 @@ def _top(cell: Cell) -> float:
     return cell.box.top if cell.box else 0.0
 
 
-def _split(words: list[Word], grid: Grid) -> tuple[list[Word], list[Word]]:
-    inside: list[Word] = []
+def _split(words: list[Word], grid: Grid) -> tuple[dict[int, list[Word]], list[Word]]:
+    """Return the words inside of a grid by cell, and those outside."""
+    inside: dict[int, list[Word]] = defaultdict(list)
     outside: list[Word] = []
     for word in words:
-        (inside if word.box and grid.find(*_center(word.box)) is not None else outside).append(word)
+        at = grid.find(*_center(word.box)) if word.box else None
+        (outside if at is None else inside[at]).append(word)
     return inside, outside
 
 
@@ -86,17 +94,12 @@ def _center(box: Box) -> tuple[float, float]:
     return (box.left + box.right) / 2, (box.top + box.bottom) / 2
 
 
-def _fill(grid: Grid, words: list[Word]) -> tuple[Cell, ...]:
+def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
     """Return the cells of a grid that hold words; the lines of a cell are joined by line breaks."""
-    held: dict[int, list[Word]] = defaultdict(list)
-    for word in words:
-        at = grid.find(*_center(word.box)) if word.box else None
-        if at is not None:
-            held[at].append(word)
     cells = []
     for at, found in sorted(held.items()):
         place = grid.cells[at]
-        text = "\n".join(" ".join(word.text for word in _as_read(row.words)) for row in _find_rows(found))
+        text = "\n".join(" ".join([word.text for word in words]) for words in _read_lines(found))
         cells.append(
             Cell(
                 place.row,
@@ -109,6 +112,11 @@ def _fill(grid: Grid, words: list[Word]) -> tuple[Cell, ...]:
             )
         )
     return tuple(cells)
+
+
+def _read_lines(words: list[Word]) -> list[list[Word]]:
+    """Return the words of each line of a cell, as they are read."""
+    return [words] if len(words) == 1 else [_as_read(row.words) for row in _find_rows(words)]
 
 
 def _is_broad(grid: Grid, words: list[Word]) -> bool:
@@ -140,7 +148,7 @@ def _find_rows(words: Sequence[Word]) -> list[_Row]:
     if not words:
         return []
     boxes = [(word.box, word) for word in words if word.box is not None]
-    step = max(median(box.bottom - box.top for box, _ in boxes), 1.0)
+    step = max(_median([box.bottom - box.top for box, _ in boxes]), 1.0)
     rows: list[list[Word]] = []
     last: list[tuple[float, float, int]] = []  # of the last word of each row: top, bottom, slot
     near: dict[int, list[int]] = defaultdict(list)
@@ -158,7 +166,9 @@ def _find_rows(words: Sequence[Word]) -> list[_Row]:
                 )
                 if common <= 0:
                     continue
-                share = common / max(min(bottom - top, other_bottom - other_top), 0.1)
+                own, other = bottom - top, other_bottom - other_top
+                least = own if own < other else other
+                share = common / (least if least > 0.1 else 0.1)
                 if share > most or (share == most and best < 0):
                     best, most = at, share
         if best < 0:
@@ -174,21 +184,17 @@ def _find_rows(words: Sequence[Word]) -> list[_Row]:
 
 def _row_of(words: list[Word]) -> _Row:
     segments: list[tuple[float, float, list[Word]]] = []
-    before: Box | None = None
-    tops, bottoms = [], []
-    for word in words:
-        box = word.box
-        assert box is not None
-        if before is None or is_wide_gap(before, box):
-            segments.append((box.left, box.right, [word]))
-        else:
-            left, right, held = segments[-1]
-            held.append(word)
-            segments[-1] = (left, max(right, box.right), held)
-        before = box
-        tops.append(box.top)
-        bottoms.append(box.bottom)
-    return _Row(median(tops), median(bottoms), segments)
+    boxes = [word.box for word in words if word.box is not None]
+    start, right = 0, boxes[0].right
+    for at in range(1, len(boxes)):
+        box = boxes[at]
+        if is_wide_gap(boxes[at - 1], box):
+            segments.append((boxes[start].left, right, words[start:at]))
+            start, right = at, box.right
+        elif box.right > right:
+            right = box.right
+    segments.append((boxes[start].left, right, words[start:]))
+    return _Row(_median([box.top for box in boxes]), _median([box.bottom for box in boxes]), segments)
 
 
 def _reading_order(rows: list[_Row]) -> Iterable[list[_Row]]:
@@ -223,7 +229,7 @@ def _side(row: _Row, gutter: float, is_left: bool) -> _Row:
     boxes = [word.box for _, _, words in kept for word in words if word.box is not None]
     if not boxes:
         return _Row(row.top, row.bottom, [])
-    return _Row(median(box.top for box in boxes), median(box.bottom for box in boxes), kept)
+    return _Row(_median([box.top for box in boxes]), _median([box.bottom for box in boxes]), kept)
 
 
 def _find_columns(rows: list[_Row], start: int) -> tuple[int, float] | None:
@@ -244,8 +250,8 @@ def _find_columns(rows: list[_Row], start: int) -> tuple[int, float] | None:
         return None
     _, left, right = max(inner)
     gutter = (left + right) / 2
-    sides = [[segment for row in rows[start:end] for segment in _side(row, gutter, is_left).segments]
-             for is_left in (True, False)]  # fmt: skip
+    segments = [segment for row in rows[start:end] for segment in row.segments]
+    sides = [[one for one in segments if (one[0] < gutter) == is_left] for is_left in (True, False)]
     return (end, gutter) if all(map(_is_prose, sides)) else None
 
 
@@ -266,7 +272,7 @@ def _is_prose(segments: Sequence[tuple[float, float, list[Word]]]) -> bool:
         return False
     width = max(right for _, right, _ in segments) - min(left for left, _, _ in segments)
     words = sum(len(words) for _, _, words in segments) / len(segments)
-    return words >= _PROSE_WORDS and median(r - a for a, r, _ in segments) >= _PROSE_FILL * width
+    return words >= _PROSE_WORDS and _median([r - a for a, r, _ in segments]) >= _PROSE_FILL * width
 
 
 def _emit(rows: list[_Row], lines: list[Line], tables: list[Table], source: Source) -> None:
@@ -280,12 +286,14 @@ def _emit(rows: list[_Row], lines: list[Line], tables: list[Table], source: Sour
             continue
         words = tuple(_as_read(rows[at].words))
         is_recognized = any(word.confidence is not None for word in words)
-        lines.append(Line(words, union(word.box for word in words), "ocr" if is_recognized else source))
+        lines.append(Line(words, union([word.box for word in words]), "ocr" if is_recognized else source))
         at += 1
 
 
 def _as_read(words: list[Word]) -> list[Word]:
     """Return the words of a row, given from left to right, in the direction of their script."""
+    if all(word.text.isascii() for word in words):
+        return words
     leftward = sum(_is_leftward(word.text) for word in words)
     return words[::-1] if leftward * 2 > len(words) else words
 
@@ -346,7 +354,7 @@ def _cells(rows: list[_Row], columns: list[tuple[float, float]]) -> tuple[Cell, 
     for at, row in enumerate(rows):
         for left, right, words in row.segments:
             column = next(i for i, (begin, end) in enumerate(columns) if left < end and right > begin)
-            text = " ".join(word.text for word in _as_read(words))
-            box = union(word.box for word in words)
+            text = " ".join([word.text for word in _as_read(words)])
+            box = union([word.box for word in words])
             cells.append(Cell(at, column, text, box=box, visible=any(word.visible for word in words)))
     return tuple(cells)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from fieldassay.documents.geometry import union
 from fieldassay.documents.transcript import Box
 
 NEAR = 3.0
@@ -62,12 +63,31 @@ def find_grids(rules: Iterable[Box]) -> list[Grid]:
     upright = [rule for rule in rules if rule.bottom - rule.top > NEAR and rule.right - rule.left <= NEAR]
     if not upright or len(flat) + len(upright) > _MOST_RULES or len(flat) < 2:
         return []
+    flat = _join_strokes(flat, lambda rule: (rule.top, rule.bottom, rule.left, rule.right))
+    upright = _join_strokes(upright, lambda rule: (rule.left, rule.right, rule.top, rule.bottom))
     grids = []
     for across, down in _groups(flat, upright):
         grid = _grid(across, down)
         if grid is not None:
             grids.append(grid)
     return sorted(grids, key=lambda grid: (grid.top, grid.left))
+
+
+def _join_strokes(rules: list[Box], places: Callable[[Box], tuple[float, float, float, float]]) -> list[Box]:
+    """Return rules, those on one line that touch or overlap as one: programs draw each cell's border anew.
+
+    `places` returns the two sides of a rule, then its two ends.
+    """
+    joined: list[Box] = []
+    line, reach = (0.0, 0.0), 0.0
+    for rule in sorted(rules, key=places):
+        one, other, begin, end = places(rule)
+        if not joined or (one, other) != line or begin > reach:
+            joined.append(rule)
+            line, reach = (one, other), end
+        elif end > reach:
+            joined[-1], reach = union([joined[-1], rule]) or rule, end
+    return joined
 
 
 def _groups(flat: Sequence[Box], upright: Sequence[Box]) -> Iterable[tuple[list[Box], list[Box]]]:

@@ -104,19 +104,26 @@ class _Reader:
         rect = self._rect
         if not self._raw.FPDFText_GetLooseCharBox(self._handle, at, byref(rect)):
             return None
-        box = (rect.left, min(rect.bottom, rect.top), rect.right, max(rect.bottom, rect.top))
-        return box if box[2] - box[0] > 0 or box[3] - box[1] > 0 else None
+        left, bottom, right, top = rect.left, rect.bottom, rect.right, rect.top
+        if bottom > top:
+            bottom, top = top, bottom
+        return (left, bottom, right, top) if right > left or top > bottom else None
 
     def _quarters(self, at: int) -> int:
         angle = self._raw.FPDFText_GetCharAngle(self._handle, at)
         return round(angle / (pi / 2)) % 4 if angle > 0 else 0
 
     def _made(self, text: str, box: tuple[float, float, float, float], quarters: int) -> TurnedWord:
-        upright = Box(box[0] - self._left, self._top - box[3], box[2] - self._left, self._top - box[1])
-        shown = turn(upright, self._rotation, self._width, self._height) if self._rotation else upright
-        rounded = Box(
-            round(shown.left, 2), round(shown.top, 2), round(shown.right, 2), round(shown.bottom, 2)
+        left, top, right, bottom = (
+            box[0] - self._left,
+            self._top - box[3],
+            box[2] - self._left,
+            self._top - box[1],
         )
+        if self._rotation:
+            shown = turn(Box(left, top, right, bottom), self._rotation, self._width, self._height)
+            left, top, right, bottom = shown.left, shown.top, shown.right, shown.bottom
+        rounded = Box(round(left, 2), round(top, 2), round(right, 2), round(bottom, 2))
         return TurnedWord(Word(text, rounded), (quarters + self._rotation) % 4)
 
 
