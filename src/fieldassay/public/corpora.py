@@ -18,7 +18,8 @@ from fieldassay.documents.sources import list_documents
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.public.extracting import Watch
-from fieldassay.public.sweeping import Sweep, SweepOptions, run, with_gold_ids
+from fieldassay.public.gold_documents import with_gold_ids
+from fieldassay.public.sweeping import Sweep, SweepOptions, run
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.pairing import PairedData
