@@ -305,6 +305,26 @@ def test_what_cannot_be_compared_is_told(
         agreement([path], SPEC)
 
 
+GOOD_LINE = b'{"id": "a", "reviewer": "bob", "labels": {"total": {"state": "value", "text": "5"}}}\n'
+
+
+@pytest.mark.parametrize(
+    ("damaged", "words"),
+    [
+        pytest.param(GOOD_LINE.replace(b'"5"', b"NaN"), "not JSON .NaN", id="NaN"),
+        pytest.param(GOOD_LINE.decode().encode("utf-16"), "not JSON", id="UTF-16"),
+        pytest.param(b'{"id": "b"}\n' + GOOD_LINE, "is no line of a labels file", id="another line before"),
+    ],
+)
+def test_a_damaged_labels_file_is_never_compared_as_plain_records(
+    tmp_path: Path, damaged: bytes, words: str
+) -> None:
+    write_labels(tmp_path / "ada.jsonl", [sheet("ada", total=FIVE)])
+    (tmp_path / "bob.jsonl").write_bytes(damaged)
+    with pytest.raises(ProblemsError, match=words):
+        agreement([tmp_path / "ada.jsonl", tmp_path / "bob.jsonl"], SPEC)
+
+
 def test_a_file_that_is_given_twice_is_refused(tmp_path: Path) -> None:
     write_labels(tmp_path / "a.jsonl", [sheet("ada", total=FIVE)])
     write_labels(tmp_path / "b.jsonl", [sheet("ada", total=FIVE)])

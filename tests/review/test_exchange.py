@@ -145,6 +145,13 @@ def test_azure_holds_one_sheet_of_a_document(tmp_path: Path) -> None:
     assert not (tmp_path / "set").exists()
 
 
+@pytest.mark.parametrize("name", ["../a", "/etc/passwd", "a\0b"])
+def test_no_file_is_written_outside_the_folder(tmp_path: Path, name: str) -> None:
+    with pytest.raises(ProblemsError, match="no file can have its name"):
+        export_labels([replace(SHEET, document=name)], "azure", tmp_path / "set")
+    assert list(tmp_path.iterdir()) == []
+
+
 FOREIGN: list[dict[str, Any]] = [
     {
         "id": 7,

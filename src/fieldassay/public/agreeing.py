@@ -18,7 +18,7 @@ from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
 from fieldassay.plan.renaming import apply_aliases
 from fieldassay.records.ids import cap_problems
-from fieldassay.records.labels_file import check_texts, is_labels_file, read_labels
+from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
 from fieldassay.records.record import Meta, Record
 from fieldassay.result.agreement import Agreement
@@ -132,7 +132,10 @@ def _read(plan: Plan, name: str, records: Records, inputs: InputOptions) -> Iter
         return
     matching = open_inputs(plan, records, {}, inputs)
     for record in chain.from_iterable(batch.gold for batch in batches(matching)):
-        yield Answers.of_record(record.id, name, record.data or {}, record.meta.illegible_paths)
+        data = record.data or {}
+        if path is not None and is_labels_line({"id": record.id, **data}) and "labels" not in plan.slots:
+            read_labels(path)  # says which of its lines are none
+        yield Answers.of_record(record.id, name, data, record.meta.illegible_paths)
 
 
 def _record(answers: Answers) -> Record:

@@ -11,6 +11,7 @@ from typing import Any
 from fieldassay.atomic.typed_json import parse_json
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.paths import Step, join_path, split_path
+from fieldassay.records.ids import cap_problems
 from fieldassay.records.labels_file import Label, Region, Sheet
 from fieldassay.review.exchange.exchanged import Exported, Imported, list_lost
 
@@ -30,10 +31,12 @@ def export_azure(sheets: Iterable[Sheet]) -> Exported:
             name, f"has {count} sheets", "Azure holds one: choose a reviewer with --reviewer", "labels_file"
         )
         for name, count in often.items()
-        if count > 1 or _unsafe(name)
+        if count > 1
     ]
+    unsafe = "is no path within a folder, so no file can have its name"
+    problems += [Problem(name, unsafe, "rename it", "labels_file") for name in often if _unsafe(name)]
     if problems:
-        raise ProblemsError(problems[:20])
+        raise ProblemsError(cap_problems(problems))
     files = {f"{sheet.document}{_ENDING}": _text(_labels_file(sheet)) for sheet in found}
     paths = [path for sheet in found for path, label in sheet.labels.items() if label.text is not None]
     labels = [label for sheet in found for label in sheet.labels.values()]
