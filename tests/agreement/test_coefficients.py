@@ -180,3 +180,19 @@ def test_a_sample_does_not_depend_on_the_order_of_the_answers(monkeypatch: pytes
     other = spread_of(turned).order
     assert other is not None
     assert [ratings.texts[at] for at in order] == [turned.texts[at] for at in other]
+
+
+def test_the_weights_of_many_documents_take_a_byte_each() -> None:
+    import tracemalloc
+
+    from fieldassay.agreement.resampling import Weights
+
+    documents = [f"doc-{number}" for number in range(20_000)]
+    tracemalloc.start()
+    drawn = Weights.draw(documents, 2000, 0)
+    sums = drawn.sums(np.ones(len(documents)))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 180e6
+    assert sums[0] == len(documents)
+    assert drawn.table[:4, 1:7].tolist() == Weights.draw(documents[:4], 6, 0).table[:, 1:].tolist()

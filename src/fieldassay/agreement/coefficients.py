@@ -126,10 +126,11 @@ def _counts(ratings: Ratings, codes: Ints, weights: Weights) -> Iterator[Floats]
     given, doc = given[order], doc[order]
     present, starts = np.unique(given, return_index=True)
     step = max(1, _AT_ONCE // max(len(given), 1))
-    for start in range(0, weights.table.shape[1], step):
-        counts = np.zeros((weights.table[:, start : start + step].shape[1], len(ratings.texts)))
+    for start in range(0, len(weights), step):
+        stop = min(start + step, len(weights))
+        counts = np.zeros((stop - start, len(ratings.texts)))
         if len(given):
-            counts[:, present] = np.add.reduceat(weights.table[doc, start : start + step], starts, axis=0).T
+            counts[:, present] = np.add.reduceat(weights.of(doc, start, stop), starts, axis=0).T
         yield counts
 
 
@@ -147,13 +148,13 @@ def _ac1(ratings: Ratings, spread: Spread, observed: Resampled, weights: Weights
         return NO_VARIATION
     units = np.nonzero(codes >= 0)[0]
     share = 1.0 / answers[units]
-    squares = np.zeros(weights.table.shape[1])
+    squares = np.zeros(len(weights))
     order = np.argsort(places, kind="stable")
     starts = np.searchsorted(places[order], np.arange(q))
     number = weights.sums(np.bincount(ratings.doc[answers > 0], minlength=ratings.documents).astype(float))
     step = max(1, _AT_ONCE // len(order))
     for start in range(0, len(squares), step):
-        part = weights.table[ratings.doc[units[order]], start : start + step] * share[order, None]
+        part = weights.of(ratings.doc[units[order]], start, start + step) * share[order, None]
         squares[start : start + step] = (np.add.reduceat(part, starts, axis=0) ** 2).sum(axis=0)
     first = np.searchsorted(ratings.category[_by_category(ratings)], present)
     factor = spread.acceptance(_by_category(ratings)[first]) / (q * (q - 1.0))
