@@ -93,6 +93,13 @@ def test_shares_are_kept_and_the_order_of_documents_decides_nothing(tmp_path: Pa
     assert not any(node == "due" for node, _ in single), "receipts have no due date"
 
 
+def test_empty_cells_of_predicted_rows_are_drawn_like_empty_fields(tmp_path: Path) -> None:
+    rows = [prediction(1, lines=[{"sku": "A-1"}, {"amount": "2.00"}])]
+    store = make_review(tmp_path, Request(SPEC, {"llama": rows}, shares=Shares(0.0, 0.0, 1.0, 0.0))).store
+    found = {one["node"]: (one["shown"], one["given"]) for one in asked(store, "reason='not predicted'")}
+    assert found == {"lines[0].amount": ("nothing", None), "lines[1].sku": ("nothing", None)}
+
+
 def test_a_document_labeled_twice_shows_nothing_of_any_field(tmp_path: Path) -> None:
     store = make_receipts(tmp_path, shares=Shares(1.0, 0.0, 0.0, 0.0))
     rows = asked(store)

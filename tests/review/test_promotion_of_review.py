@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,9 @@ from fieldassay.review.store import Store
 from fieldassay.review.verify import verify
 
 
-def answer(store: Store, person: Any, changes: dict[str, str]) -> None:
+def answer(
+    store: Store, person: Any, changes: dict[str, Any], skipped: Collection[str] = frozenset()
+) -> None:
     """Take, answer and finish the next sheet: what is shown is confirmed, but for the changes."""
     number = take(store, person)
     assert number is not None
@@ -28,6 +31,7 @@ def answer(store: Store, person: Any, changes: dict[str, str]) -> None:
     for node, text in given.items():
         said = changes.get(node, text)
         one = sheets.Answer(node, "absent") if said is None else sheets.Answer(node, "value", said)
+        one = sheets.Answer(node, "skipped") if node in skipped else one
         store.write(lambda log, one=one: sheets.save_label(log, form, person, number, one))
     store.write(lambda log: sheets.finish(log, form, person, number))
 
@@ -50,9 +54,10 @@ def test_a_review_is_promoted_once_with_its_head_in_the_history(
     answer(store, add(store), {"total": "10.00", "shop": "Shop One"})
     head = store.head()
     assert promote(tmp_path / "review", gold) == 0
-    assert "4 labels of single items left out" in capsys.readouterr().out
+    assert "single items" not in capsys.readouterr().out
     [row] = [json.loads(line) for line in gold.read_text().splitlines()]
     assert (row["shop"], row["total"], row["page"]) == ("Shop One", "10.00", 4)
+    assert row["lines"] == [{"sku": "A-1", "amount": "1.00"}, {"sku": "B-2", "amount": "2.00"}]
     told = [json.loads(line) for line in history_of(gold).read_text().splitlines()]
     assert {one["review"] for one in told} == {str(head)}
     assert {one["path"]: one["origin"] for one in told}["shop"] == "corrected"
@@ -60,6 +65,45 @@ def test_a_review_is_promoted_once_with_its_head_in_the_history(
     assert promote(tmp_path / "review", gold) == 0
     assert (gold.read_bytes(), history_of(gold).read_bytes()) == once
     assert verify(store).is_whole
+
+
+def test_a_shown_list_never_replaces_rows_of_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = [{"sku": "A-1", "amount": "1.00", "count": "2"}]
+    gold = write_gold(tmp_path, {"id": "doc-001", "lines": lines})
+    store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
+    answer(store, add(store), {})
+    assert promote(tmp_path / "review", gold) == 0
+    assert "4 labels of single items left out" in capsys.readouterr().out
+    assert json.loads(gold.read_text())["lines"] == lines
+
+
+def test_a_list_with_a_value_that_was_skipped_is_not_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1"})
+    store = make_receipts(tmp_path / "review", 1, NONE)
+    answer(store, add(store), {}, skipped={"lines[1].amount"})
+    assert promote(tmp_path / "review", gold) == 0
+    assert "3 labels of single items left out" in capsys.readouterr().out
+    assert "lines" not in json.loads(gold.read_text())
+
+
+def test_rows_that_were_removed_and_added_are_those_of_gold(tmp_path: Path) -> None:
+    gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1"})
+    store = make_receipts(tmp_path / "review", 1, NONE)
+    me, form = add(store), form_of(store)
+    assert take(store, me) == 1
+    new = store.write(lambda log: sheets.save_items(log, form, me, 1, "lines", ["lines[1]", None]))
+    said = {"lines[1].sku": "B-3", "lines[1].amount": "2.00", f"{new[1]}.sku": "C-4"}
+    said |= {"kind": "receipt", "shop": "Shop 1", "total": "1", "day": "03/04/2025", "paid": "yes"}
+    for node, text in said.items():
+        one = sheets.Answer(node, "value", text)
+        store.write(lambda log, one=one: sheets.save_label(log, form, me, 1, one))
+    store.write(lambda log: sheets.finish(log, form, me, 1))
+    assert promote(tmp_path / "review", gold) == 0
+    assert json.loads(gold.read_text())["lines"] == [{"sku": "B-3", "amount": "2.00"}, {"sku": "C-4"}]
+    told = [json.loads(line) for line in history_of(gold).read_text().splitlines()]
+    assert {one["path"]: one["origin"] for one in told}["lines"] == "corrected"
 
 
 def test_gold_that_changed_since_needs_a_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

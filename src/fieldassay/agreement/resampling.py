@@ -12,7 +12,6 @@ from fieldassay.agreement.ratings import Floats
 from fieldassay.stats.intervals import percentile_intervals
 from fieldassay.stats.poisson import document_keys, unseen_weights, weight_table, weights
 
-
 _ROWS = 4096
 _AT_ONCE = 1 << 23
 """Weights at once in memory as numbers of 8 bytes."""
@@ -47,7 +46,7 @@ class Weights:
         return cls(table, np.concatenate([[0.0], unseen_weights(seed, replicates)]))
 
     def __len__(self) -> int:
-        return self.table.shape[1]
+        return int(self.table.shape[1])
 
     def of(self, documents: npt.NDArray[np.intp], start: int, stop: int) -> Floats:
         """Return the weights of some documents, in order, in some replicates."""

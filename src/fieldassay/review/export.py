@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -82,8 +82,8 @@ def _origin(name: str) -> Origin:
 def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:
     """Yield the finished sheets, in order, each as one line of a labels file.
 
-    Reviewers are aliases. On a sheet that showed nothing, items are numbered in their order on the sheet;
-    elsewhere they keep the numbers of the prediction, under which the values that nobody was asked stand too.
+    Reviewers are aliases. Items of a list that was labeled as a whole are numbered in their order on the
+    sheet; others keep the numbers of the prediction, under which the values that nobody was asked stand too.
     """
     rows = db.execute(
         "SELECT sheet.id, document.id, document.name, slot, blind, alias FROM sheet JOIN document ON "
@@ -98,10 +98,12 @@ def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> It
     shown = dict(db.execute("SELECT node, shown FROM asked WHERE document=?", (document,)))
     live = {node for (node,) in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
     regions = _regions(db, sheet)
-    new_names = _rename(db, sheet)
     rows = db.execute("SELECT node, state, text, origin FROM label WHERE sheet=?", (sheet,)).fetchall()
+    finished = dict(_finished_lists(rows, shown, live))
+    new_names = _rename(db, sheet, finished)
     rows.sort(key=lambda row: form.place(_renamed(row[0], new_names)))
     yield from _whole_lists(form, rows, shown, live)
+    yield from ((listed, Label("value", None, (), how, "prediction")) for listed, how in finished.items())
     for node, state, text, origin in rows:
         if not all(item in live for _, item in items_above(node)):
             continue
@@ -128,13 +130,38 @@ def _whole_lists(
             yield node, Label("value", None, (), "blind", "nothing" if how == "nothing" else None)
 
 
-def _rename(db: sqlite3.Connection, sheet: int) -> dict[str, int]:
-    """Return the position of each live item on a sheet that showed nothing."""
+def _finished_lists(
+    rows: list[tuple[Any, ...]], shown: Mapping[str, str], live: set[str]
+) -> Iterator[tuple[str, Origin]]:
+    """Yield the lists that were shown and of whose rows every predicted value was labeled, with their origin.
+
+    Such a list was labeled as a whole: rows that are not on the page were removed, missing ones added. Lists
+    in its items belong to it.
+    """
+    labels = {node: (state, origin) for node, state, _, origin in rows}
+    asked: dict[str, list[str]] = {}
+    for node in shown:
+        for listed, _ in list(items_above(node))[:1]:
+            asked.setdefault(listed, []).append(node)
+    for listed, nodes in asked.items():
+        standing = [node for node in nodes if all(item in live for _, item in items_above(node))]
+        said = [labels.get(node, ("skipped", ""))[0] for node in standing]
+        if listed in shown or not standing or "skipped" in said:
+            continue
+        added = [node for node in labels if node.startswith(f"{listed}[") and node not in shown]
+        is_same = len(standing) == len(nodes) and not added
+        is_same = is_same and all(labels[node][1] == "confirmed" for node in standing)
+        yield listed, "confirmed" if is_same else "corrected"
+
+
+def _rename(db: sqlite3.Connection, sheet: int, finished: Collection[str]) -> dict[str, int]:
+    """Return the position of each live item of the lists that were labeled as a whole."""
     lists: dict[str, list[str]] = {}
-    if not db.execute("SELECT blind FROM sheet WHERE id=?", (sheet,)).fetchone()[0]:
-        return {}
+    is_blind = db.execute("SELECT blind FROM sheet WHERE id=?", (sheet,)).fetchone()[0]
     for listed, node in db.execute("SELECT list, node FROM item WHERE sheet=? ORDER BY rank", (sheet,)):
-        lists.setdefault(listed, []).append(node)
+        outermost = next(items_above(node))[0]
+        if is_blind or outermost in finished:
+            lists.setdefault(listed, []).append(node)
     return {node: place for nodes in lists.values() for place, node in enumerate(nodes)}
 
 

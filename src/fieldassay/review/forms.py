@@ -63,6 +63,13 @@ class Form:
         """Return the lists with items of their own, by field."""
         return {node.path: node for node in _lists(self.plan.root)}
 
+    def cells(self, item: str) -> Iterator[tuple[str, str]]:
+        """Yield the node and the field of each single value of an item of a list."""
+        listed = self.lists.get(field_of(item).removesuffix("[]"))
+        for node in () if listed is None else _columns(listed.items):
+            if isinstance(node, Leaf):
+                yield item + node.path[len(field_of(item)) :], node.path
+
     @cached_property
     def types_of(self) -> dict[str, frozenset[str]]:
         """Return the document types that have a place, for places that not all have."""

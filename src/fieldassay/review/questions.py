@@ -117,16 +117,20 @@ class Interview:
             yield Asked(path, name, shown, given, value, truth, task.reason, task.margin, chance)
 
     def _empty(self, document: Document) -> Iterator[Asked]:
-        """Yield the drawn fields without a prediction."""
+        """Yield the drawn fields without a prediction, and the drawn empty cells of predicted rows."""
         filled = {value.path for value in document.values}
-        filled |= {listed for value in document.values for listed, _ in items_above(value.path)}
-        for path in self.form.asked:
-            types = self.form.types_of.get(path)
+        above = [pair for value in document.values for pair in items_above(value.path)]
+        filled |= {listed for listed, _ in above}
+        places = [(path, path) for path in self.form.asked]
+        rows = dict.fromkeys(item for _, item in above)
+        places += [cell for item in rows for cell in self.form.cells(item)]
+        for path, name in places:
+            types = self.form.types_of.get(name)
             is_possible = document.kind is None or not types or document.kind in types
             if path not in filled and is_possible and self.shares.is_asked_empty(document.name, path):
-                truth = document.truth.get(path)
+                truth = None if is_in_list(path) else document.truth.get(path)
                 reason = Reason.NOT_PREDICTED
-                yield Asked(path, path, Shown.NOTHING, None, None, truth, reason, 0.0, self.shares.empty)
+                yield Asked(path, name, Shown.NOTHING, None, None, truth, reason, 0.0, self.shares.empty)
 
     def _planted(self, document: Document, asked: list[Asked]) -> list[Asked]:
         """Return the questions with one wrong value, if the document is drawn for it and its truth is known.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from unicodedata import category
@@ -136,7 +137,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     base = theirs if options.base is None else open_gold(options.base, options)
     same = same_text if options.plan is None else same_by(options.plan)
     problems: list[Problem] = []
-    promoted, planted, items = _promotable(sheets)
+    promoted, planted, items = _promotable(sheets, partial(_has_list, theirs, options))
     agreed, unknown = _leave_out(_agree(promoted, same, gold, problems), theirs, options)
     problems += _find_unfit(gold, agreed, options.plan)
     merged = {
@@ -261,18 +262,37 @@ def _separators(node: ObjectNode, above: str = "") -> dict[str, str]:
     return found
 
 
-def _promotable(sheets: Iterable[Sheet]) -> tuple[list[Sheet], int, int]:
+def _has_list(theirs: GoldFile, options: PromoteOptions, document: str, path: str) -> bool:
+    """Return whether gold has something at the place of a list."""
+    record = _open(theirs.records.get(document, {}), options.gold_key)
+    held: Any = record
+    for step in split_path(next(iter(_renamed({path: Label("value")}, record, options.plan)))):
+        held = held.get(step) if isinstance(held, Mapping) else None
+    return held not in (None, "", [])
+
+
+def _promotable(
+    sheets: Iterable[Sheet], has_list: Callable[[str, str], bool]
+) -> tuple[list[Sheet], int, int]:
     """Return the sheets with the labels that may become gold, and the numbers of planted and of single ones.
 
-    Single ones are in items of a list that was shown and not labeled as a whole.
+    Single ones are in items of a list that was shown and not labeled as a whole. A list that was shown
+    becomes gold only where gold has none: its rows and cells were suggested, so it must not remove others.
     """
     found, planted, items = [], 0, 0
     for sheet in sheets:
         kept = {}
+        whole = {
+            path: label
+            for path, label in sheet.labels.items()
+            if label.text is not None or label.shown != "prediction" or not has_list(sheet.document, path)
+        }
         for path, label in sheet.labels.items():
             if label.shown == "planted":
                 planted += 1
-            elif label.shown is not None and label.state != "skipped" and _is_single(path, sheet.labels):
+            elif path not in whole:
+                continue
+            elif label.shown is not None and label.state != "skipped" and _is_single(path, whole):
                 items += 1
             else:
                 kept[path] = label
