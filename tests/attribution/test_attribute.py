@@ -14,6 +14,7 @@ import fieldassay as fa
 from fieldassay.attribution.result import Attribution
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
+from fieldassay.plan.compile import read_plan
 from fieldassay.runs.run import Run
 
 SPEC = "fields: {supplier: text, number: id, total: {type: money, currency: EUR}, day: date}"
@@ -284,6 +285,13 @@ def test_a_gate_names_a_share(
     scored(tmp_path, GOLD, rows)
     assert main(["attribute", str(tmp_path / "run"), "--gate", gate]) == code
     assert ("attributable" in capsys.readouterr().err) == (code != 0)
+
+
+def test_a_spec_that_names_a_share_is_told_which_command_judges_it() -> None:
+    with pytest.raises(
+        ProblemsError, match=r"unknown metric 'attributable'; .* `fieldassay attribute RUN --gate`"
+    ):
+        read_plan("fields: {total: money}\ngates: ['attributable(stage=reading) <= 0.3']")
 
 
 def test_a_share_of_no_wrong_values_is_undefined_and_passes_no_gate(

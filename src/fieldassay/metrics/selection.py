@@ -164,11 +164,20 @@ def _recipe(name: str, options: tuple[tuple[str, Any], ...]) -> Recipe:
     return list_metrics()[name].build(dict(options))
 
 
+_ELSEWHERE = {
+    "attributable": "shares of stages are gates of `fieldassay attribute RUN --gate`: scoring does not look "
+    "at the text that was sent"
+}
+"""What to do about names that are metrics of other commands."""
+
+
 def _meant(name: str, vocabulary: Vocabulary) -> str:
     """Return the remedy for an unknown name: a metric of the field of that name, or the nearest metric."""
     field = next((path for path in vocabulary.fields if path.casefold() == name.casefold()), None)
     if field is not None:
         return f"it is a field: field_accuracy[{field}]"
+    if name in _ELSEWHERE:
+        return _ELSEWHERE[name]
     return nearest(name, {*vocabulary.names(), *list_groups()} - {"extras"})
 
 
