@@ -427,69 +427,55 @@ def _list_items() -> list[Metric]:
     return made
 
 
+_CLAIMS = {
+    "missing": "has_prediction",
+    "invalid": "is_invalid",
+    "error": "has_error",
+    "timeout": "is_timeout",
+    "repaired": "is_repaired",
+    "unparsed": "is_unparsed",
+}
+_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}
+
+
 def _list_documents() -> list[Metric]:
-    claims = {
-        "missing": "has_prediction",
-        "invalid": "is_invalid",
-        "error": "has_error",
-        "timeout": "is_timeout",
-        "repaired": "is_repaired",
-        "unparsed": "is_unparsed",
-    }
+    def of(
+        name: str, group: str, recipe: Callable[[Options], Recipe], unit: str, better: str = "lower"
+    ) -> Metric:
+        return Metric(name, group, recipe, (), better, unit, granularity="document")
+
     everyone = Total(form(Documents()), form(Documents()))
-    made = [Metric("documents", "counts", lambda _: everyone, (), "higher", "count", granularity="document")]
-    for name, claim in claims.items():
-        made.append(
-            Metric(
-                f"documents_{name}",
-                "counts",
-                _count_claim(claim, name != "missing"),
-                (),
-                "lower",
-                "count",
-                granularity="document",
+    violations, with_violations = form(Number("check_violations")), form(Claim("has_violations"))
+    checked = form(Known("check_violations"))
+    tokens = ("prompt_tokens", "completion_tokens", "embedding_tokens", "total_tokens")
+    flags = (("structure_errors", "node", "wrong_kind"), ("unreadable_gold", "leaf", "unreadable_gold"))
+    return [
+        of("documents", "counts", lambda _: everyone, "count", "higher"),
+        *(
+            of(f"documents_{name}", "counts", _count_claim(claim, name != "missing"), "count")
+            for name, claim in _CLAIMS.items()
+        ),
+        Metric("failed", "counts", _count_failed, _COUNTED, "lower", "count", "both"),
+        *(
+            Metric(name, "counts", _count_flag(rows, flag), (), "lower", "count", "both", rows)
+            for name, rows, flag in flags
+        ),
+        of("check_violations", "checks", _count_form(violations, checked), "count"),
+        of("documents_with_violations", "checks", _count_form(with_violations, checked), "count"),
+        *(of(f"latency_{name}", "latency", _quantile(share), "ms") for name, share in _QUANTILES.items()),
+        of("latency_mean", "latency", _mean_number("duration_ms"), "ms"),
+        of("throughput", "latency", _throughput, "documents/min", "higher"),
+        of("cost_usd", "cost", _mean_number("cost_usd"), "usd"),
+        of("cost_usd_total", "cost", _sum_number("cost_usd"), "usd"),
+        *(
+            one
+            for name in tokens
+            for one in (
+                of(name, "tokens", _mean_number(name), "tokens"),
+                of(f"{name}_sum", "tokens", _sum_number(name), "tokens"),
             )
-        )
-    made.append(Metric("failed", "counts", _count_failed, _COUNTED, "lower", "count", "both"))
-    for name, rows, flag in (
-        ("structure_errors", "node", "wrong_kind"),
-        ("unreadable_gold", "leaf", "unreadable_gold"),
-    ):
-        made.append(Metric(name, "counts", _count_flag(rows, flag), (), "lower", "count", "both", rows))
-    found, checked = form(Number("check_violations")), form(Known("check_violations"))
-    for name, counted in {
-        "check_violations": found,
-        "documents_with_violations": form(Claim("has_violations")),
-    }.items():
-        made.append(
-            Metric(
-                name, "checks", _count_form(counted, checked), (), "lower", "count", granularity="document"
-            )
-        )
-    for name, share in {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}.items():
-        made.append(
-            Metric(f"latency_{name}", "latency", _quantile(share), (), "lower", "ms", granularity="document")
-        )
-    made.append(
-        Metric(
-            "latency_mean", "latency", _mean_number("duration_ms"), (), "lower", "ms", granularity="document"
-        )
-    )
-    made.append(
-        Metric("throughput", "latency", _throughput, (), "higher", "documents/min", granularity="document")
-    )
-    made.append(
-        Metric("cost_usd", "cost", _mean_number("cost_usd"), (), "lower", "usd", granularity="document")
-    )
-    made.append(
-        Metric("cost_usd_total", "cost", _sum_number("cost_usd"), (), "lower", "usd", granularity="document")
-    )
-    for name in ("prompt_tokens", "completion_tokens", "embedding_tokens", "total_tokens"):
-        made.append(Metric(name, "tokens", _mean_number(name), (), "lower", "tokens", granularity="document"))
-        made.append(
-            Metric(f"{name}_sum", "tokens", _sum_number(name), (), "lower", "tokens", granularity="document")
-        )
-    return made
+        ),
+    ]
 
 
 def _pass(of: str, what: str) -> Callable[[Options], Ratio]:
