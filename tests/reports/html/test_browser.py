@@ -39,7 +39,7 @@ def test_no_view_makes_a_request_or_a_complaint(demo: OpenReport) -> None:
         ("summary", ".fixes", "points of accuracy (95% CI"),
         ("systems", '[data-view="systems"] table', "94.9%"),
         ("systems", '[data-chart="forest"]', "difference to atlas"),
-        ("fields", "#heat", "total_amount"),
+        ("fields", "#field-rows", "total_amount"),
         ("fields?field=currency", "#field-detail", "Gold against prediction"),
         ("documents", "#documents-grid", "stm-013"),
         ("documents?doc=rcp-018", "#document-one", "two digits are exchanged"),
@@ -191,13 +191,13 @@ def test_a_link_to_a_field_leads_to_its_details(demo: OpenReport) -> None:
     top = demo.page.locator("#field-detail").evaluate("box => box.getBoundingClientRect().top")
     assert 0 <= top < 300
     demo.show("fields?field=nope")
-    assert demo.text("#field-detail") == "There is no field nope in this run."
+    assert demo.text("#field-problem") == "There is no field nope in this run."
 
 
 def test_fields_begin_with_the_worst(demo: OpenReport) -> None:
     demo.show("fields")
-    cells = demo.page.locator("#heat tbody tr").evaluate_all(
-        "rows => rows.map(row => [...row.querySelectorAll('td button')].map(one => parseFloat(one.textContent)))"
+    cells = demo.page.locator("#field-rows tr[data-row]").evaluate_all(
+        "rows => rows.map(row => [...row.querySelectorAll('.number')].map(one => parseFloat(one.textContent)))"
     )
     lowest = [min(row) for row in cells]
     assert lowest == sorted(lowest)

@@ -38,8 +38,11 @@ def made() -> tuple[dict[str, Any], pl.DataFrame]:
     return read_blocks(fa.report(result)), result.evidence.filter(kind="value")
 
 
-def test_scores_are_counted_once(made: tuple[dict[str, Any], pl.DataFrame]) -> None:
+def test_scores_between_wrong_and_right_are_counted_once(
+    made: tuple[dict[str, Any], pl.DataFrame],
+) -> None:
     blocks, rows = made
+    assert list(blocks["fields"]["scores"]) == ["name"]
     for field, counts in blocks["fields"]["scores"].items():
         for system, bins in zip(("first", "second"), counts, strict=True):
             judged = rows.filter(
@@ -47,6 +50,21 @@ def test_scores_are_counted_once(made: tuple[dict[str, Any], pl.DataFrame]) -> N
             )
             assert sum(bins) == len(judged)
             assert bins[-1] == len(judged.filter(pl.col("score") >= 1))
+
+
+def test_fields_stand_in_the_order_of_the_spec() -> None:
+    spec = "{fields: {z: text, account: {type: object, fields: {number: text, b: text}}, lines: {type: list, items: {type: object, fields: {d: text, a: text}}}, a: text}}"
+    record = {
+        "id": "1",
+        "a": "a",
+        "z": "z",
+        "account": {"b": "b", "number": "1"},
+        "lines": [{"a": "a", "d": "d"}],
+    }
+    blocks = read_blocks(fa.report(score([record], {"one": [record]}, spec, ScoreOptions(replicates=0))))
+    wanted = ["z", "account.number", "account.b", "lines[].d", "lines[].a", "a"]
+    assert [one["field"] for one in blocks["fields"]["fields"] if one["field"] in wanted] == wanted
+    assert [name for name in blocks["core"]["names"]["field"] if name in wanted] == wanted
 
 
 def test_kinds_of_wrong_add_up_to_the_errors(made: tuple[dict[str, Any], pl.DataFrame]) -> None:

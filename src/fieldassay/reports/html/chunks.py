@@ -75,6 +75,7 @@ def name_rows(source: ReportSource) -> Names:
             else source.evidence.select(column.unique(maintain_order=True)).collect().to_series()
         )
         words[name] = [] if found is None else found.drop_nulls().to_list()
+    words["field"] = source.in_spec_order(words["field"])
     return Names(source.systems, words)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.mistakes import WRONG
 from fieldassay.result.estimate import Estimate
+from fieldassay.wording.numbers import format_difference
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +40,8 @@ def describe_fields(source: ReportSource) -> dict[str, Any]:
     with_estimates = {field for found in measures.values() for field in found}
     listed = [row for row in rows if row["field"] in with_estimates or row["kind"] == "value"]
     data: dict[str, Any] = {"fields": listed, "measures": measures, "better": _directions(source, measures)}
+    if source.diffs:
+        data["changes"] = _changes(source)
     if source.evidence is None:
         return {**data, "scores": {}, "mistakes": {}, "confusions": {}, "residuals": {}}
     values = _values(source)
@@ -82,14 +85,30 @@ def _directions(source: ReportSource, measures: Mapping[str, Any]) -> dict[str, 
     return {one.metric: [one.better, one.unit] for one in source.result.estimates if one.metric in measures}
 
 
+def _changes(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
+    """Return metric -> field -> by system its difference to the earlier run, in words, and its direction."""
+    place = {system: number for number, system in enumerate(source.systems)}
+    found: dict[str, dict[str, list[Any]]] = {}
+    for diff in source.diffs:
+        at = place.get(diff.sides[-1].system) if diff.is_pair else None
+        for one in diff.by_field if at is not None else ():
+            if at is not None and one.difference is not None and one.field is not None:
+                told = one.verdict if one.verdict in ("better", "worse") else "unclear"
+                cells = found.setdefault(one.metric, {}).setdefault(one.field, [None] * len(place))
+                cells[at] = [format_difference(one.difference, one.unit), told]
+    return found
+
+
 def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[int]]]:
     """Return field -> per system the counts of scores in `BINS` bins of [0, 1).
 
-    The last of `BINS` + 1 counts are those of 1.
+    The last of `BINS` + 1 counts are those of 1. Fields that have only scores of 0 and 1 are left out.
     """
     import polars as pl
 
     known = values.filter(pl.col("score").is_not_null() & (pl.col("outcome") != "absent"))
+    between = pl.col("score").is_between(0.0, 1.0, closed="none").any().over("field")
+    known = known.filter(between)
     binned = known.group_by(
         "field",
         "system",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.diffs.result import Diff
+from fieldassay.paths import ITEM, Step, join_path
 from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.result import Result
 from fieldassay.runs.value_sources import ValueSources
@@ -56,22 +57,32 @@ class ReportSource:
         return tuple(str(key) for key in self.result.run.get("slices", ()))
 
     @cached_property
-    def definitions(self) -> Mapping[str, tuple[str, str]]:
-        """Return the spec's descriptions and formulas of the metrics that it defines itself."""
+    def spec_data(self) -> Mapping[str, Any]:
+        """Return the spec as data; nothing where its text cannot be read."""
         from fieldassay.errors import ProblemsError
         from fieldassay.spec.yaml_text import read_yaml
 
         spec = self.result.run.get("spec")
-        names = [str(name) for name in self.result.run.get("definitions", ())]
         try:
-            data = (
-                read_yaml(str(spec.get("text") or ""), "spec")[0]
-                if isinstance(spec, Mapping) and names
-                else None
-            )
+            data = read_yaml(str(spec.get("text") or ""), "spec")[0] if isinstance(spec, Mapping) else None
         except ProblemsError:
             data = None
-        given = data.get("definitions") if isinstance(data, Mapping) else None
+        return data if isinstance(data, Mapping) else {}
+
+    @cached_property
+    def spec_order(self) -> Mapping[str, int]:
+        """Return the places of the declared fields in the spec."""
+        return {name: at for at, name in enumerate(_list_fields(self.spec_data.get("fields"), ()))}
+
+    def in_spec_order(self, names: Sequence[str]) -> list[str]:
+        """Return the names of fields in the order of the spec; those that it does not declare come last."""
+        return sorted(names, key=lambda name: self.spec_order.get(name, len(self.spec_order)))
+
+    @cached_property
+    def definitions(self) -> Mapping[str, tuple[str, str]]:
+        """Return the spec's descriptions and formulas of the metrics that it defines itself."""
+        names = [str(name) for name in self.result.run.get("definitions", ())]
+        given = self.spec_data.get("definitions") if names else None
         return {name: _describe(given.get(name) if isinstance(given, Mapping) else None) for name in names}
 
     @cached_property
@@ -83,8 +94,9 @@ class ReportSource:
 
     @cached_property
     def fields(self) -> pl.DataFrame:
-        """Return the fields with evidence, in their order: `field`, `type`, `kind`, `critical`, `weight`.
+        """Return the fields with evidence, in the order of the spec.
 
+        Columns: `field`, `type`, `kind`, `critical`, `weight`.
         Where only errors were kept, fields without any are included, with nulls for the facts of evidence.
         """
         import polars as pl
@@ -101,17 +113,30 @@ class ReportSource:
         first = [pl.col(name).first() for name in ("type", "kind", "weight")]
         found = self.evidence.group_by("field", maintain_order=True).agg(*first, pl.col("critical").any())
         seen = found.select(list(empty)).collect()
-        unseen = (
-            []
-            if self.kept == "all"
-            else [name for name in self.result.fields if name not in set(seen["field"])]
-        )
-        if not unseen:
-            return seen
-        order = {name: place for place, name in enumerate(self.result.fields)}
+        known = set(seen["field"])
+        unseen = [] if self.kept == "all" else [name for name in self.result.fields if name not in known]
         both = pl.concat([seen, pl.DataFrame([{"field": name} for name in unseen], schema=seen.schema)])
-        ranks = [order.get(name, len(order)) for name in both["field"]]
-        return both.with_columns(rank=pl.Series(ranks)).sort("rank", maintain_order=True).drop("rank")
+        ranks = {name: place for place, name in enumerate(self.result.fields)}
+        listed = (
+            sorted(both["field"], key=lambda name: ranks.get(name, len(ranks))) if unseen else both["field"]
+        )
+        return pl.DataFrame({"field": self.in_spec_order(list(listed))}).join(
+            both, on="field", how="left", maintain_order="left"
+        )
+
+
+def _list_fields(fields: Any, steps: tuple[Step, ...]) -> Iterator[str]:
+    """Yield the paths of declared fields: lists and objects before their content."""
+    for name, given in fields.items() if isinstance(fields, Mapping) else ():
+        yield from _list_field((*steps, str(name)), given)
+
+
+def _list_field(steps: tuple[Step, ...], given: Any) -> Iterator[str]:
+    yield join_path(steps)
+    if isinstance(given, Mapping):
+        yield from _list_fields(given.get("fields"), steps)
+        if "items" in given:
+            yield from _list_field((*steps, ITEM), given["items"])
 
 
 def _describe(definition: Any) -> tuple[str, str]:

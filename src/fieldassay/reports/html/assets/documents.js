@@ -37,15 +37,24 @@ function sortValue(data, key) {
   return (place) => (at < 0 ? 0 : scoresAt(data, place)[at] ?? 2);
 }
 
+// How many documents each value of each filter would leave, all other filters as they are.
+let filterCounts = {};
+const ERROR_FILTERS = ["field", "diagnosis", "outcome", "system"];
+const FILTERS = ["q", "value", ...ERROR_FILTERS, "answer"];
+
 async function chooseDocuments(data, params) {
-  let places = data.ids.map((_, place) => place);
-  if (params.q) places = places.filter((place) => data.ids[place].toLowerCase().includes(params.q.toLowerCase()));
-  const group = own(data.groups, params.group);
-  if (group && params.value) places = places.filter((place) => group.values[group.codes[place]] === params.value);
-  if (params.answer) places = places.filter((place) => hasAnswer(data, place, params));
-  if (params.field || params.diagnosis || params.outcome || (params.system && !params.answer)) {
-    const found = await documentsWith(params);
-    places = places.filter((place) => found.has(place));
+  const query = (params.q || "").toLowerCase();
+  const group = params.value ? own(data.groups, params.group) : null;
+  const inGroup = (place) => !group || group.values[group.codes[place]] === params.value;
+  const fitsAnswer = (place) => !params.answer || hasAnswer(data, place, params);
+  const searched = data.ids.map((_, place) => place).filter((place) => data.ids[place].toLowerCase().includes(query));
+  const { found, counts } = await documentsWith(params, new Set(searched.filter((place) => inGroup(place) && fitsAnswer(place))));
+  const hasErrors = (place) => !found || found.has(place);
+  const places = searched.filter((place) => inGroup(place) && fitsAnswer(place) && hasErrors(place));
+  filterCounts = { ...counts, answer: Object.fromEntries(Object.keys(ANSWERS).map((answer) => [answer, searched.filter((place) => inGroup(place) && hasErrors(place) && hasAnswer(data, place, { ...params, answer })).length])) };
+  for (const [name, { values, codes }] of Object.entries(data.groups)) {
+    const ofGroup = (filterCounts[`group:${name}`] = Object.fromEntries(values.map((value) => [value, 0])));
+    for (const place of searched) if (fitsAnswer(place) && hasErrors(place) && codes[place] >= 0) ofGroup[values[codes[place]]] += 1;
   }
   const key = params.sort || "mean";
   const value = sortValue(data, key);
@@ -60,32 +69,52 @@ async function chooseDocuments(data, params) {
 
 // Whether the answer of any system, or of the chosen one, is as the filter says.
 function hasAnswer(data, place, { answer, system }) {
-  return data.systems.some((of, at) => (!system || CORE.systems[at] === system) && (own(of.claims, answer) || []).includes(place));
+  return data.systems.some((of, at) => (!system || CORE.systems[at] === system) && claimed(of, answer).has(place));
 }
 
-async function documentsWith({ field, diagnosis, outcome, system }) {
+function claimed(system, claim) {
+  system.sets ||= new Map();
+  if (!system.sets.has(claim)) system.sets.set(claim, new Set(own(system.claims, claim) || []));
+  return system.sets.get(claim);
+}
+
+// The documents with a wrong value as the filters say (null: there is no such filter), and for each value of each filter their number.
+async function documentsWith(params, allowed) {
+  if (CORE.kept === "none") return { found: null, counts: {} };
   const { fields, diagnoses, outcomes, columns } = await block("errors");
-  const wanted = [["field", fields.indexOf(field), field], ["diagnosis", diagnoses.indexOf(diagnosis), diagnosis], ["outcome", outcomes.indexOf(outcome), outcome], ["system", CORE.systems.indexOf(system), system]].filter(([, , given]) => given);
-  const found = new Set();
-  const length = (columns.doc || []).length;
-  for (let at = 0; at < length; at += 1) if (wanted.every(([name, code]) => columns[name][at] === code)) found.add(columns.doc[at]);
-  return found;
+  const names = { field: fields, diagnosis: diagnoses, outcome: outcomes, system: CORE.systems };
+  const filters = ERROR_FILTERS.map((name) => ({ name, codes: columns[name] || [], wanted: params[name] && !(name === "system" && params.answer) ? names[name].indexOf(params[name]) : null, last: new Int32Array(names[name].length).fill(-1), counts: new Uint32Array(names[name].length) }));
+  const active = filters.filter(({ wanted }) => wanted !== null);
+  const found = active.length ? new Set() : null;
+  const docs = columns.doc || [];
+  for (let at = 0; at < docs.length; at += 1) {
+    if (!allowed.has(docs[at])) continue;
+    const missed = active.filter(({ codes, wanted }) => codes[at] !== wanted);
+    if (!missed.length && found) found.add(docs[at]);
+    // Rows are in the order of documents, so that each is counted once.
+    for (const one of missed.length ? (missed.length === 1 ? missed : []) : filters) {
+      const code = one.codes[at];
+      if (one.last[code] !== docs[at]) { one.last[code] = docs[at]; one.counts[code] += 1; }
+    }
+  }
+  return { found, counts: Object.fromEntries(filters.map(({ name, counts }) => [name, Object.fromEntries(names[name].map((value, at) => [value, counts[at]]))])) };
 }
 
 async function drawTools(data, params) {
   const errors = CORE.kept === "none" ? { fields: [], diagnoses: [], outcomes: [] } : await block("errors");
   const search = el("input", { type: "search", id: "search", placeholder: "Search ids  ( / )", "aria-label": "Search ids of documents", value: params.q || "" });
   search.addEventListener("input", () => change({ q: search.value }).then(() => find("#search").focus()));
+  const entries = (values, counts, chosen, words) => [["", "any"], ...values.map((value) => [value, `${words(value)} (${(own(counts || {}, value) || 0).toLocaleString("en-US")})`])].map(([value, label]) => [value, label, value !== "" && value !== chosen && !own(counts || {}, value)]);
   const choose = (name, label, values, chosen, words = (value) => plain(value, 40)) => {
     if (!values.length) return null;
     const select = el("select", { id: `filter-${name}` });
-    fillSelect(select, [["", "any"], ...values.map((value) => [value, words(value)])], chosen || "", (event) => change({ [name]: event.target.value }));
+    fillSelect(select, entries(values, filterCounts[name], chosen, words), chosen || "", (event) => change({ [name]: event.target.value }));
     return el("label", {}, `${label} `, select);
   };
   const spaced = (value) => plain(value.replaceAll("_", " "), 40);
   const groups = Object.entries(data.groups).slice(0, 2).map(([key, group]) => {
     const select = el("select", { "aria-label": plain(key, 40) });
-    fillSelect(select, [["", "any"], ...group.values.slice(0, 200).map((value) => [value, plain(value, 40)])], params.group === key ? params.value : "", (event) => change(event.target.value ? { group: key, value: event.target.value } : { group: "", value: "" }));
+    fillSelect(select, entries(group.values.slice(0, 200), filterCounts[`group:${key}`], params.group === key ? params.value : "", (value) => plain(value, 40)), params.group === key ? params.value : "", (event) => change(event.target.value ? { group: key, value: event.target.value } : { group: "", value: "" }));
     return el("label", {}, `${plain(key, 24)} `, select);
   });
   const active = ["q", "group", "field", "diagnosis", "outcome", "answer", "system"].some((name) => params[name]);
@@ -142,6 +171,7 @@ function drawList(data, params) {
   const onSort = (key) => change(sort === key ? { down: params.down === "1" ? "" : "1" } : { sort: key, down: key === "wrong" ? "1" : "" });
   grid = rowGrid(find("#documents-grid"), { label: "Documents", columns, count: listed.length, rowAt: (at) => cells(listed[at]), open: (at) => go("documents", { ...params, doc: data.ids[listed[at]] }), sorted: { key: sort, down: params.down === "1" }, onSort, least: narrow ? "100%" : `${columns.length * 7 + 3}rem` });
   const all = listed.length === data.ids.length;
+  if (!listed.length && data.ids.length) return drawHints(find("#documents-count"), "document", { params, names: FILTERS, wordOf: (name) => params[name].replaceAll("_", " "), countWithout: async (other) => (await chooseDocuments(data, other)).length });
   replace(find("#documents-count"), all ? `${showCount(data.ids.length, "document")}. ` : `${listed.length.toLocaleString("en-US")} of ${showCount(data.ids.length, "document")}. `, sort === "mean" && params.down !== "1" ? "The worst come first." : "", keptNote(data));
 }
 

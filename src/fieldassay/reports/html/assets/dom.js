@@ -23,8 +23,8 @@ function replace(node, ...children) {
   return node;
 }
 
-function option(value, label, chosen) {
-  const made = el("option", { value, text: label });
+function option(value, label, chosen, isDisabled = false) {
+  const made = el("option", { value, text: label, disabled: isDisabled });
   made.selected = String(chosen) === String(value);
   return made;
 }

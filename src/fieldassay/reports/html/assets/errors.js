@@ -144,13 +144,14 @@ function drawErrors(data, documents, params) {
     return [el("b", {}, name, ` ${entry.count.toLocaleString("en-US")} ×`)];
   };
   const rowAt = (place) => (typeof chosenErrors[place] === "number" ? list.map((column) => column.cell(chosenErrors[place])) : head(chosenErrors[place]));
-  const open = (place) => { const at = chosenErrors[place]; if (typeof at === "number") go("documents", { doc: documents.ids[columns.doc[at]], field: data.fields[columns.field[at]], system: CORE.systems[columns.system[at]] }); };
+  const open = (given) => { const place = typeof chosenErrors[given] === "number" ? given : given + 1; const at = chosenErrors[place]; if (typeof at === "number") go("documents", { doc: documents.ids[columns.doc[at]], field: data.fields[columns.field[at]], system: CORE.systems[columns.system[at]] }); };
   const onSort = (key) => (["gold", "pred", "read", "also"].includes(key) ? null : change(params.sort === key ? { down: params.down === "1" ? "" : "1" } : { sort: key, down: "" }));
   errorGrid = rowGrid(find("#errors-grid"), { label: "Wrong values", columns: list, count: chosenErrors.length, rowAt, open, sorted: { key: params.sort, down: params.down === "1" }, onSort, least: narrow ? "48rem" : wide ? "62rem" : "48rem" });
   const shown = chosenErrors.filter((one) => typeof one === "number").length;
+  if (!shown && columns.doc.length) return drawHints(find("#errors-count"), "wrong value", { params, names: [...FACETS.map(([facet]) => facet), "q"], wordOf: (name) => (name === "only" ? own(ONLY, params.only) ?? params.only : params[name].replaceAll("_", " ")), countWithout: (other) => chooseErrors(data, documents, other).rows.length });
   const whole = columns.doc.length;
   const cut = data.total > whole ? ` This file lists the ${whole.toLocaleString("en-US")} of the worst documents, of ${showCount(data.total, "wrong value")}; evidence.parquet has all.` : "";
-  replace(find("#errors-count"), shown ? `${shown === whole ? "" : `${shown.toLocaleString("en-US")} of `}${showCount(whole, "wrong value")}.${params.sort ? "" : " The worst documents come first."}` : whole ? "No wrong value fits all filters. Clear one of them." : "Nothing is wrong: every value is right.", cut);
+  replace(find("#errors-count"), shown ? `${shown === whole ? "" : `${shown.toLocaleString("en-US")} of `}${showCount(whole, "wrong value")}.${params.sort ? "" : " The worst documents come first."}` : "Nothing is wrong: every value is right.", cut);
 }
 
 // One side of a wrong value in a line, with what the other side lacks marked.

@@ -1,13 +1,12 @@
-// One field: its numbers, the distribution of its scores, what is wrong, confusions, and how far off numbers are.
+// One field: what is wrong, confusions, how far off numbers are, its numbers, and the distribution of its scores.
 async function drawField(target, field, data, params) {
   if (!field) return replace(target);
   const name = field.field;
-  replace(target, el("section", { class: "detail", "aria-labelledby": "field-title" },
-    el("h2", { id: "field-title" }, el("bdi", { text: plain(name, 120) }), " ", el("span", { class: "type", text: field.type })),
-    fieldNumbers(name, data),
+  replace(target, el("section", { class: "detail", "aria-label": plain(name, 120) },
     mistakesOf(name, data),
     own(data.confusions, name) ? confusionOf(own(data.confusions, name), params) : null,
     own(data.residuals, name) && own(data.residuals, name).some((entry) => entry.pairs.length) ? el("figure", { class: "chart", "data-chart": "residuals" }) : null,
+    el("h3", { text: "All numbers" }), fieldNumbers(name, data),
     own(data.scores, name) ? el("figure", { class: "chart", "data-chart": "scores" }) : null));
   const residuals = find('[data-chart="residuals"]', target);
   if (residuals) await drawResiduals(residuals, name, own(data.residuals, name));
@@ -52,13 +51,13 @@ function examplesOf(kind, name) {
 }
 
 // Gold and prediction in one line, both as they are.
-function pairOf(gold, pred) {
+function pairOf(gold, pred, most = 160) {
   const nothing = () => el("span", { class: "none", text: "nothing" });
-  const [left, right] = [gold, pred].map((side) => (side === null ? null : shorten(bare(side))));
+  const [left, right] = [gold, pred].map((side) => (side === null ? null : shorten(bare(side), most)));
   return [left === null ? nothing() : right === null ? showText(left) : showGold(left, [right]), " → ", right === null ? nothing() : left === null ? showText(right) : showPrediction(left, right)];
 }
 
-const shorten = (text, most = 160) => (text.length > most ? `${text.slice(0, most)}…` : text);
+const shorten = (text, most) => (text.length > most ? `${text.slice(0, most)}…` : text);
 
 function confusionOf({ labels: names, systems }, params) {
   const known = CORE.systems.filter((system) => own(systems, system));

@@ -26,7 +26,12 @@ async function start() {
   document.addEventListener("keydown", onKey);
   find("#theme").addEventListener("click", nextTheme);
   find("#help").addEventListener("click", () => find("#help-box").showModal());
-  window.addEventListener("hashchange", () => { rowAt = -1; paint().then(focusWanted); });
+  history.scrollRestoration = "manual";
+  numberStep();
+  window.addEventListener("hashchange", (event) => followHash(new URL(event.oldURL).hash));
+  window.addEventListener("scroll", () => requestAnimationFrame(() => { drawGrids(); rememberPlace(); }), { passive: true });
+  window.addEventListener("beforeprint", () => printWhole(true));
+  window.addEventListener("afterprint", () => printWhole(false));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
   let width = window.innerWidth;
   window.addEventListener("resize", () => { if (window.innerWidth !== width) { width = window.innerWidth; redrawAll(); } });

@@ -18,11 +18,45 @@ const go = (view, params = {}) => {
   location.hash = addressOf(view, params);
 };
 
+// Where each step of the history was scrolled to. A step that has a number was here before: Back or Forward led to it.
+const places = new Map();
+let lastStep = 0;
+const rememberPlace = () => places.set(history.state?.step, window.scrollY);
+
+function numberStep() {
+  const isKnown = history.state?.step !== undefined;
+  if (!isKnown) history.replaceState({ step: lastStep + 1 }, "");
+  lastStep = history.state.step;
+  return isKnown;
+}
+
+// A link leads to the top of another page; Back leads to the place and the row that were left.
+async function followHash(left) {
+  rowAt = -1;
+  const isKnown = numberStep();
+  const top = places.get(lastStep);
+  await paint();
+  focusWanted();
+  if (!isKnown || top === undefined) return;
+  window.scrollTo(0, top);
+  drawGrids();
+  shownGrid()?.markLink(left);
+}
+
 // Changes some parameters of the page in place, without a new step in the history.
 function change(params) {
   const { view, params: old } = readState();
-  history.replaceState(null, "", addressOf(view, { ...old, ...params }));
+  history.replaceState(history.state, "", addressOf(view, { ...old, ...params }));
   return paint();
+}
+
+// Nothing fits all filters: which of them to clear, and how many rows that leaves.
+async function drawHints(target, word, { params, names, wordOf, countWithout }) {
+  const active = names.filter((name) => params[name]);
+  const counts = [];
+  for (const name of active) counts.push([name, await countWithout({ ...params, [name]: "" })]);
+  const useful = counts.filter(([, count]) => count);
+  replace(target, `No ${word} fits all filters. `, useful.length ? useful.map(([name, count], at) => [at ? ", " : "", el("button", { type: "button", class: "link", text: `Clear “${plain(wordOf(name), 40)}”: ${showCount(count, word)}`, on: { click: () => change({ [name]: "" }) } })]) : "Clear two of them.", useful.length ? "." : "");
 }
 
 let painted = "";
@@ -48,11 +82,21 @@ async function paint() {
       tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
     } else tab.removeAttribute("aria-current");
   }
-  if (painted !== view) window.scrollTo(0, 0);
-  painted = view;
+  const page = `${view}${view === "documents" ? params.doc || "" : ""}`;
+  if (painted !== page) window.scrollTo(0, 0);
+  painted = page;
   document.title = `${find(`[data-tab="${view}"]`).textContent} · ${TITLE}`;
   const restoreFocus = focusIn(find(`[data-view="${view}"]`));
   if (painters[view]) await painters[view](params);
   restoreFocus();
   document.documentElement.dataset.painted = view;
+}
+
+// On paper a page stands in full: tables have all their rows, up to a number that is said.
+const MOST_PRINTED = 500;
+let isPrinting = false;
+
+function printWhole(isNow) {
+  isPrinting = isNow;
+  drawGrids();
 }

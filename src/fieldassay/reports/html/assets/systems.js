@@ -36,7 +36,7 @@ const byDifference = (slice) => (one, other) => (slice ? 0 : (one.better === "lo
 
 function fillSelect(selector, choices, chosen, onChange) {
   const select = typeof selector === "string" ? find(selector) : selector;
-  replace(select, choices.map(([value, label]) => option(value, label, chosen)));
+  replace(select, choices.map(([value, label, isDisabled]) => option(value, label, chosen, isDisabled)));
   select.onchange = onChange;
 }
 

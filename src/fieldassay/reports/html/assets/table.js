@@ -1,8 +1,12 @@
-// A table of any length: only the rows in view are in the page.
+// A table of any length in the page's own scroll: only the rows near the window are in the page.
 const ROW_HEIGHT = 40;
 const AROUND = 12;
+const BELOW_HEAD = 110;
+const shownGrids = new Map();
 
-// `columns`: [{key, label, size, num, sort}]; `rowAt(i)` returns the cells of row i; `open(i)` is called for a chosen row.
+const drawGrids = () => { for (const [target, { drawRows }] of shownGrids) if (target.offsetParent !== null) drawRows(); };
+
+// `columns`: [{key, label, size, num}]; `rowAt(i)` returns the cells of row i; `open(i)` is called for a chosen row.
 function rowGrid(target, { label, columns, count, rowAt, open, sorted, onSort, least }) {
   const body = el("div", { class: "body", role: "rowgroup" });
   body.style.height = `${Math.max(1, count) * ROW_HEIGHT}px`;
@@ -15,29 +19,48 @@ function rowGrid(target, { label, columns, count, rowAt, open, sorted, onSort, l
   const over = el("div", { class: "over", tabindex: "0", role: "table", "aria-label": label, "aria-rowcount": count + 1 }, head, el("div", { class: "body-box", role: "presentation" }, body));
   const grid = el("div", { class: "rows", vars: { columns: columns.map((column) => column.size).join(" "), least: least || "100%" } }, over);
   replace(target, grid);
+  over.classList.toggle("fits", head.scrollWidth <= over.clientWidth);
   let at = -1;
-  const drawRows = () => {
-    const first = Math.max(0, Math.floor(over.scrollTop / ROW_HEIGHT) - AROUND);
-    const last = Math.min(count, Math.ceil((over.scrollTop + over.clientHeight) / ROW_HEIGHT) + AROUND);
-    const made = [];
-    for (let place = first; place < last; place += 1) made.push(rowOf(place));
-    replace(body, made);
-  };
+  let rows = new Map();
   const rowOf = (place) => {
     const row = el("div", { class: `row${place === at ? " at" : ""}`, role: "row", "aria-rowindex": place + 2, on: { click: () => open(place) } },
       rowAt(place).map((cell, number) => el("div", { class: `cell${columns[number].num ? " num" : ""}`, role: "cell" }, cell)));
     row.style.top = `${place * ROW_HEIGHT}px`;
     return row;
   };
-  over.addEventListener("scroll", () => requestAnimationFrame(drawRows), { passive: true });
+  // Rows that stay are kept as they are, and with them the focus.
+  const drawRows = () => {
+    const { top } = body.getBoundingClientRect();
+    const first = isPrinting ? 0 : Math.max(0, Math.floor(-top / ROW_HEIGHT) - AROUND);
+    const last = isPrinting ? Math.min(count, MOST_PRINTED) : Math.min(count, Math.ceil((window.innerHeight - top) / ROW_HEIGHT) + AROUND);
+    const near = new Map();
+    for (let place = first; place < last; place += 1) near.set(place, rows.get(place) || rowOf(place));
+    for (const [place, row] of rows) if (!near.has(place)) row.remove();
+    let before = null;
+    for (const row of near.values()) {
+      if (!row.isConnected) before ? before.after(row) : body.prepend(row);
+      before = row;
+    }
+    rows = near;
+  };
+  const mark = (place) => {
+    rows.get(at)?.classList.remove("at");
+    at = place;
+    rows.get(at)?.classList.add("at");
+  };
   const move = (step) => {
     if (!count) return;
-    at = Math.min(count - 1, Math.max(0, at + step));
-    const top = at * ROW_HEIGHT;
-    if (top < over.scrollTop) over.scrollTop = top;
-    if (top + 2 * ROW_HEIGHT > over.scrollTop + over.clientHeight) over.scrollTop = top + 2.5 * ROW_HEIGHT - over.clientHeight;
+    const next = Math.min(count - 1, Math.max(0, at + step));
+    const top = body.getBoundingClientRect().top + next * ROW_HEIGHT;
+    if (top < BELOW_HEAD) window.scrollBy(0, top - BELOW_HEAD);
+    else if (top + 2 * ROW_HEIGHT > window.innerHeight) window.scrollBy(0, top + 2 * ROW_HEIGHT - window.innerHeight);
     drawRows();
+    mark(next);
+    find("a", rows.get(at))?.focus({ preventScroll: true });
   };
+  const rowWith = (href) => [...rows].find(([, row]) => findAll("a", row).some((link) => link.getAttribute("href") === href));
+  const found = { count, move, drawRows, open: () => open(at < 0 ? 0 : at), isMarked: () => at >= 0, markLink: (href) => { const entry = rowWith(href); if (entry) { mark(entry[0]); find("a", entry[1]).focus({ preventScroll: true }); } } };
+  shownGrids.set(target, found);
   drawRows();
-  return { move, open: () => at >= 0 && open(at), drawRows };
+  return found;
 }
