@@ -99,7 +99,7 @@ class CalibrationOptions:
     """What to calibrate (one system, all its fields unless some are named), and the promise to make.
 
     `scale` is that of the confidences: `probability`, `percent` or `logprob`. `slices` are the keys of
-    tables.
+    tables. `is_brief` leaves out the tables of fields and the search for the nearest promise.
     """
 
     system: str | None = None
@@ -108,6 +108,7 @@ class CalibrationOptions:
     scale: str = "probability"
     slices: tuple[str, ...] = ()
     chance: BootstrapSettings = dataclasses.field(default_factory=BootstrapSettings)
+    is_brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ class Calibrated:
         )
 
 
-def calibrate(run: Path | Result, options: CalibrationOptions | None = None) -> Calibrated:
+def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | None = None) -> Calibrated:
     """Return the calibration of the confidences of one system of a run, with certified thresholds.
 
     Raises `ProblemsError` for a run that kept too little, for an unknown system, field or slice, for invalid
@@ -164,7 +165,7 @@ def calibrate(run: Path | Result, options: CalibrationOptions | None = None) -> 
     """
     options = options or CalibrationOptions()
     check_options(options)
-    given = read_confidences(run, options.system)
+    given = run if isinstance(run, Confidences) else read_confidences(run, options.system)
     fields = _choose_fields(given, options)
     given = given.of_fields(fields)
     seen = read_observations(given.rows, options.scale, options.chance.seed, given.label)
@@ -186,9 +187,13 @@ def calibrate(run: Path | Result, options: CalibrationOptions | None = None) -> 
         promise=options.promise,
         scale=options.scale,
         pooled=measure(None, count_rows(given.rows), seen, options.chance),
-        fields=tuple(_measure_fields(given, seen, fields, options.chance)) if len(fields) > 1 else (),
+        fields=tuple(_measure_fields(given, seen, fields, options.chance))
+        if len(fields) > 1 and not options.is_brief
+        else (),
         slices={key: tuple(_measure_slices(given, seen, key, options.chance)) for key in options.slices},
-        certificates=certify_fields(_read_units(given, seen, options), fields, options.promise),
+        certificates=certify_fields(
+            _read_units(given, seen, options), fields, options.promise, has_nearest=not options.is_brief
+        ),
         remarks=tuple(remark(count_rows(given.rows), seen, options.promise, options.scale)),
     )
     return Calibrated(page, given, seen, options.chance.seed)

@@ -93,18 +93,36 @@ def read_confidences(run: Path | Result, system: str | None) -> Confidences:
     documents = found.documents.filter(pl.col("system") == name)
     with corrupt_run_errors(*([found] if found.is_saved else [])):
         _refuse_repeats(label, name, evidence)
-        rows = (
-            evidence.filter((pl.col("kind") == "value") & (pl.col("system") == name))
-            .select(COLUMNS)
-            .cast({"confidence": pl.Float64})
-            .collect()
-        )
+        rows = _select_rows(evidence, name)
         nulls = [column for column in ("doc", "field", "outcome") if rows[column].null_count()]
         if nulls:
             raise found.refusal(f"the column {nulls[0]!r} has no value in some rows", EVIDENCE)
     if not found.is_saved and _lacks_matches(rows, documents):
         raise _incomplete(label)
     return Confidences(label, name, rows, documents, _digests(found), found.spec_name)
+
+
+def choose_confidences(
+    evidence: pl.LazyFrame, documents: pl.DataFrame, system: str, kept: str
+) -> Confidences:
+    """Return the judged values of a system in evidence of which `kept` was kept; it has no digests.
+
+    Raises `ProblemsError` as `read_confidences` does.
+    """
+    import polars as pl
+
+    if kept != "all":
+        raise _incomplete("the run")
+    _refuse_repeats("the run", system, evidence)
+    own = documents.filter(pl.col("system") == system)
+    return Confidences("the run", system, _select_rows(evidence, system), own, {})
+
+
+def _select_rows(evidence: pl.LazyFrame, system: str) -> pl.DataFrame:
+    import polars as pl
+
+    chosen = evidence.filter((pl.col("kind") == "value") & (pl.col("system") == system))
+    return chosen.select(COLUMNS).cast({"confidence": pl.Float64}).collect()
 
 
 def _refuse_repeats(label: str, system: str, evidence: pl.LazyFrame) -> None:

@@ -53,19 +53,29 @@ def share_delta(promise: Promise, sizes: Sequence[int]) -> float:
 
 
 def certify_fields(
-    observations: Observations, fields: Sequence[str], promise: Promise
+    observations: Observations, fields: Sequence[str], promise: Promise, *, has_nearest: bool = True
 ) -> tuple[Certificate, ...]:
     """Return one certificate for all fields together, or one for each field where the promise is by field.
 
-    `observations` are values of these fields, or documents where documents are promised.
+    `observations` are values of these fields, or documents where documents are promised. Without a threshold
+    a certificate has the nearest promise, if it is asked for.
     """
     families = [(name,) for name in fields] if promise.by_field else [tuple(fields)]
     seen = [observations.of_fields(family) if promise.by_field else observations for family in families]
     labels = [Labels.of(one, promise) for one in seen]
     delta = share_delta(promise, [one.reach for one in labels])
-    return tuple(
+    found = [
         _certify(own, one, family, promise, delta)
         for own, one, family in zip(seen, labels, families, strict=True)
+    ]
+    if not has_nearest:
+        return tuple(found)
+    return tuple(
+        replace(
+            made,
+            nearest=None if made.threshold is not None else find_nearest(own, one, promise, delta),
+        )
+        for made, own, one in zip(found, seen, labels, strict=True)
     )
 
 
@@ -102,7 +112,6 @@ def _certify(
         observed_risk=float((~observations.is_correct[accepted]).mean()) if count else None,
         reason="" if last is not None else _explain(found, labels, promise, delta),
         steps=found.steps,
-        nearest=None if last is not None else find_nearest(observations, labels, promise, delta),
     )
 
 

@@ -44,6 +44,8 @@ def test_no_view_makes_a_request_or_a_complaint(demo: OpenReport) -> None:
         ("documents", "#documents-grid", "stm-013"),
         ("documents?doc=rcp-018", "#document-one", "two digits are exchanged"),
         ("gates", '[data-view="gates"]', "critical_accuracy >= 0.93"),
+        ("gates", '[data-view="gates"]', "accuracy, cautious value"),
+        ("gates", '[data-view="gates"]', "75.5%, needs at least 90%"),
         ("methods", '[data-view="methods"]', "harmonic mean"),
     ],
 )

@@ -34,7 +34,7 @@ def test_details_open_below_their_field_and_lead_to_its_neighbors(demo: OpenRepo
     demo.show("fields?sort=order")
     demo.page.locator(f"{ROW} button").click()
     detail = demo.page.locator(f"{ROW} + tr.opened #field-detail")
-    assert detail.locator("h3").first.inner_text() == "What is wrong"
+    assert detail.locator("h2").first.inner_text() == "What is wrong"
     demo.page.get_by_role("button", name="next field").click()
     demo.page.locator('#field-rows tr.at[data-row="is_gst_included"]').wait_for()
     assert demo.page.locator("tr.opened").count() == 1

@@ -57,7 +57,7 @@ def test_a_field_without_errors_is_listed(browser: Browser, report_of_errors: Pa
     ("field", "selector", "said"),
     [
         ("n", '[data-chart="residuals"] figcaption', "How far off numbers are that differ"),
-        ("kind", "#field-detail h3:has(+ .bar-of-tools)", "Gold against prediction, wrong values only"),
+        ("kind", "#field-detail h2:has(+ .bar-of-tools)", "Gold against prediction, wrong values only"),
     ],
 )
 def test_what_is_made_of_errors_only_says_so(

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
@@ -14,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.reports import wording
 from fieldassay.reports.html.changes import describe_changes, list_changes
 from fieldassay.reports.html.chunks import CROPS, chunk_rows, name_rows
+from fieldassay.reports.html.confidence import describe_confidences
 from fieldassay.reports.html.documents import order_documents
 from fieldassay.reports.html.errors import index_errors, list_errors
 from fieldassay.reports.html.fields import describe_fields
+from fieldassay.reports.html.gates import have_common_gates, list_verdicts
 from fieldassay.reports.html.joined import join_runs
 from fieldassay.reports.html.methods import methods
 from fieldassay.reports.html.overview import ANSWERS, MOST_CARDS, Overview, format_estimate, overview
@@ -26,8 +27,6 @@ from fieldassay.reports.html.systems import describe_systems
 from fieldassay.reports.meanings import MEANINGS
 from fieldassay.reports.meanings import NAMES as METRIC_NAMES
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.wording.compared import format_compared, format_threshold
-from fieldassay.wording.numbers import format_plain
 from fieldassay.wording.shown import clip, format_json, visible
 
 if TYPE_CHECKING:
@@ -36,83 +35,11 @@ if TYPE_CHECKING:
     from fieldassay.reports.html.crops import Crops
 
 
-SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "SKIPPED": "–"}
-TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "SKIPPED": "none"}
-
-
-@dataclass(frozen=True, slots=True)
-class GateLine:
-    """One gate of one system in words."""
-
-    gate: str
-    title: str
-    verdict: str
-    sign: str
-    tone: str
-    value: str
-    threshold: str
-    interval: str
-    n: int
-    rule: str
-    evidence: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The gates of one system, and the verdict by them."""
-
-    system: str
-    run: str
-    answer: str
-    reasons: tuple[str, ...]
-    gates: tuple[GateLine, ...]
-    chance: str = ""
-
-
-def list_verdicts(decisions: Sequence[Mapping[str, Any]]) -> tuple[Verdict, ...]:
-    """Return the decisions of `gates.json` in words."""
-    return tuple(
-        Verdict(
-            str(one["system"]),
-            str(one.get("run") or ""),
-            str(one["answer"]),
-            tuple(map(str, one.get("reasons", ()))),
-            tuple(map(_gate, one.get("gates", ()))),
-            str(one.get("chance") or ""),
-        )
-        for one in decisions
-    )
-
-
-def have_common_gates(verdicts: Sequence[Verdict]) -> bool:
-    """Return whether all systems have the same gates; those of several runs in one report may differ."""
-    return len({tuple(line.gate for line in one.gates) for one in verdicts}) == 1
-
-
-def _gate(one: Mapping[str, Any]) -> GateLine:
-    verdict, unit, value, bounds = str(one["verdict"]), str(one["unit"]), one["value"], one["interval"]
-    return GateLine(
-        gate=str(one["gate"]),
-        title=str(one.get("title") or ""),
-        verdict=verdict,
-        sign=SIGNS.get(verdict, ""),
-        tone=TONES.get(verdict, "none"),
-        value="—" if value is None else format_compared(value, one["threshold"], unit),
-        threshold=f"{one['operator']} {format_threshold(one['threshold'], unit)}",
-        interval=""
-        if bounds is None
-        else f"{format_plain(bounds[0], unit)} to {format_plain(bounds[1], unit)}",
-        n=int(one.get("n") or 0),
-        rule=str(one.get("rule") or ""),
-        evidence=tuple(map(str, one.get("evidence", ()))),
-    )
-
-
 SCRIPTS = (
     "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "charts.js", "specs.js", "state.js",
     "systems.js", "fields.js",
     "field.js", "table.js", "errors.js", "documents.js", "changes.js",
-    "alignment.js", "items.js", "document.js", "keys.js", "main.js",
+    "alignment.js", "items.js", "document.js", "confidence.js", "print.js", "keys.js", "main.js",
 )  # fmt: skip
 """The page's own scripts, in the order of their concatenation."""
 
@@ -169,8 +96,9 @@ def hash_source(text: str) -> str:
 
 
 VIEWS = (
-    ("summary", "Summary"), ("systems", "Systems"), ("fields", "Fields"), ("errors", "Errors"),
-    ("documents", "Documents"), ("gates", "Gates"), ("methods", "Methods"),
+    ("summary", "Summary"), ("changes", "Changes"), ("systems", "Systems"), ("fields", "Fields"),
+    ("errors", "Errors"), ("documents", "Documents"), ("confidence", "Confidence"), ("gates", "Gates"),
+    ("methods", "Methods"),
 )  # fmt: skip
 
 
@@ -196,8 +124,10 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     documents = order_documents(source, crops)
     names = name_rows(source)
     gates = list_verdicts(source.decisions)
+    confidences = describe_confidences(source)
     yield _template().render(
-        policy=_policy(script, style, charts), style=style, views=_views(source), source=source, page=page,
+        policy=_policy(script, style, charts), style=style, views=_views(source, bool(confidences)),
+        source=source, page=page, confidences=confidences,
         changes=describe_changes(source.diffs),
         gates=gates,
         has_common_gates=have_common_gates(gates),
@@ -209,6 +139,8 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     yield _block("values", pack(list_errors(source, documents.ids)))
     if source.diffs:
         yield _block("changes", pack(list_changes(source.diffs)))
+    if confidences:
+        yield _block("confidences", pack(confidences))
     yield _block("systems", pack(describe_systems(source, page)))
     yield _block("fields", pack(describe_fields(source)))
     spans = []
@@ -222,9 +154,10 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     yield f"<script>{script}</script>\n</body>\n</html>\n"
 
 
-def _views(source: ReportSource) -> tuple[tuple[str, str], ...]:
-    """Return the pages of the report; one of changes if there is something to compare with."""
-    return (VIEWS[0], ("changes", "Changes"), *VIEWS[1:]) if source.diffs else VIEWS
+def _views(source: ReportSource, has_confidences: bool) -> tuple[tuple[str, str], ...]:
+    """Return the pages of the report: of changes and of confidences only where there are any."""
+    absent = {"changes": not source.diffs, "confidence": not has_confidences}
+    return tuple((name, title) for name, title in VIEWS if not absent.get(name))
 
 
 def _policy(script: str, style: str, charts: str) -> str:

@@ -6,7 +6,7 @@ async function drawField(target, field, data, params) {
     mistakesOf(name, data),
     own(data.confusions, name) ? confusionOf(own(data.confusions, name), params) : null,
     own(data.residuals, name) && own(data.residuals, name).some((entry) => entry.pairs.length) ? el("figure", { class: "chart", "data-chart": "residuals" }) : null,
-    el("h3", { text: "All numbers" }), fieldNumbers(name, data),
+    el("h2", { text: "All numbers" }), fieldNumbers(name, data),
     own(data.scores, name) ? el("figure", { class: "chart", "data-chart": "scores" }) : null));
   const residuals = find('[data-chart="residuals"]', target);
   if (residuals) await drawResiduals(residuals, name, own(data.residuals, name));
@@ -30,7 +30,7 @@ function fieldNumbers(name, data) {
 
 function mistakesOf(name, data) {
   const kinds = own(data.mistakes, name) || [];
-  const title = el("h3", { text: "What is wrong" });
+  const title = el("h2", { text: "What is wrong" });
   if (CORE.kept === "none") return [title, el("p", { class: "note", text: "This run kept no evidence, so nothing can be shown." })];
   if (!kinds.length) return [title, el("p", { class: "note", text: "Nothing: every value is right." })];
   return [title, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Kinds of wrong" }, el("table", { class: "wide" },
@@ -72,7 +72,7 @@ function confusionOf({ labels: names, systems }, params) {
     const right = gold === pred && gold !== "-1";
     return el("td", { class: count ? (right ? "right" : "wrong") : null, title: `gold ${label}, predicted ${column}: ${count}`, text: count ? `${right ? "✓ " : ""}${count}` : "·" });
   }));
-  return [el("h3", { text: `Gold against prediction${CORE.kept === "all" ? "" : ", wrong values only"}` }), el("div", { class: "bar-of-tools" }, el("label", {}, "system ", select)),
+  return [el("h2", { text: `Gold against prediction${CORE.kept === "all" ? "" : ", wrong values only"}` }), el("div", { class: "bar-of-tools" }, el("label", {}, "system ", select)),
     el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Gold against prediction" }, el("table", { class: "confusion" },
       el("thead", {}, el("tr", {}, el("th", { scope: "col", text: "gold ↓ predicted →" }), heads.map(([, label]) => el("th", { scope: "col", class: "num", text: label })))),
       el("tbody", {}, heads.map(row)))),

@@ -25,6 +25,7 @@ async function start() {
   document.addEventListener("click", followLinks);
   document.addEventListener("keydown", onKey);
   find("#theme").addEventListener("click", nextTheme);
+  find("#print").addEventListener("click", printAll);
   find("#help").addEventListener("click", () => find("#help-box").showModal());
   history.scrollRestoration = "manual";
   numberStep();

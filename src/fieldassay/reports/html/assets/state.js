@@ -91,12 +91,3 @@ async function paint() {
   restoreFocus();
   document.documentElement.dataset.painted = view;
 }
-
-// On paper a page stands in full: tables have all their rows, up to a number that is said.
-const MOST_PRINTED = 500;
-let isPrinting = false;
-
-function printWhole(isNow) {
-  isPrinting = isNow;
-  drawGrids();
-}

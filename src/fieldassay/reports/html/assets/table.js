@@ -18,7 +18,8 @@ function rowGrid(target, { label, columns, count, rowAt, open, sorted, onSort, l
   }));
   const over = el("div", { class: "over", tabindex: "0", role: "table", "aria-label": label, "aria-rowcount": count + 1 }, head, el("div", { class: "body-box", role: "presentation" }, body));
   const grid = el("div", { class: "rows", vars: { columns: columns.map((column) => column.size).join(" "), least: least || "100%" } }, over);
-  replace(target, grid);
+  const note = el("p", { class: "small", hidden: true });
+  replace(target, grid, note);
   over.classList.toggle("fits", head.scrollWidth <= over.clientWidth);
   let at = -1;
   let rows = new Map();
@@ -32,7 +33,9 @@ function rowGrid(target, { label, columns, count, rowAt, open, sorted, onSort, l
   const drawRows = () => {
     const { top } = body.getBoundingClientRect();
     const first = isPrinting ? 0 : Math.max(0, Math.floor(-top / ROW_HEIGHT) - AROUND);
-    const last = isPrinting ? Math.min(count, MOST_PRINTED) : Math.min(count, Math.ceil((window.innerHeight - top) / ROW_HEIGHT) + AROUND);
+    const last = isPrinting ? Math.min(count, mostPrinted) : Math.min(count, Math.ceil((window.innerHeight - top) / ROW_HEIGHT) + AROUND);
+    note.hidden = !isPrinting || last === count;
+    note.textContent = `These are the first ${last.toLocaleString("en-US")} of ${count.toLocaleString("en-US")} rows.`;
     const near = new Map();
     for (let place = first; place < last; place += 1) near.set(place, rows.get(place) || rowOf(place));
     for (const [place, row] of rows) if (!near.has(place)) row.remove();

@@ -1,0 +1,90 @@
+"""The page of confidences: the values that could go through unseen, the risk, and the reliability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fieldassay.reports.html.source import ReportSource
+from fieldassay.wording.numbers import format_count, format_share
+from fieldassay.wording.shown import clip
+
+if TYPE_CHECKING:
+    from fieldassay.calibration.result import CalibrationPage, Certificate
+
+MOST_POINTS = 200
+"""The points of a curve on the page at most."""
+
+MOST_SYSTEMS = 8
+"""The systems with confidences that the page has at most."""
+
+
+def describe_confidences(source: ReportSource) -> list[dict[str, Any]]:
+    """Return, by system that gives confidences, the curve, the bins and the promise of `calibrate`, in words.
+
+    Systems that cannot be calibrated have the reason only.
+    """
+    import polars as pl
+
+    evidence = source.evidence
+    if evidence is None or source.result.documents is None or "confidence" not in evidence.collect_schema():
+        return []
+    is_sure = (pl.col("kind") == "value") & pl.col("confidence").is_not_null()
+    found = set(evidence.filter(is_sure).select(pl.col("system").unique()).collect()["system"])
+    return [
+        _describe(source, system)
+        for system in [name for name in source.systems if name in found][:MOST_SYSTEMS]
+    ]
+
+
+def _describe(source: ReportSource, system: str) -> dict[str, Any]:
+    from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
+    from fieldassay.calibration.confidences import choose_confidences
+    from fieldassay.calibration.measure import BootstrapSettings
+    from fieldassay.errors import ProblemsError
+
+    assert source.evidence is not None
+    assert source.result.documents is not None
+    options = CalibrationOptions(system=system, chance=BootstrapSettings(replicates=0), is_brief=True)
+    try:
+        given = choose_confidences(source.evidence, source.result.documents, system, source.kept)
+        page = calibrate(given, options).page
+    except ProblemsError as error:
+        return {"system": system, "reason": "; ".join(one.what for one in error.problems)}
+    return {"system": system, **_shown(page)}
+
+
+def _shown(page: CalibrationPage) -> dict[str, Any]:
+    from fieldassay.calibration.policy import describe_promise
+    from fieldassay.calibration.result import thin
+
+    certificate = page.certificates[0]
+    selection, calibration = page.pooled.selection, page.pooled.calibration
+    return {
+        "sentence": _sentence(page, certificate),
+        "promise": describe_promise(page.promise),
+        "threshold": certificate.threshold,
+        "points": []
+        if selection is None
+        else [
+            [point.coverage, point.selective_risk, point.threshold, point.accepted, point.errors]
+            for point in thin(selection.points, MOST_POINTS)
+        ],
+        "bins": []
+        if calibration is None
+        else [[one.confidence, one.accuracy, one.n, one.low, one.high] for one in calibration.bins],
+        "remarks": list(page.remarks),
+    }
+
+
+def _sentence(page: CalibrationPage, one: Certificate) -> str:
+    """Return which values can be accepted without review, or why none can."""
+    risk, name = format_share(page.promise.risk), clip(page.system, 60)
+    if one.threshold is None:
+        return f"{name}: no value can go through unseen with a risk of at most {risk} yet: {one.reason}"
+    risk_here = one.observed_risk
+    seen = "" if risk_here is None else f", of which {format_share(risk_here, 1)} are wrong here"
+    labels = format_count(one.labels, "labeled document")
+    return (
+        f"{name}: values with a confidence of at least {one.threshold:.6g} can go through unseen: "
+        f"{format_share(one.coverage, 1)} of all values{seen} ({labels})"
+    )

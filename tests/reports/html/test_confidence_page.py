@@ -1,0 +1,66 @@
+"""The page of confidences: the numbers and the promise of `calibrate`, and only where there are confidences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.unpacked_rows import read_blocks
+
+import fieldassay as fa
+from fieldassay import score
+from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
+from fieldassay.calibration.policy import describe_promise
+from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+DOCUMENTS = 400
+GOLD = [{"id": str(at), "total": at} for at in range(DOCUMENTS)]
+
+
+def _predict(wrong_from: int) -> list[dict[str, Any]]:
+    return [
+        {"id": str(at), "total": at + (at >= wrong_from), "confidence": 1 - at / 1000}
+        for at in range(DOCUMENTS)
+    ]
+
+
+@pytest.fixture(scope="module")
+def result() -> Result:
+    predictions = {"sure": _predict(380), "wild": _predict(0)}
+    return score(GOLD, predictions, "fields: {total: number}", ScoreOptions(replicates=0))
+
+
+def test_the_page_has_the_numbers_and_the_promise_of_calibrate(result: Result) -> None:
+    shown = {one["system"]: one for one in read_blocks(fa.report(result))["confidences"]}
+    for system, one in shown.items():
+        page = calibrate(result, CalibrationOptions(system=system)).page
+        assert one["threshold"] == page.certificates[0].threshold
+        assert page.pooled.calibration is not None
+        assert [row[2] for row in one["bins"]] == [bin_.n for bin_ in page.pooled.calibration.bins]
+        assert one["promise"] == describe_promise(page.promise)
+    assert shown["sure"]["threshold"] is not None
+    assert "can go through unseen" in shown["sure"]["sentence"]
+    assert shown["wild"]["sentence"].startswith("wild: no value can go through unseen")
+
+
+def test_both_charts_are_drawn_and_axe_finds_nothing(
+    browser: Browser, result: Result, tmp_path: Path
+) -> None:
+    (tmp_path / "report.html").write_text(fa.report(result), encoding="utf-8")
+    with OpenReport.opened(browser, tmp_path / "report.html") as report:
+        report.show("confidence")
+        for chart in ("risk", "reliability"):
+            report.page.locator(f'[data-chart="{chart}"] .plot svg path').first.wait_for(state="attached")
+        assert report.check_access() == []
+        assert report.complaints == []
+
+
+def test_a_run_without_confidences_has_no_such_page() -> None:
+    page = fa.report(score(GOLD, GOLD, "fields: {total: number}", ScoreOptions(replicates=0)))
+    assert 'data-tab="confidence"' not in page
