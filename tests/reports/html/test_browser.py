@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,8 @@ def test_no_view_makes_a_request_or_a_complaint(demo: OpenReport) -> None:
         ("summary", ".findings", "birch is worse than atlas by 15.0 points of accuracy (95% CI"),
         ("summary", ".fixes", "points of accuracy (95% CI"),
         ("systems", '[data-view="systems"] table', "94.9%"),
+        ("systems", '[data-view="systems"] table', "4.0 s"),
+        ("systems", '[data-view="systems"] table', "$7.81"),
         ("systems", '[data-chart="forest"]', "difference to atlas"),
         ("fields", "#field-rows", "total_amount"),
         ("fields?field=currency", "#field-detail", "Gold against prediction"),
@@ -74,7 +77,7 @@ def test_a_mark_of_a_chart_says_its_numbers(demo: OpenReport) -> None:
     demo.show("systems")
     demo.page.locator('[data-chart="cost"] .plot svg path[aria-label]').first.wait_for()
     demo.page.locator('[data-chart="cost"] .mark-symbol path').first.hover()
-    assert "USD per document" in demo.text(".tip")
+    assert "cost of 1,000 documents" in demo.text(".tip")
 
 
 def test_the_table_behind_a_chart_is_a_csv_file(demo: OpenReport, tmp_path: Path) -> None:
@@ -165,6 +168,18 @@ def test_an_example_leads_to_its_value(demo: OpenReport) -> None:
     marked = demo.page.locator("#document-one .at[data-row]").first
     marked.wait_for()
     assert marked.get_attribute("data-row") == path
+
+
+def test_causes_lead_one_behind_the_other_from_the_accuracy_of_their_system(demo: OpenReport) -> None:
+    bars = demo.page.locator(".fixes").first.locator(".whisker")
+    places = bars.evaluate_all(
+        "all => all.map(bar => [bar.querySelector('.reached').width.baseVal.value, "
+        "bar.querySelector('.point').x.baseVal.value, bar.querySelector('.point').width.baseVal.value])"
+    )
+    assert len(places) > 2
+    for (reached, start, width), (_, following, _) in pairwise(places):
+        assert reached == start
+        assert abs(start + width - following) < 0.02
 
 
 def test_a_number_leads_to_its_meaning(demo: OpenReport) -> None:

@@ -73,3 +73,16 @@ def test_axe_finds_nothing_in_the_changes(browser: Browser, page: Path) -> None:
     with OpenReport.opened(browser, page) as report:
         report.show("changes")
         assert report.check_access() == []
+
+
+def test_fields_and_documents_say_what_changed(browser: Browser, page: Path) -> None:
+    with OpenReport.opened(browser, page) as report:
+        report.show("fields?measure=field_accuracy_strict")
+        row = report.page.locator('#field-rows tr[data-row="total"]')
+        if row.locator("[class^=change-]").count() == 0:
+            report.show("fields?measure=field_accuracy")
+        assert "+33.3 points" in row.inner_text()
+        report.show("documents")
+        first = report.page.locator("#documents-grid .row", has_text="fixed").first
+        assert "1 fixed" in first.inner_text()
+        assert report.complaints == []

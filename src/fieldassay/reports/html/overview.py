@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -14,7 +15,15 @@ from fieldassay.reports.summary import HEADLINE, MOST_SUSPICIOUS, Line, Summary,
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
-from fieldassay.wording.numbers import format_count, format_percent, format_percents, format_share, is_narrow
+from fieldassay.wording.numbers import (
+    format_cost,
+    format_count,
+    format_percent,
+    format_percents,
+    format_seconds,
+    format_share,
+    is_narrow,
+)
 from fieldassay.wording.sentences import (
     describe_comparison,
     describe_estimate,
@@ -61,14 +70,27 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """A loss as the page shows it; `share` is its part of the largest one."""
+    """A loss as the page shows it: what it would add to the accuracy reached by the losses before it.
+
+    `start` and `end` are places on the axis of all systems, 0 to 100, as are those of the interval.
+    """
 
     loss: Loss
     sentence: str
     """The error, its frequency, and its cost, without the field, which is beside it."""
     gold: str
     pred: str
-    share: float
+    start: float
+    end: float
+    interval: tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Fixes:
+    """The costliest losses of a system, and its accuracy, from which they lead towards 100%."""
+
+    accuracy: str
+    losses: tuple[Fix, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +105,9 @@ class Overview:
     """The systems, the best first."""
     lines: tuple[Line, ...]
     findings: tuple[str, ...]
-    fixes: Mapping[str, tuple[Fix, ...]]
+    fixes: Mapping[str, Fixes]
+    fixes_from: str
+    """Where the axis of the losses begins; it ends at 100%."""
     best: str
     method: str
 
@@ -98,12 +122,11 @@ def format_estimate(one: Estimate | None) -> Shown | None:
         None if scale is None or number is None else scale * number for number in (one.value, low, high)
     ]
     interval = describe_interval(one.interval, one.level, one.unit)
-    text = format_percent(one.value, one.unit)
     value, lowest, highest = bounds
     return Shown(
-        text,
+        _format(one.value, one.unit),
         interval,
-        "" if one.interval is None else format_percents(one.interval, one.unit),
+        "" if one.interval is None else _format_bounds(one.interval, one.unit),
         one.n,
         one.documents,
         is_narrow(one),
@@ -112,6 +135,21 @@ def format_estimate(one: Estimate | None) -> Shown | None:
         highest,
         describe_estimate(one),
     )
+
+
+def _format(value: float, unit: str) -> str:
+    """Return a value in the language of pages: percent, seconds, dollars for 1,000 documents."""
+    told = {"ms": format_seconds, "usd": format_cost}.get(unit)
+    return format_percent(value, unit) if told is None else told(value)
+
+
+def _format_bounds(interval: tuple[float, float], unit: str) -> str:
+    if unit not in ("ms", "usd"):
+        return format_percents(interval, unit)
+    if interval[0] == interval[1]:
+        return ""
+    low, high = (_format(bound, unit) for bound in interval)
+    return f"{low.removesuffix(' s')} to {high}"
 
 
 def overview(source: ReportSource) -> Overview:
@@ -131,6 +169,7 @@ def overview(source: ReportSource) -> Overview:
     ]
     main_line = next(iter((*of_main, *lines)), None)
     best = _best(main_line, source.systems)
+    fixes, fixes_from = _fixes(source, best)
     failures = dict(zip(summary.systems, summary.failures, strict=True))
     return Overview(
         summary=summary,
@@ -140,7 +179,8 @@ def overview(source: ReportSource) -> Overview:
         listed=tuple(Card(one.system, one.answer, failures[one.system]) for one in standings),
         lines=lines,
         findings=tuple(_findings(source, main_line, best)),
-        fixes=_fixes(source, best),
+        fixes=fixes,
+        fixes_from=fixes_from,
         best=best,
         method=_method(source),
     )
@@ -225,21 +265,56 @@ def _describe_ranking(ranking: Ranking, best: str) -> str:
     return f"no difference could be shown between {clip(best, 60)} and {names} ({level}){first}"
 
 
-def _fixes(source: ReportSource, best: str) -> dict[str, tuple[Fix, ...]]:
-    """Return the costliest losses of each system, the best system first."""
+def _fixes(source: ReportSource, best: str) -> tuple[dict[str, Fixes], str]:
+    """Return the costliest losses of each system, the best system first, and where their axis begins."""
     if (
         source.evidence is None
         or source.result.documents is None
         or "leaves" not in source.result.documents.columns
     ):
-        return {}
+        return {}, ""
     found = find_losses(source.evidence, source.result.documents, source.systems, MOST_LOSSES)
-    order = sorted(source.systems, key=lambda system: system != best)
-    return {
-        system: tuple(_fix(loss, found[system][0].points) for loss in found[system])
+    order = [system for system in sorted(source.systems, key=lambda one: one != best) if found[system]]
+    known = {one.system: one.value for one in source.result.estimates if _is_whole_accuracy(one)}
+    reached = {
+        system: 1.0 - sum(loss.points for loss in found[system])
+        if (value := known.get(system)) is None
+        else value
         for system in order
-        if found[system]
     }
+    begin = math.floor(20 * min(reached.values(), default=0.0)) / 20
+    fixes = {
+        system: Fixes(format_percent(reached[system]), _line_up(found[system], reached[system], begin))
+        for system in order
+    }
+    return fixes, format_share(begin, 0)
+
+
+def _is_whole_accuracy(one: Estimate) -> bool:
+    return (one.metric, one.field, one.regime, one.granularity) == (
+        "accuracy",
+        None,
+        "filled",
+        "leaf",
+    ) and not (one.slice or one.parameters)
+
+
+def _line_up(losses: Sequence[Loss], reached: float, begin: float) -> tuple[Fix, ...]:
+    """Return losses one behind the other, from the accuracy of a system on."""
+
+    def place(accuracy: float) -> float:
+        return 100 * (min(1.0, accuracy) - begin) / (1.0 - begin)
+
+    made = []
+    for loss in losses:
+        gold, pred = format_pair(loss.gold, loss.pred, 60)
+        bounds = None
+        if loss.interval is not None:
+            bounds = (place(reached + loss.interval[0]), place(reached + loss.interval[1]))
+        end = reached + loss.points
+        made.append(Fix(loss, describe_cost(loss), gold, pred, place(reached), place(end), bounds))
+        reached = end
+    return tuple(made)
 
 
 def _method(source: ReportSource) -> str:
@@ -250,8 +325,3 @@ def _method(source: ReportSource) -> str:
     return (
         f"They are {level} intervals over documents, from {bootstrap['replicates']:,} bootstrap replicates."
     )
-
-
-def _fix(loss: Loss, largest: float) -> Fix:
-    gold, pred = format_pair(loss.gold, loss.pred, 60)
-    return Fix(loss, describe_cost(loss), gold, pred, loss.points / largest if largest else 0.0)

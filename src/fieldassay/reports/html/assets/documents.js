@@ -14,7 +14,7 @@ painters.documents = async (params) => {
   if (isOne) return drawDocument(find("#document-one"), data, params);
   if (key !== listKey || !grid) await drawTools(data, params);
   listKey = key;
-  drawList(data, params);
+  await drawList(data, params);
 };
 
 const scoresAt = (data, place) => data.systems.map((system) => (system.score ? system.score[place] : null));
@@ -144,7 +144,28 @@ function columnSystems(params, few) {
   return chosen < 0 || CORE.systems.length === 1 || window.innerWidth <= 700 ? [] : [chosen];
 }
 
-function drawList(data, params) {
+// What an earlier run had: values fixed and broken in each document.
+async function changesByDocument() {
+  if (!VIEWS.includes("changes")) return null;
+  const found = new Map();
+  for (const one of await block("changes")) {
+    for (const [at, code] of (one.columns.change || []).entries()) {
+      const [name, word] = [wordAt(one, "doc", at), one.names.change[code]];
+      const counts = found.get(name) || { fixed: 0, broken: 0 };
+      if (word in counts) counts[word] += 1;
+      found.set(name, counts);
+    }
+  }
+  return found;
+}
+
+function drawChange(counts) {
+  if (!counts || !(counts.fixed + counts.broken)) return "";
+  return [counts.fixed ? el("span", { class: "change-fixed", text: `${counts.fixed} fixed ` }) : null, counts.broken ? el("span", { class: "change-broken", text: `${counts.broken} broken` }) : null];
+}
+
+async function drawList(data, params) {
+  const changes = await changesByDocument();
   const narrow = window.innerWidth <= 700;
   const few = CORE.systems.length <= MOST_COLUMNS && !narrow;
   const groupKey = narrow ? undefined : Object.keys(data.groups)[0];
@@ -153,6 +174,7 @@ function drawList(data, params) {
     groupKey ? { key: `group:${groupKey}`, label: plain(groupKey, 20), size: "minmax(7rem, 1fr)" } : null,
     { key: "mean", label: CORE.systems.length === 1 || narrow ? "score" : "mean score", size: narrow ? "5.4rem" : "minmax(9rem, 1fr)", num: true },
     ...columnSystems(params, few).map((at) => CORE.systems[at]).map((system) => ({ key: `system:${system}`, label: plain(system, 18), size: "minmax(5.5rem, 1fr)", num: true })),
+    changes && !narrow ? { key: "changes", label: "since the earlier run", size: "minmax(9rem, 1fr)" } : null,
     { key: "wrong", label: narrow ? "wrong" : few ? "wrong values" : "wrong, all systems", size: narrow ? "4.8rem" : "minmax(7rem, 1fr)", num: true },
   ].filter(Boolean);
   const cells = (place) => {
@@ -164,11 +186,12 @@ function drawList(data, params) {
       groupKey ? [el("bdi", { text: plain(group.values[group.codes[place]] ?? "—", 40) })] : null,
       [showNumber(mean), meter(mean)],
       ...columnSystems(params, few).map((at) => [showNumber(scoresAt(data, place)[at])]),
+      changes && !narrow ? [drawChange(changes.get(data.ids[place]))] : null,
       [wrongAt(data, place).toLocaleString("en-US")],
     ].filter(Boolean);
   };
   const sort = params.sort || "mean";
-  const onSort = (key) => change(sort === key ? { down: params.down === "1" ? "" : "1" } : { sort: key, down: key === "wrong" ? "1" : "" });
+  const onSort = (key) => (key === "changes" ? null : change(sort === key ? { down: params.down === "1" ? "" : "1" } : { sort: key, down: key === "wrong" ? "1" : "" }));
   grid = rowGrid(find("#documents-grid"), { label: "Documents", columns, count: listed.length, rowAt: (at) => cells(listed[at]), open: (at) => go("documents", { ...params, doc: data.ids[listed[at]] }), sorted: { key: sort, down: params.down === "1" }, onSort, least: narrow ? "100%" : `${columns.length * 7 + 3}rem` });
   const all = listed.length === data.ids.length;
   if (!listed.length && data.ids.length) return drawHints(find("#documents-count"), "document", { params, names: FILTERS, wordOf: (name) => params[name].replaceAll("_", " "), countWithout: async (other) => (await chooseDocuments(data, other)).length });

@@ -61,8 +61,10 @@ function showPercent(value) {
 function showNumber(value, unit = "ratio") {
   if (value === null || value === undefined) return "—";
   if (unit === "ratio" || unit === "percent") return minus(`${showPercent(unit === "ratio" ? 100 * value : value)}%`);
-  const digits = { ms: 0, tokens: 0, count: 0, usd: 5, "documents/min": 1 }[unit] ?? 3;
-  const suffix = { ms: " ms", tokens: " tokens", usd: " USD", "documents/min": "/min" }[unit] ?? "";
+  if (unit === "ms") return minus(`${value === 0 ? 0 : fixed(value / 1000, Math.min(6, Math.max(0, 1 - Math.floor(Math.log10(Math.abs(value / 1000))))), true)} s`);
+  if (unit === "usd") return minus(`${value < 0 ? "-" : ""}$${value === 0 ? 0 : fixed(Math.abs(1000 * value), 2, true)}`);
+  const digits = { tokens: 0, count: 0, "documents/min": 1 }[unit] ?? 3;
+  const suffix = { tokens: " tokens", "documents/min": "/min" }[unit] ?? "";
   return value === 0 ? `0${suffix}` : minus(fixed(value, digits, true) + suffix);
 }
 

@@ -1,6 +1,7 @@
 // The specifications of all charts. Values come in as data only, never as names or expressions.
 const AS_POINTS = { ratio: 100, percent: 1 };
-const unitTitle = (unit) => ({ ratio: "%", percent: "%", ms: "milliseconds", usd: "USD" })[unit] || unit;
+const SCALES = { ...AS_POINTS, ms: 0.001, usd: 1000 };
+const unitTitle = (unit) => ({ ratio: "%", percent: "%", ms: "seconds", usd: "$ for 1,000 documents" })[unit] || unit;
 // About one tick in 90 pixels, so that labels never touch.
 const ticks = (width) => ({ tickCount: Math.max(3, Math.floor(width / 90)), labelOverlap: true });
 function labels(rows, name = "system") {
@@ -12,7 +13,7 @@ const tips = (...pairs) => pairs.map(([field, title, format]) => ({ field, title
 
 // Numbers in the unit of the axis, and under `…Said` as the pages say them: a chart would round otherwise.
 function scaled(rows, unit, names, told = showNumber) {
-  const factor = AS_POINTS[unit] || 1;
+  const factor = SCALES[unit] || 1;
   const both = (row, name) => [[name, row[name] === null || row[name] === undefined ? null : factor * row[name]], [`${name}Said`, told(row[name], unit)]];
   return rows.map((row) => ({ ...row, ...Object.fromEntries(names.flatMap((name) => both(row, name))) }));
 }
@@ -67,8 +68,8 @@ function slicesSpec(rows, title, unit) {
 
 function costSpec(rows, title, unit) {
   const values = labels(scaled(scaled(rows, unit, ["value", "low", "high"]), "usd", ["cost"]));
-  const tooltip = tips(["label", "system"], ["costSaid", "USD per document"], ["valueSaid", title], ["lowSaid", "from"], ["highSaid", "to"]);
-  const x = { field: "cost", type: "quantitative", title: "cost per document (USD)", axis: { tickCount: 5, labelOverlap: true, format: "~g" } };
+  const tooltip = tips(["label", "system"], ["costSaid", "cost of 1,000 documents"], ["valueSaid", title], ["lowSaid", "from"], ["highSaid", "to"]);
+  const x = { field: "cost", type: "quantitative", title: "cost of 1,000 documents ($)", axis: { tickCount: 5, labelOverlap: true, format: "~g" } };
   const y = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false } };
   return () => ({
     data: { values }, height: 260, encoding: { x, tooltip },
@@ -84,7 +85,9 @@ function costSpec(rows, title, unit) {
 function latencySpec(rows) {
   const values = labels(scaled(rows, "ms", ["min", "p50", "p90", "p95", "max"]));
   const tooltip = tips(["label", "system"], ["minSaid", "shortest"], ["p50Said", "median"], ["p90Said", "90th percentile"], ["p95Said", "95th percentile"], ["maxSaid", "longest"], ["n", "documents", ",d"]);
-  const x = { type: "quantitative", title: "milliseconds per document" };
+  // One very slow answer would squeeze all others.
+  const isSkewed = Math.max(...values.map((row) => row.max ?? 0)) > 3 * Math.max(...values.map((row) => row.p95 ?? row.p50)) && values.every((row) => (row.min ?? row.p50) > 0);
+  const x = { type: "quantitative", title: `seconds per document${isSkewed ? ", on a logarithmic scale" : ""}`, ...(isSkewed ? { scale: { type: "log" } } : {}) };
   return (width) => ({
     data: { values }, height: { step: 36 }, encoding: { y: yOrder(values), tooltip },
     layer: [

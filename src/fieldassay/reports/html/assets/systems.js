@@ -25,7 +25,7 @@ function drawForest(figure, differences, params) {
   replace(find("#forest-words"), rows.map((row) => el("li", { text: `${row.said}.` })));
   const [first] = rows;
   if (!first) return replace(figure, el("p", { class: "note", text: "Nothing was compared here." }));
-  const points = AS_POINTS[first.unit] ? "points" : first.unit;
+  const points = AS_POINTS[first.unit] ? "points" : unitTitle(first.unit);
   const title = `${metric}: difference to ${plain(first.reference, 40)} (${points}${first.better === "lower" ? ", lower is better" : ""})`;
   const columns = ["metric", "slice", "group", "reference", "system", "difference", "low", "high", "p_adjusted", "verdict", "wins", "losses", "ties", "documents"];
   return drawChart(figure, { title, name: "differences", columns, rows, make: forestSpec(rows, `difference in ${points}`, first.unit) });
