@@ -39,8 +39,8 @@ def describe_confidences(source: ReportSource) -> list[dict[str, Any]]:
 def _describe(source: ReportSource, system: str) -> dict[str, Any]:
     from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
     from fieldassay.calibration.confidences import choose_confidences
-    from fieldassay.calibration.measure import BootstrapSettings
     from fieldassay.errors import ProblemsError
+    from fieldassay.stats.intervals import BootstrapSettings
 
     assert source.evidence is not None
     assert source.result.documents is not None

@@ -39,7 +39,8 @@ SCRIPTS = (
     "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "charts.js", "specs.js", "state.js",
     "systems.js", "fields.js",
     "field.js", "table.js", "errors.js", "documents.js", "changes.js",
-    "alignment.js", "items.js", "document.js", "confidence.js", "print.js", "keys.js", "main.js",
+    "alignment.js", "items.js", "answers.js", "document.js", "confidence.js", "print.js",
+    "keys.js", "main.js",
 )  # fmt: skip
 """The page's own scripts, in the order of their concatenation."""
 
