@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-fast test-costs test-numbers test-full test-model test-corpus fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-costs test-numbers test-full test-model test-ray test-s3 test-corpus fuzz lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -59,6 +59,14 @@ OLDEST := reportlab==4.2.0 xlsxwriter==3.2.0 pillow==11.0.0 pypdfium2==5.0.0
 test-corpus: setup ## build the corpus with the oldest programs that the extra allows: same text, places and gold
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/oldest $(OLDEST)
 	PYTHONPATH=$(VENV)/oldest $(BIN)/python -m pytest -rs tests/corpus/test_shipped_corpus.py
+
+test-ray: setup ## install Ray (80 MB), and score with it on this machine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ray>=2.40'
+	$(BIN)/python -m pytest tests/executors
+
+test-s3: setup ## install s3fs and a server of object storage, and read from it on this machine
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 's3fs>=2024.10' 'moto[server]>=5'
+	$(BIN)/python -m pytest tests/records/test_storage.py
 
 lint: setup ## check style, types and layers
 	$(BIN)/ruff check .

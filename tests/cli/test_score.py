@@ -188,7 +188,8 @@ def test_chosen_metrics_and_slices_are_shown(run: Run, files: Files) -> None:
     ("arguments", "code", "said"),
     [
         (["--metrics", "acuracy"], 2, "did you mean 'accuracy'?"),
-        (["--engine", "ray"], 2, "not there yet"),
+        (["--engine", "cloud"], 2, "neither local nor ray"),
+        (["--engine", "ray="], 2, "neither local nor ray"),
         (["--protocol", "squad"], 2, "not both"),
         (["--json", "--format", "table"], 2, "give one of them"),
         (["--limit", "0"], 2, "--limit"),

@@ -28,6 +28,13 @@ _PATH = click.Path(path_type=Path)
 _SHAPES = ("table", "json", "markdown", "junit")
 
 
+def _read_engine(text: str) -> str:
+    name, mark, address = text.partition("=")
+    if text == "local" or (name == "ray" and (address or not mark)):
+        return text
+    raise click.BadParameter(f"{text!r} is neither local nor ray nor ray=ADDRESS.")
+
+
 @click.command(cls=GroupedCommand)
 @spec_options
 @data_options
@@ -190,10 +197,11 @@ _SHAPES = ("table", "json", "markdown", "junit")
 @option(
     "--engine",
     group="Work",
-    type=click.Choice(["local", "ray"]),
+    metavar="local|ray[=ADDRESS]",
     default="local",
     show_default=True,
-    help="The place of the work: this machine, or a Ray cluster.",
+    callback=lambda _, __, text: _read_engine(text),
+    help="The place of the work: this machine, Ray on this machine, or the Ray cluster at an address.",
 )
 def score(**given: Any) -> int:
     """Score predictions against gold.
@@ -217,8 +225,6 @@ def score(**given: Any) -> int:
     inputs, spec, given = sources.inputs, sources.spec, dict(sources.given)
     asked = read_thresholds(given["fail_under"], spec)
     thresholds = tuple(gate for gate in asked if gate.function != "regression")
-    if given["engine"] == "ray":
-        raise click.UsageError("--engine ray is not there yet; use --engine local with --workers N.")
     baseline = read_baseline_options(given, spec, [gate for gate in asked if gate.function == "regression"])
     options = score_options(given, inputs, (*thresholds, *baseline.gates))
     reports = read_report_options(given)
@@ -278,6 +284,7 @@ def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Ga
         correction=given["correction"],
         evidence=evidence,
         workers=given["workers"],
+        engine=given["engine"],
         batch=given["batch"],
         limit=given["limit"],
         only=tuple(given["only"]) or None,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from pathlib import Path
+from typing import BinaryIO
 
 from fieldassay.records.formats import split_sheet
+from fieldassay.records.storage import is_url, list_urls, open_url
 
 
 def digest_file(path: Path) -> str:
@@ -28,7 +30,10 @@ def digest_input(label: str) -> str | None:
 
     None for inputs that cannot be read twice.
     """
-    path = Path(split_sheet(label)[0])
+    named = split_sheet(label)[0]
+    if is_url(named):
+        return _digest_url(named)
+    path = Path(named)
     if path.is_file():
         return digest_file(path)
     if not path.is_dir():
@@ -38,6 +43,26 @@ def digest_input(label: str) -> str | None:
         whole.update(
             f"{inner.relative_to(path).as_posix()}\0{digest_file(inner)}\n".encode("utf-8", "surrogateescape")
         )
+    return whole.hexdigest()
+
+
+def _digest_url(url: str) -> str:
+    """Return the digest of an object, or of all objects below a URL, as of the same files."""
+    listed = list_urls(url)
+    if listed is None:
+        with open_url(url) as stream:
+            return _digest_stream(stream)
+    whole = hashlib.sha256()
+    for inner, place in listed:
+        with open_url(place) as stream:
+            whole.update(f"{inner.as_posix()}\0{_digest_stream(stream)}\n".encode("utf-8", "surrogateescape"))
+    return whole.hexdigest()
+
+
+def _digest_stream(stream: BinaryIO) -> str:
+    whole = hashlib.sha256()
+    while chunk := stream.read(1 << 22):
+        whole.update(chunk)
     return whole.hexdigest()
 
 

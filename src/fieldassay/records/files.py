@@ -22,6 +22,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.plain_text.encoding import SAMPLE, detect_encoding, is_unicode
 from fieldassay.records.formats import BINARY, find_format, split_sheet
 from fieldassay.records.options import RATIO, UNPACKED, SourceOptions
+from fieldassay.records.storage import is_url, open_url
 
 CHUNK = 1 << 20
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -59,7 +60,7 @@ class Input:
         self.spool: Spool | None = None
         self.notes: list[Problem] = []
         named, self.sheet = split_sheet(path)
-        self._most = options.unpacked
+        self._most, self._is_changed = options.unpacked, False
         self.path = self._settle(named)
         self.head = _read_head(self.path)
         if not self.head.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
@@ -72,6 +73,9 @@ class Input:
     def _settle(self, path: str) -> Path:
         if path == "-":
             return self._unpack(self._copy(sys.stdin.buffer))
+        if is_url(path):
+            with open_url(path) as stream:
+                return self._unpack(self._copy(stream))
         file = Path(path)
         try:
             if is_open_pipe(file):  # it can be read once only
@@ -103,6 +107,13 @@ class Input:
                 )
             )
 
+    @property
+    def url(self) -> str | None:
+        """Return the object of which `path` is a copy, byte for byte; None if it is none."""
+        named = split_sheet(self.label)[0]
+        is_copy = is_url(named) and not self._is_changed and self.encoding in ("utf-8", "utf-8-sig", "ascii")
+        return named if is_copy else None
+
     def bound(self, file: Path | None = None) -> int:
         """Return how many bytes a packed file may unpack to."""
         return unpacked_bound(file or self.path, self._most)
@@ -123,8 +134,9 @@ class Input:
         is_gzip, is_zstd = _starts_with(file, GZIP), _starts_with(file, ZSTD)
         if not (is_gzip or is_zstd):
             return file
+        self._is_changed = True
         try:
-            with _decompressed(file, is_gzip) as stream:
+            with file.open("rb") as packed, _decompressed(packed, is_gzip) as stream:
                 kept = self.spool  # the packed copy must outlive its unpacking
                 unpacked = self._copy(stream, self.bound(file))
                 del kept
@@ -156,7 +168,7 @@ class Input:
                 "name its encoding, or leave out the option to have it found out",
                 "unknown_encoding",
             ) from None
-        self.spool, self.path, self.encoding = spool, spool.path, "utf-8"
+        self.spool, self.path, self.encoding, self._is_changed = spool, spool.path, "utf-8", True
         return self.path
 
 
@@ -192,28 +204,31 @@ def too_large(label: str, bound: int) -> ProblemsError:
 
 
 @contextmanager
-def _decompressed(file: Path, is_gzip: bool) -> Iterator[BinaryIO]:
+def _decompressed(packed: BinaryIO, is_gzip: bool) -> Iterator[BinaryIO]:
     if is_gzip:
-        with gzip.open(file, "rb") as stream:
+        with gzip.open(packed, "rb") as stream:
             yield io.BufferedReader(stream)
         return
     import zstandard
 
     try:
-        with file.open("rb") as packed:
-            yield zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
+        yield zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
     except zstandard.ZstdError as error:
         raise ValueError(str(error)) from None
 
 
-def read_plain(file: Path) -> bytes:
-    """Return the bytes of a file, decompressed if it is packed; raise OSError, EOFError or ValueError."""
+def read_packed(file: Path) -> bytes:
+    """Return the bytes of a file as they are. Raises OSError."""
     with open_file(file) as stream:
-        data = stream.read()
+        return stream.read()
+
+
+def unpack_plain(data: bytes) -> bytes:
+    """Return bytes, decompressed if they are packed; raise OSError, EOFError or ValueError."""
     if data.startswith((GZIP, ZSTD)):
-        bound = unpacked_bound(file, None)
+        bound = max(UNPACKED, RATIO * len(data))
         try:
-            with _decompressed(file, data.startswith(GZIP)) as stream:
+            with _decompressed(io.BytesIO(data), data.startswith(GZIP)) as stream:
                 data = stream.read(bound + 1)
                 if len(data) > bound:
                     raise ValueError(f"unpacks to more than {bound:,} bytes")

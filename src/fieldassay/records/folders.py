@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
+from typing import TypeAlias
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.records.envelope import holds_tree
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.rows import FolderRows, read_json_file
+from fieldassay.records.record import Row
+from fieldassay.records.rows import FolderRows, read_json_files
 
 SUFFIXES = (".json",)
 ANSWERS = (".json", ".txt", ".md")
@@ -19,28 +21,48 @@ ANSWERS = (".json", ".txt", ".md")
 _PACKED = ("", ".gz", ".zst")
 
 
-def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple[Problem, ...]]:
+CHUNK = 500
+"""Files whose ids are read together."""
+
+Listed: TypeAlias = tuple[PurePath, str]
+"""A file below a directory: its path in it, and the path or URL to read it by."""
+
+
+def list_folder(folder: Path) -> list[Listed]:
+    """Return the files below a directory, sorted."""
+    paths = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [(path.relative_to(folder), str(path)) for path in paths]
+
+
+def read_folder(
+    folder: Path | str, options: SourceOptions, listed: Sequence[Listed] | None = None
+) -> tuple[FolderRows, tuple[Problem, ...]]:
     """Return the files under a directory as rows, sorted by name, without hidden files.
+
+    `listed` are its files, for one that no file system has.
 
     Gold is JSON; predictions may be texts. The id is the record's value under one of `id_names` if they were
     given; otherwise, and where it has none, the path in the directory without its suffix.
     """
-    names: list[str] = []
+    stems: list[str] = []
     paths: list[str] = []
-    problems: list[Problem] = []
     others = Counter[str]()
-    for path in sorted(folder.rglob("*")):
-        if any(part.startswith(".") for part in path.relative_to(folder).parts) or not path.is_file():
+    for inner, place in list_folder(Path(folder)) if listed is None else listed:
+        if any(part.startswith(".") for part in inner.parts):
             continue
-        stem = _stem(path, folder, SUFFIXES if options.is_gold else ANSWERS)
+        stem = _stem(inner, SUFFIXES if options.is_gold else ANSWERS)
         if stem is None:
-            others[path.suffix.lower() or "no ending"] += 1
+            others[inner.suffix.lower() or "no ending"] += 1
             continue
-        name, problem = _find_name(path, options)
-        if problem is not None and options.is_gold:
-            problems.append(Problem(str(path), problem, "correct or remove the file", "not_json"))
-        names.append(name or stem)
-        paths.append(str(path))
+        stems.append(stem)
+        paths.append(place)
+    found = _find_names(paths, options)
+    names = [name or stem for (name, _), stem in zip(found, stems, strict=True)]
+    problems = [
+        Problem(place, problem, "correct or remove the file", "not_json")
+        for place, (_, problem) in zip(paths, found, strict=True)
+        if problem is not None and options.is_gold
+    ]
     if not names:
         what, endings = (
             ("JSON files", ".json")
@@ -63,7 +85,7 @@ def read_folder(folder: Path, options: SourceOptions) -> tuple[FolderRows, tuple
     return rows, tuple(problems)
 
 
-def _other_files(folder: Path, others: Counter[str]) -> Problem:
+def _other_files(folder: Path | str, others: Counter[str]) -> Problem:
     """Return the note on files with other endings than those of answers."""
     count = others.total()
     ranked = sorted(others.items(), key=lambda item: (-item[1], item[0]))
@@ -82,23 +104,28 @@ def _other_files(folder: Path, others: Counter[str]) -> Problem:
     )
 
 
-def _stem(path: Path, folder: Path, suffixes: Sequence[str]) -> str | None:
-    name = path.name.lower()
+def _stem(inner: PurePath, suffixes: Sequence[str]) -> str | None:
+    name = inner.name.lower()
     suffix = next(
         (suffix + packed for suffix in suffixes for packed in _PACKED if name.endswith(suffix + packed)), None
     )
     if suffix is None:
         return None
-    return (
-        path.relative_to(folder).as_posix()[: -len(suffix)].encode("utf-8", "replace").decode("utf-8").strip()
-        or None
-    )
+    return inner.as_posix()[: -len(suffix)].encode("utf-8", "replace").decode("utf-8").strip() or None
 
 
-def _find_name(path: Path, options: SourceOptions) -> tuple[str | None, str | None]:
+def _find_names(paths: Sequence[str], options: SourceOptions) -> list[tuple[str | None, str | None]]:
+    """Return the id in each file (None: none), and the problem of reading it."""
     if options.id_names is None and not options.is_gold:
-        return None, None
-    row = read_json_file(path, options.encoding)
+        return [(None, None)] * len(paths)
+    return [
+        _find_name(row, options)
+        for start in range(0, len(paths), CHUNK)
+        for row in read_json_files(paths[start : start + CHUNK], options.encoding)
+    ]
+
+
+def _find_name(row: Row, options: SourceOptions) -> tuple[str | None, str | None]:
     if options.id_names is None or not isinstance(row.value, dict):
         return None, row.problem
     if (

@@ -46,7 +46,7 @@ def read_lines(source: Input, options: SourceOptions) -> tuple[SlicedRows, tuple
     kept = index.kept
     arrays = (int64(starts)[kept], int64(lengths)[kept], int64(numbers)[kept])
     return SlicedRows(
-        path, source.label, index.ids, *arrays, index.is_numbered, source.spool, size
+        path, source.label, index.ids, *arrays, index.is_numbered, source.spool, size, url=source.url
     ), index.problems
 
 

@@ -7,16 +7,17 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.decode import decode_json
-from fieldassay.records.files import Spool, read_plain
+from fieldassay.records.files import Spool, read_packed, unpack_plain
 from fieldassay.records.ids import Positions
 from fieldassay.records.record import Row
+from fieldassay.records.storage import is_url, open_url, read_urls
 
 
 class Rows(ABC):
@@ -61,13 +62,15 @@ class SlicedRows(Rows):
     spool: Spool | None = None
     size: int = 0
     is_table: bool = False
+    url: str | None = None
+    """The object of which the file is a copy, byte for byte."""
 
     def place(self, position: int) -> str:
         return f"{self.label}:{self.numbers[position]}"
 
     def read(self, positions: Sequence[int]) -> list[Row]:
         try:
-            with self.path.open("rb") as stream:
+            with self._open() as stream:
                 self._check(stream.seek(0, 2))
                 slices = []
                 at = -1
@@ -86,6 +89,10 @@ class SlicedRows(Rows):
                 ]
             ) from None
         return [decode_json(data) for data in slices]
+
+    def _open(self) -> BinaryIO:
+        """Return the file; on a machine that does not have the copy of an object, the object itself."""
+        return open_url(self.url) if self.url is not None and not self.path.exists() else self.path.open("rb")
 
     def bytes(self, positions: Positions) -> Positions:
         return self.lengths[positions].copy()
@@ -160,10 +167,9 @@ class FolderRows(Rows):
         return self.paths[position].encode("utf-8", "replace").decode("utf-8")
 
     def read(self, positions: Sequence[int]) -> list[Row]:
-        return [
-            read_json_file(Path(self.paths[position]), self.encoding, takes_text=self.takes_text)
-            for position in positions
-        ]
+        return read_json_files(
+            [self.paths[position] for position in positions], self.encoding, takes_text=self.takes_text
+        )
 
     def bytes(self, positions: Positions) -> Positions:
         return np.array([_size(self.paths[position]) for position in positions.tolist()], dtype=np.int64)
@@ -184,15 +190,29 @@ def _size(path: str) -> int:
         return 0
 
 
-def read_json_file(path: Path, encoding: str | None, *, takes_text: bool = False) -> Row:
-    """Return the one JSON value of a file; an unreadable file is a row with a problem.
+def read_json_files(paths: Sequence[str], encoding: str | None, *, takes_text: bool = False) -> list[Row]:
+    """Return the one JSON value of each file or object; an unreadable one is a row with a problem.
 
     With `takes_text`, a file that is not JSON is a text.
     """
+    contents = read_urls(paths) if paths and is_url(paths[0]) else (_content(Path(path)) for path in paths)
+    return [_read_content(content, encoding, takes_text) for content in contents]
+
+
+def _content(path: Path) -> bytes | Exception:
     try:
-        data = read_plain(path)
+        return read_packed(path)
     except (OSError, EOFError, ValueError) as error:
-        return Row(None, problem=f"cannot be read ({error})")
+        return error
+
+
+def _read_content(data: bytes | Exception, encoding: str | None, takes_text: bool) -> Row:
+    try:
+        data = unpack_plain(data) if isinstance(data, bytes) else data
+    except (OSError, EOFError, ValueError) as error:
+        data = error
+    if isinstance(data, Exception):
+        return Row(None, problem=f"cannot be read ({data})")
     if not data.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
         return Row(None, problem="is empty")
     found = encoding or detect_encoding(data)

@@ -51,6 +51,8 @@ class ScoreOptions:
     level: float = 0.95
     evidence: Literal["all", "errors", "none"] = "all"
     workers: int = 1
+    engine: str = "local"
+    """The place of the work: `local`, `ray` (started on this machine), or `ray=ADDRESS` (a cluster)."""
     batch: int = 2000
     limit: int | None = None
     only: tuple[str, ...] | None = None

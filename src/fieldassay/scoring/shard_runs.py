@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.executors.local import run_local
-from fieldassay.scoring.kept_shards import DamagedShardError, KeptShards, count_kept, open_kept
+from fieldassay.scoring.kept_shards import DamagedShardError, KeptShards, count_kept, list_files, open_kept
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.outcomes import Done
 from fieldassay.scoring.shards import Progress, Work, do_work
@@ -59,7 +61,7 @@ def run_shards(
 
 def _shard_size(documents: int, options: ScoreOptions) -> int:
     size = documents if options.workers == 1 else -(-documents // (options.workers * 4))
-    if options.workers > 1 or options.shards_folder is not None:
+    if options.workers > 1 or options.shards_folder is not None or options.engine != "local":
         size = min(size, BATCHES * options.batch)
     return max(size, SMALLEST_SHARD)
 
@@ -89,11 +91,9 @@ def _run(shards: _Shards, progress: Progress | None) -> Iterator[Done]:
     kept = shards.kept
     finished = {number for number in range(len(shards)) if kept is not None and kept.has(number)}
     works = (shards.work(number) for number in range(len(shards)) if number not in finished)
-    is_alone = shards.options.workers == 1 or len(shards) == 1
+    is_alone = shards.options.engine == "local" and (shards.options.workers == 1 or len(shards) == 1)
     outcomes = (
-        run_local(partial(_do_and_keep, kept, progress), works)
-        if is_alone
-        else _run_pool(partial(_do_and_keep, kept, None), works, shards.options.workers)
+        run_local(partial(_do_and_keep, kept, progress), works) if is_alone else _run_apart(shards, works)
     )
     for number in range(len(shards)):
         done = kept.load(number) if kept is not None and number in finished else next(outcomes)
@@ -102,14 +102,54 @@ def _run(shards: _Shards, progress: Progress | None) -> Iterator[Done]:
         yield done
 
 
-def _run_pool(function: Callable[[Work], Done], works: Iterator[Work], workers: int) -> Iterator[Done]:
-    from fieldassay.executors.pool import run_pool
+def _run_apart(shards: _Shards, works: Iterator[Work]) -> Iterator[Done]:
+    """Yield the results of shards that other processes judge."""
+    workers, (engine, _, address) = shards.options.workers, shards.options.engine.partition("=")
+    if engine == "local":
+        from fieldassay.executors.pool import run_pool
 
-    yield from run_pool(function, works, workers)
+        yield from run_pool(partial(_do_and_keep, shards.kept, None), works, workers)
+        return
+    from fieldassay.executors.ray_tasks import run_ray
+
+    for away in run_ray(_do_away, works, workers, address or None):
+        yield _take_home(shards, away)
 
 
 def _do_and_keep(kept: KeptShards | None, progress: Progress | None, work: Work) -> Done:
     done = do_work(work, progress)
     if kept is not None:
         kept.save(work.number, done)
+    return done
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Away:
+    """The results of a shard from another machine, with the content of the files of its evidence."""
+
+    number: int
+    done: Done
+    files: Mapping[str, bytes]
+
+
+def _do_away(work: Work) -> _Away:
+    """Return the results of a shard, judged where the folder for evidence is not at hand."""
+    if work.folder is None:
+        return _Away(work.number, do_work(replace(work, is_local=False)), {})
+    with tempfile.TemporaryDirectory(prefix="fieldassay-") as place:
+        done = do_work(replace(work, folder=Path(place)))
+        files = {file.name: file.read_bytes() for file in list_files(Path(place), work.number)}
+    return _Away(work.number, replace(done, frames=()), files)
+
+
+def _take_home(shards: _Shards, away: _Away) -> Done:
+    """Return the results of a shard with its evidence in files here, and keep them."""
+    done, folder = away.done, shards.whole.folder
+    if folder is not None:
+        places = [folder / name for name in away.files]
+        for place in places:
+            place.write_bytes(away.files[place.name])
+        done = replace(done, frames=tuple(place for place in places if place.suffix == ".parquet"))
+    if shards.kept is not None:
+        shards.kept.save(away.number, done)
     return done

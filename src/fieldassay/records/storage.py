@@ -1,0 +1,89 @@
+"""Files and folders in object storage by URL (`s3://bucket/key`); only what the user names is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Any, BinaryIO
+
+from fieldassay.errors import MissingExtraError, Problem, ProblemsError
+
+SCHEME = "s3"
+_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{1,20})://")
+_REMEDY = (
+    "check the URL, the credentials (AWS_PROFILE, AWS_ACCESS_KEY_ID …) and the address (AWS_ENDPOINT_URL)"
+)
+
+
+def is_url(path: object) -> bool:
+    """Return whether a path is a URL, which no file system has.
+
+    >>> is_url("s3://bucket/gold.jsonl"), is_url("C:/gold.jsonl"), is_url("gold.jsonl")
+    (True, False, False)
+    """
+    return isinstance(path, str) and _URL.match(path) is not None
+
+
+def open_url(url: str) -> BinaryIO:
+    """Return an object's bytes as a stream that can seek. Raises `ProblemsError` if it cannot be read."""
+    try:
+        opened: BinaryIO = _storage(url).open(url, "rb", block_size=1 << 23)
+        return opened
+    except ProblemsError:
+        raise
+    except Exception as error:  # of the library below, which raises many kinds
+        raise _unreadable(url, error) from None
+
+
+def list_urls(url: str) -> list[tuple[PurePosixPath, str]] | None:
+    """Return the objects below a URL as their relative paths and URLs, sorted; None if it is one object.
+
+    Raises `ProblemsError` if there is neither.
+    """
+    storage = _storage(url)
+    try:
+        if storage.isfile(url):
+            return None
+        root = storage._strip_protocol(url).rstrip("/")
+        found = [
+            (PurePosixPath(key[len(root) + 1 :]), f"{SCHEME}://{key}")
+            for key in storage.find(root)
+            if key[len(root) + 1 :]
+        ]
+    except Exception as error:
+        raise _unreadable(url, error) from None
+    if not found:
+        raise _unreadable(url, FileNotFoundError("there is no such object, and none below it"))
+    return sorted(found)
+
+
+def read_urls(urls: Sequence[str]) -> list[bytes | Exception]:
+    """Return the bytes of objects, many at a time; or why one cannot be read."""
+    if not urls:
+        return []
+    storage = _storage(urls[0])
+    found = storage.cat(list(urls), on_error="return")
+    if isinstance(found, bytes):  # of a single one
+        return [found]
+    return [found[storage._strip_protocol(url)] for url in urls]
+
+
+def _storage(url: str) -> Any:
+    found = _URL.match(url)
+    scheme = found[1].lower() if found else ""
+    if scheme != SCHEME:
+        what, remedy = f"is a URL of the kind {scheme}://", "give a path, or a URL of the kind s3://"
+        raise ProblemsError([Problem(url, what, remedy, "unreadable_file")])
+    try:
+        import s3fs
+    except ImportError:
+        raise MissingExtraError(
+            f"{url}: to read object storage needs s3fs, which is not installed: pip install 'fieldassay[s3]'"
+        ) from None
+    return s3fs.S3FileSystem(use_listings_cache=False)
+
+
+def _unreadable(url: str, error: Exception) -> ProblemsError:
+    told = " ".join(str(error).split())[:200] or type(error).__name__
+    return ProblemsError([Problem(url, f"cannot be read ({told})", _REMEDY, "unreadable_file")])
