@@ -202,12 +202,8 @@ def test_shards_of_another_version_are_refused(
 ) -> None:
     from fieldassay.scoring import provenance
 
-    provenance._version.cache_clear()
-    monkeypatch.setattr(provenance, "version", lambda name: "9.9.9")
-    try:
-        ran = run(*arguments(inputs, stopped, "--resume"))
-    finally:
-        provenance._version.cache_clear()
+    monkeypatch.setattr(provenance, "_version", lambda name: "9.9.9")
+    ran = run(*arguments(inputs, stopped, "--resume"))
     assert ran.code == 2 and "had another version of a package; " in ran.err
 
 

@@ -14,7 +14,6 @@ from typing import Any, TypeAlias
 import pytest
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError
-from fieldassay.executors.local import run_local
 from fieldassay.executors.pool import WorkerDiedError, run_pool
 from fieldassay.executors.ray_tasks import run_ray
 
@@ -41,7 +40,7 @@ def end_ray() -> Iterator[None]:
 
 
 EXECUTORS = [
-    pytest.param(run_local, id="local"),
+    pytest.param(map, id="this process"),
     pytest.param(partial(run_pool, workers=2), id="processes", marks=pytest.mark.slow),
     pytest.param(run_on_one_ray, id="ray", marks=[pytest.mark.slow, needs_ray]),
 ]
@@ -84,7 +83,7 @@ def test_shards_are_taken_as_they_are_needed(execute: Executor) -> None:
     outcomes = execute(double, (taken.append(number) or number for number in range(50)))
     assert next(outcomes) == 0 and len(taken) <= 4
     assert next(outcomes) == 2 and len(taken) <= 5
-    outcomes.close()  # type: ignore[attr-defined]
+    del outcomes
 
 
 @pytest.mark.parametrize("execute", EXECUTORS)

@@ -18,6 +18,9 @@ Outcome = TypeVar("Outcome")
 RETRIES = 3
 """How often the task of a worker that died is run again."""
 
+_ATTEMPTS = 3
+"""Starts of Ray on this machine: it gives up after 30 seconds, which a busy machine may need."""
+
 _STORE = 1 << 28
 """Bytes of shared memory for the outcomes that wait, where Ray is started here."""
 
@@ -60,19 +63,28 @@ def _connected(ray: Any, workers: int, address: str | None) -> Iterator[int]:
     quiet = {"logging_level": "error", "log_to_driver": False}
     local = {"num_cpus": workers, "include_dashboard": False, "object_store_memory": _STORE}
     is_ours = not ray.is_initialized()
-    if is_ours:
-        try:
-            ray.init(address=address or "local", **quiet, **({} if address else local))
-        except Exception as error:  # Ray raises many kinds, and a bare one where it starts too slowly
-            told = " ".join(str(error).split())[:200]
-            where, what = (f"ray={address}", "reached") if address else ("ray", "started")
-            remedy = "give the address of a running cluster, or use --engine local"
-            raise ProblemsError([Problem(where, f"cannot be {what} ({told})", remedy, "ray")]) from None
+    if is_ours and address:
+        _start(ray, f"ray={address}", {"address": address, **quiet}, 1)
+    elif is_ours:
+        _start(ray, "ray", {"address": "local", **quiet, **local}, _ATTEMPTS)
     try:
         yield max(1, int(ray.cluster_resources().get("CPU", workers)))
     finally:
         if is_ours:
             ray.shutdown()
+
+
+def _start(ray: Any, named: str, settings: dict[str, Any], attempts: int) -> None:
+    for attempt in range(attempts):
+        try:
+            ray.init(**settings)
+            return
+        except Exception as error:  # Ray raises many kinds, and a bare one where a start takes over 30 s
+            ray.shutdown()
+            if attempt == attempts - 1:
+                what = f"cannot be reached ({' '.join(str(error).split())[:200]})"
+                remedy = "give the address of a running cluster, or use --engine local"
+                raise ProblemsError([Problem(named, what, remedy, "ray")]) from None
 
 
 def _outcome(ray: Any, position: int, reference: Any) -> Any:

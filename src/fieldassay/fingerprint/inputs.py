@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import BinaryIO
 
-from fieldassay.records.formats import split_sheet
-from fieldassay.records.storage import is_url, list_urls, open_url
+from fieldassay.records.formats import is_url, split_sheet
 
 
 def digest_file(path: Path) -> str:
@@ -48,6 +47,8 @@ def digest_input(label: str) -> str | None:
 
 def _digest_url(url: str) -> str:
     """Return the digest of an object, or of all objects below a URL, as of the same files."""
+    from fieldassay.records.storage import list_urls, open_url
+
     listed = list_urls(url)
     if listed is None:
         with open_url(url) as stream:

@@ -30,7 +30,6 @@ from fieldassay.runs.write import (
     scan_parts,
 )
 from fieldassay.scoring.fit import is_silent
-from fieldassay.scoring.kept_shards import count_kept
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.scoring.shards import Progress
@@ -278,18 +277,27 @@ def _facts(scored: Scored, request: Request, options: ScoreOptions) -> dict[str,
     }
 
 
+def _count_kept(folder: Path | None) -> int:
+    """Return the number of finished shards of a run that is not complete."""
+    if folder is None or not folder.exists():
+        return 0
+    from fieldassay.scoring.kept_shards import count_kept
+
+    return count_kept(folder)
+
+
 def _tell_resumed(request: Request) -> None:
     """Say how much of an interrupted run is taken over, and remove what its process could not."""
     if not request.resume or request.out is None or request.incomplete is None:
         return
-    kept = count_kept(request.incomplete)
+    kept = _count_kept(request.incomplete)
     if kept:
         request.tell(f"{request.incomplete}: {kept:,} finished shards of the interrupted run are taken over")
     discard_staged(request.out)
 
 
 def _what_is_kept(request: Request, folder: RunFolder | None) -> str:
-    kept = 0 if request.incomplete is None else count_kept(request.incomplete)
+    kept = _count_kept(request.incomplete)
     if kept:
         return (
             f"interrupted; {kept:,} finished shards are kept in {request.incomplete}: the same command with "

@@ -20,9 +20,8 @@ from typing import BinaryIO
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.plain_text.encoding import SAMPLE, detect_encoding, is_unicode
-from fieldassay.records.formats import BINARY, find_format, split_sheet
+from fieldassay.records.formats import BINARY, find_format, is_url, split_sheet
 from fieldassay.records.options import RATIO, UNPACKED, SourceOptions
-from fieldassay.records.storage import is_url, open_url
 
 CHUNK = 1 << 20
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
@@ -74,6 +73,8 @@ class Input:
         if path == "-":
             return self._unpack(self._copy(sys.stdin.buffer))
         if is_url(path):
+            from fieldassay.records.storage import open_url
+
             with open_url(path) as stream:
                 return self._unpack(self._copy(stream))
         file = Path(path)

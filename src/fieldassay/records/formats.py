@@ -48,6 +48,18 @@ _FOREIGN: tuple[tuple[bytes | tuple[bytes, ...], str, str], ...] = (
 """Formats without records by their first bytes, and the remedy for each."""
 
 
+URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{1,20})://")
+
+
+def is_url(path: object) -> bool:
+    """Return whether a path is a URL, which no file system has.
+
+    >>> is_url("s3://bucket/gold.jsonl"), is_url("C:/gold.jsonl"), is_url("gold.jsonl")
+    (True, False, False)
+    """
+    return isinstance(path, str) and URL.match(path) is not None
+
+
 def split_sheet(path: str | Path) -> tuple[str, str | None]:
     """Return the path of a workbook and the sheet that is named after `#`; None where a path names none.
 

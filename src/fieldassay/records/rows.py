@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -15,9 +15,9 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.decode import decode_json
 from fieldassay.records.files import Spool, read_packed, unpack_plain
+from fieldassay.records.formats import is_url
 from fieldassay.records.ids import Positions
 from fieldassay.records.record import Row
-from fieldassay.records.storage import is_url, open_url, read_urls
 
 
 class Rows(ABC):
@@ -92,7 +92,11 @@ class SlicedRows(Rows):
 
     def _open(self) -> BinaryIO:
         """Return the file; on a machine that does not have the copy of an object, the object itself."""
-        return open_url(self.url) if self.url is not None and not self.path.exists() else self.path.open("rb")
+        if self.url is None or self.path.exists():
+            return self.path.open("rb")
+        from fieldassay.records.storage import open_url
+
+        return open_url(self.url)
 
     def bytes(self, positions: Positions) -> Positions:
         return self.lengths[positions].copy()
@@ -195,8 +199,15 @@ def read_json_files(paths: Sequence[str], encoding: str | None, *, takes_text: b
 
     With `takes_text`, a file that is not JSON is a text.
     """
-    contents = read_urls(paths) if paths and is_url(paths[0]) else (_content(Path(path)) for path in paths)
-    return [_read_content(content, encoding, takes_text) for content in contents]
+    return [_read_content(content, encoding, takes_text) for content in _contents(paths)]
+
+
+def _contents(paths: Sequence[str]) -> Iterable[bytes | Exception]:
+    if not paths or not is_url(paths[0]):
+        return (_content(Path(path)) for path in paths)
+    from fieldassay.records.storage import read_urls
+
+    return read_urls(paths)
 
 
 def _content(path: Path) -> bytes | Exception:

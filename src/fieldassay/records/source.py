@@ -18,6 +18,7 @@ from fieldassay.records.decode import decode_json
 from fieldassay.records.envelope import open_rows
 from fieldassay.records.extractions import is_extraction, open_extraction
 from fieldassay.records.files import Input
+from fieldassay.records.formats import is_url
 from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate, settle_ids
 from fieldassay.records.lines import id_reader, read_lines
 from fieldassay.records.misplaced import find_misplaced
@@ -25,7 +26,6 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
 from fieldassay.records.responses import BATCH_ID, read_response
 from fieldassay.records.rows import HeldRows, Rows
-from fieldassay.records.storage import is_url, list_urls
 
 
 def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
@@ -151,9 +151,13 @@ def open_source(path: str | Path, options: SourceOptions | None = None) -> Sourc
     Raises `ProblemsError` if it cannot be read at all, and for gold if any row of it cannot.
     """
     options = options or SourceOptions()
-    listed = list_urls(path) if isinstance(path, str) and is_url(path) else None
-    if listed is not None:
-        return make_source(str(path), *read_folder(str(path), options, listed), options)
+    if is_url(path):
+        from fieldassay.records.folders import read_folder
+        from fieldassay.records.storage import list_urls
+
+        listed = list_urls(str(path))
+        if listed is not None:
+            return make_source(str(path), *read_folder(str(path), options, listed), options)
     if str(path) != "-" and not options.is_gold and is_extraction(Path(path)):
         path, options = open_extraction(Path(path), options)
     if str(path) != "-" and _is_folder(Path(path)):

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError
+from fieldassay.records.formats import URL
 
 SCHEME = "s3"
-_URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{1,20})://")
 _REMEDY = (
     "check the URL, the credentials (AWS_PROFILE, AWS_ACCESS_KEY_ID …) and the address (AWS_ENDPOINT_URL)"
 )
-
-
-def is_url(path: object) -> bool:
-    """Return whether a path is a URL, which no file system has.
-
-    >>> is_url("s3://bucket/gold.jsonl"), is_url("C:/gold.jsonl"), is_url("gold.jsonl")
-    (True, False, False)
-    """
-    return isinstance(path, str) and _URL.match(path) is not None
 
 
 def open_url(url: str) -> BinaryIO:
@@ -70,7 +60,7 @@ def read_urls(urls: Sequence[str]) -> list[bytes | Exception]:
 
 
 def _storage(url: str) -> Any:
-    found = _URL.match(url)
+    found = URL.match(url)
     scheme = found[1].lower() if found else ""
     if scheme != SCHEME:
         what, remedy = f"is a URL of the kind {scheme}://", "give a path, or a URL of the kind s3://"

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fieldassay.atomic.sealed_json import checksum
 from fieldassay.compare.systems import (
     check_reference,
     compare_partials,
@@ -22,7 +21,6 @@ from fieldassay.compare.systems import (
 from fieldassay.engine.fold import FoldPlan, documents_frame, estimates
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
-from fieldassay.fingerprint.inputs import digest_inputs
 from fieldassay.fingerprint.labels import digest_rows
 from fieldassay.fingerprint.plans import freeze_plan
 from fieldassay.metrics.grammar import MetricCall, parse_gate
@@ -218,6 +216,9 @@ def _run(run: _Run, progress: Progress | None) -> Generator[Done]:
 
 def _facts(run: _Run) -> dict[str, str] | None:
     """Return the digests of all that decides the results; None if an input cannot be read twice."""
+    from fieldassay.atomic.sealed_json import checksum
+    from fieldassay.fingerprint.inputs import digest_inputs
+
     sources = {"gold": run.matching.gold} | {
         f"prediction {name}": source for name, source in run.matching.predictions.items()
     }

@@ -7,15 +7,17 @@ from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.executors.local import run_local
-from fieldassay.scoring.kept_shards import DamagedShardError, KeptShards, count_kept, list_files, open_kept
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.outcomes import Done
 from fieldassay.scoring.shards import Progress, Work, do_work
+
+if TYPE_CHECKING:
+    from fieldassay.scoring.kept_shards import KeptShards
 
 SMALLEST_SHARD = 200
 """Fewer documents than this are not worth a process of their own."""
@@ -40,7 +42,7 @@ def run_shards(
     if folder is not None and whole.folder is None and options.evidence != "none":
         raise ValueError("shards are kept on disk only together with their evidence: name `evidence_folder`")
     found = None
-    if folder is not None and (size < len(whole.matching) or count_kept(folder)):
+    if folder is not None and (size < len(whole.matching) or folder.exists()):
         found = facts()
         if found is None and options.resume:
             what, remedy = "an input cannot be read twice", "give files instead of standard input"
@@ -48,6 +50,8 @@ def run_shards(
     if found is None or folder is None:
         yield from _run(_Shards(whole, size, options, None), progress)
         return
+    from fieldassay.scoring.kept_shards import DamagedShardError, KeptShards, open_kept
+
     kept = KeptShards(folder, size, whole.folder)
     with open_kept(kept, found, is_resumed=options.resume) as opened:
         try:
@@ -92,9 +96,7 @@ def _run(shards: _Shards, progress: Progress | None) -> Iterator[Done]:
     finished = {number for number in range(len(shards)) if kept is not None and kept.has(number)}
     works = (shards.work(number) for number in range(len(shards)) if number not in finished)
     is_alone = shards.options.engine == "local" and (shards.options.workers == 1 or len(shards) == 1)
-    outcomes = (
-        run_local(partial(_do_and_keep, kept, progress), works) if is_alone else _run_apart(shards, works)
-    )
+    outcomes = map(partial(_do_and_keep, kept, progress), works) if is_alone else _run_apart(shards, works)
     for number in range(len(shards)):
         done = kept.load(number) if kept is not None and number in finished else next(outcomes)
         if progress is not None and (number in finished or not is_alone):
@@ -134,6 +136,8 @@ class _Away:
 
 def _do_away(work: Work) -> _Away:
     """Return the results of a shard, judged where the folder for evidence is not at hand."""
+    from fieldassay.scoring.kept_shards import list_files
+
     if work.folder is None:
         return _Away(work.number, do_work(replace(work, is_local=False)), {})
     with tempfile.TemporaryDirectory(prefix="fieldassay-") as place:
