@@ -54,6 +54,13 @@ def test_a_sheet_is_claimed_once_and_kept(tmp_path: Path) -> None:
     assert take(store, ben) not in (None, first)
 
 
+def test_a_sheet_claimed_while_the_clock_was_ahead_is_not_held_until_then(tmp_path: Path) -> None:
+    store = make_receipts(tmp_path, 1)
+    anna, ben = add(store, "anna", "reviewer"), add(store, "ben", "reviewer")
+    assert take(store, anna, NOW + timedelta(days=365)) == 1
+    assert take(store, ben, NOW) == 1
+
+
 def test_a_sheet_whose_lease_ended_goes_to_the_next_and_its_labels_begin_anew(tmp_path: Path) -> None:
     store = make_receipts(tmp_path, 1)
     anna, ben = add(store, "anna", "reviewer"), add(store, "ben", "reviewer")

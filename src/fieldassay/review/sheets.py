@@ -59,7 +59,7 @@ def claim(journal: Journal, person: Person, now: datetime) -> int | None:
     """Return the sheet that a person works on: the one held, or else the next one; None without any.
 
     Nobody gets both sheets of a document, but for somebody who works alone. Sheets whose lease has ended come
-    back first.
+    back first, and those whose lease ends later than any can: the clock was wrong when they were claimed.
     """
     db = journal.db
     check_open(db)
@@ -70,7 +70,8 @@ def claim(journal: Journal, person: Person, now: datetime) -> int | None:
         renew(db, held[0], now)
         return int(held[0])
     for (ended,) in db.execute(
-        "SELECT id FROM sheet WHERE state='held' AND until IS NOT NULL AND until < ?", (now.isoformat(),)
+        "SELECT id FROM sheet WHERE state='held' AND until IS NOT NULL AND (until < ? OR until > ?)",
+        (now.isoformat(), (now + 2 * LEASE).isoformat()),
     ).fetchall():
         journal.append(Entry("release", {"why": "the lease ended"}, "system", ended))
     found = _next(db, person, may_repeat=False) or (

@@ -202,6 +202,19 @@ def test_sign_in_gives_one_answer_for_every_failure_and_slows_down(site: Served)
     assert "samesite=strict" in cookie.lower()
 
 
+def test_failed_tries_while_the_clock_was_ahead_lock_nobody_out(
+    site: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = site.room.clock()
+    monkeypatch.setattr(site.room, "clock", lambda: now + 365 * 86400.0)
+    for _ in range(7):
+        site.ask("POST", "/sign-in", {"name": "cleo", "password": "wrong one"})
+    monkeypatch.setattr(site.room, "clock", lambda: now)
+    answer = site.ask("POST", "/sign-in", {"name": "cleo", "password": "password of cleo"})
+    site.room.failures.clear()
+    assert answer.status == 200
+
+
 def test_a_session_ends_with_sign_out_a_new_password_and_a_disabled_account(site: Served) -> None:
     for change in (
         lambda journal: people.set_password(journal, "ben", "another password"),

@@ -36,9 +36,14 @@ def sign_in(call: Call) -> Response:
 
 
 def _delay(room: Room, key: str, now: float) -> float:
-    """Return the seconds before the next try: none at first, then twice as many each time."""
+    """Return the seconds before the next try: none at first, then twice as many each time.
+
+    None either after the clock was set back: nobody is locked out for as long as it was wrong.
+    """
     count, last = room.failures.get(key, (0, 0.0))
-    return 0.0 if count < _FREE_TRIES else last + min(2.0 ** (count - _FREE_TRIES), _LONGEST_DELAY) - now
+    if count < _FREE_TRIES or now < last:
+        return 0.0
+    return last + min(2.0 ** (count - _FREE_TRIES), _LONGEST_DELAY) - now
 
 
 def sign_out(call: Call) -> Response:
