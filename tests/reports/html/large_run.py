@@ -44,7 +44,8 @@ def make_source(documents: int, fields: int, seed: int = 7) -> ReportSource:
             Estimate("accuracy", system, None, {}, "filled", mean, documents, documents, 0, "leaf")
         )
     run = {"spec": {"name": "large", "text": ""}, "metrics": ["accuracy"], "slices": ["type"]}
-    result = Result(tuple(estimates), pl.concat(table), None, run, {"documents": documents})
+    found = pl.concat(table)
+    result = Result(tuple(estimates), lambda: found, run=run, counts={"documents": documents})
     return ReportSource(result, pl.concat(evidence).lazy())
 
 
