@@ -69,7 +69,7 @@ def test_a_baseline_is_set_and_shown(project: Project) -> None:
         shown.code == 0
         and "reason: the first" in shown.out
         and "accuracy" in shown.out
-        and "0.950" in shown.out
+        and "95.0%" in shown.out
     )
     data = json.loads(project.run("baseline", "show", "--json").out)
     assert (data["documents"], data["systems"], data["reason"]) == (40, ["sys"], "the first")
@@ -135,7 +135,7 @@ def test_a_run_is_compared_with_the_baseline(project: Project) -> None:
     project.set("old")
     project.score("worse", "--out", "runs/worse")
     ran = project.run("baseline", "check", "runs/worse")
-    assert ran.code == 0 and "-0.200" in ran.out and "worse" in ran.out and "p < .001" in ran.out
+    assert ran.code == 0 and "−20.0 points" in ran.out and "worse" in ran.out and "p < .001" in ran.out
     data = json.loads(
         project.run(
             "baseline", "check", "runs/worse", "--json", "--metrics", "accuracy,field_accuracy[name]"

@@ -316,7 +316,7 @@ def test_hostile_names_are_shown_harmlessly(run: Run, tmp_path: Path) -> None:
 SCORED: dict[str, tuple[str, list[str], int, str]] = {
     "passes": ("[accuracy >= 0.5]", [], 0, ""),
     "fails": ("[accuracy >= 0.99]", [], 1, "failed: llama: accuracy is 0."),
-    "fails quietly": ("[accuracy >= 0.99]", ["--quiet"], 1, "at least 0.99 is asked for"),
+    "fails quietly": ("[accuracy >= 0.99]", ["--quiet"], 1, "at least 99% is asked for"),
     "exits with zero": ("[accuracy >= 0.99]", ["--exit-zero"], 0, "failed: llama"),
     "threshold exits with zero": ("[]", ["--fail-under", "accuracy=0.99", "--exit-zero"], 0, "failed: llama"),
     "too few": (

@@ -226,7 +226,7 @@ def test_what_only_the_run_could_know_of_a_baseline_is_taken_from_its_file_of_ga
     file.write_text(json.dumps(data))
     record_again(scored, "gates.json")
     out = run("report", scored, "--format", "comment").out
-    assert "| -0.250 [-0.300, -0.200] | FAIL | it lost too much |" in out and "2 failed" in out
+    assert "| −25.0 points (−30.0 to −20.0 points) | FAIL | it lost too much |" in out and "2 failed" in out
 
 
 def test_a_regression_that_was_made_to_pass_by_hand_is_not_taken_for_one(run: Run, scored: Path) -> None:
@@ -423,3 +423,14 @@ def test_open_without_one_html_report_is_refused(
 ) -> None:
     done = run(*command)
     assert (done.code, done.out) == (2, "") and said in done.err
+
+
+def test_a_run_is_not_compared_with_itself(run: Run, scored: Path) -> None:
+    done = run("report", "run", "--format", "html", "--against", "./run")
+    assert (done.code, done.out) == (2, "") and "is the run itself; name an earlier one" in done.err
+
+
+def test_verbose_prints_the_whole_report(run: Run, scored: Path) -> None:
+    short, whole = run("report", "run").out, run("report", "run", "--verbose").out
+    assert "--verbose shows" in short and "Worst fields" not in short
+    assert "Worst fields" in whole and "Gates" in whole and "--verbose shows" not in whole

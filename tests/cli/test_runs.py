@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from command_runs import GOLD, PRED, SPEC, Files, Ran, spawn
@@ -456,6 +458,48 @@ def test_history_shows_how_a_value_was_judged_run_after_run(store: Store) -> Non
 )
 def test_history_of_what_is_not_there_is_told(store: Store, arguments: list[str], said: str) -> None:
     store.score()
+    ran = store.runs("history", *arguments)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_history_without_a_value_is_a_drawing_of_all_runs(store: Store) -> None:
+    store.score()
+    store.files.write("llama.jsonl", GOLD)
+    store.score()
+    drawing = ElementTree.fromstring(store.runs("history", "--format", "svg").out)
+    points = [one for one in drawing.iter("{http://www.w3.org/2000/svg}circle") if one.get("r") == "4"]
+    told = [str(one[0].text) for one in points]
+    assert [text.partition(" (")[0] for text in told] == ["llama: 70.8%", "llama: 100.0%"]
+    joined = [
+        one.get("d", "")
+        for one in drawing.iter("{http://www.w3.org/2000/svg}path")
+        if "L" in one.get("d", "")
+    ]
+    assert len(joined) == 1 and float(str(points[0].get("cy"))) > float(str(points[1].get("cy")))
+    page = store.runs("history", "--format", "html").out
+    assert page.startswith("<!doctype html>") and "70.8%" in page and not re.search(r"(src|href)=", page)
+
+
+def test_a_drawing_joins_no_runs_on_different_gold(store: Store) -> None:
+    store.score()
+    store.files.write("gold.jsonl", PRED)
+    store.score()
+    drawing = store.runs("history", "--format", "svg").out
+    assert drawing.count("<circle") == 3 and not re.search(r'd="M[^"]*L', drawing)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name DOC and FIELD"),
+        (("d1",), "name DOC and FIELD"),
+        (("d1", "total", "--format", "svg"), "leave out DOC"),
+    ],
+    ids=["nothing", "no field", "a value"],
+)
+def test_a_history_is_of_a_value_or_drawn_of_all_runs(
+    store: Store, arguments: tuple[str, ...], said: str
+) -> None:
     ran = store.runs("history", *arguments)
     assert ran.code == 2 and said in ran.err
 

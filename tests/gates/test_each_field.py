@@ -56,8 +56,8 @@ def baseline_in(folder: Path, result: Result) -> Path:
 @pytest.mark.parametrize(
     ("gate", "verdict", "said"),
     [
-        ("field_accuracy >= 0.9 in each field", "FAIL", "of 12 fields 1 failed, 11 passed; a: 0.500 is not at least 0.9"),
-        ("field_accuracy >= 0.4 in each field", "PASS", "of 12 fields 12 passed; a: 0.500 is at least 0.4"),
+        ("field_accuracy >= 0.9 in each field", "FAIL", "of 12 fields 1 failed, 11 passed; a: 50.0% is not at least 90%"),
+        ("field_accuracy >= 0.4 in each field", "PASS", "of 12 fields 12 passed; a: 50.0% is at least 40%"),
         ("lower(field_accuracy) >= 0.4 in each field", "INCONCLUSIVE", "of 12 fields 1 cannot be decided, 11 passed; a: not shown"),
         ("lower(field_accuracy) >= 0.7 in each field", "FAIL", "of 12 fields 1 failed, 11 passed; a: the whole interval"),
     ],

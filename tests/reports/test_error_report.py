@@ -113,9 +113,9 @@ def test_the_report_has_figures_errors_thresholds_and_cases() -> None:
         }
     ]
     report = error_report(judge_rows(gold, [{"id": "c1", "extraction": ACTUAL}]))
-    assert "| overall accuracy | 0.667 | 0.667 | 1 |" in report
+    assert "| overall accuracy | 66.7% | 66.7% | 1 |" in report
     assert "| unit | 2 | 1 | 2 |" in report
-    assert "| overall accuracy | 0.667 &gt;= 0.95 FAIL | no case | no case |" in report
+    assert "| overall accuracy | 66.7% &gt;= 95% FAIL | no case | no case |" in report
     assert "**NO-GO**" in report
     assert "| c1 | easy | 0.667 | 0.500 | 0.333 | 0.667 | 1.000 | 2 | 2 | 0 | 1 | 1 |" in report
     assert (
@@ -138,7 +138,7 @@ def test_a_spec_without_definitions_has_an_error_report_too() -> None:
         ScoreOptions(replicates=0),
     )
     report = error_report(result)
-    assert '| value | total | "5" | "6" |' in report
+    assert "| value | total | 5 | 6 |" in report
     assert "| missing | name | a | — |" in report
 
 
@@ -163,4 +163,4 @@ def test_a_run_is_exported_as_an_error_report(tmp_path: Path, evidence: str) -> 
     )
     assert main(["export", run, "--to", str(target), "--system", "p"]) == 0
     assert "| unit | a.unit | K | F |" in target.read_text()
-    assert "0.000 &gt;= 0.85 FAIL" in target.read_text()
+    assert "0.0% &gt;= 85% FAIL" in target.read_text()

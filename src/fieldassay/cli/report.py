@@ -22,6 +22,7 @@ _PATH = click.Path(path_type=Path)
 SUMMARY, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
 STDOUT = "-"
 HTML = "html"
+VERBOSE = "Print the whole report, not the answer alone: all metrics, fields, comparisons, gates and notes."
 
 
 def report_options(command: Command) -> Command:
@@ -124,6 +125,7 @@ def write_reports(
     is_flag=True,
     help="Open the HTML report in the browser; without --out it is written into the folder of RUN.",
 )
+@click.option("-v", "--verbose", "is_verbose", is_flag=True, help=VERBOSE)
 @lookup_option
 @click.option(
     "--against",
@@ -219,7 +221,8 @@ def _options(given: Mapping[str, Any]) -> ReportOptions:
 
     where = screen() if given["out"] is None else FILE_SCREEN
     most = given["most"] or MOST_CASES
-    return ReportOptions(given["name"], most, screen=where, documents=given["documents"])
+    is_whole = given["is_verbose"] or given["out"] is not None
+    return ReportOptions(given["name"], most, screen=where, is_whole=is_whole, documents=given["documents"])
 
 
 def _find(reference: str, store: Path) -> Path:
@@ -239,6 +242,8 @@ def _hold(
     if given["shape"] not in ("html", "github", "comment") or len(folders) != 1:
         raise click.UsageError("--against goes with one RUN, and with --format html, github or comment.")
     before = _find(given["against"], given["store"])
+    if before.resolve() == folders[0].resolve():
+        raise click.UsageError(f"--against {given['against']}: is the run itself; name an earlier one.")
     return (replace(reported[0], diffs=read_diffs(before, folders[0], reported[0].result.systems)),)
 
 

@@ -20,6 +20,7 @@ from fieldassay.cli.extract import (
 )
 from fieldassay.cli.grouping import SHARE, GroupedCommand, option
 from fieldassay.cli.inputs import bootstrap_option, gold_options, spec_options
+from fieldassay.cli.report import VERBOSE
 
 if TYPE_CHECKING:
     from fieldassay.public.sweeping import SweepOptions
@@ -67,6 +68,7 @@ _PATH = click.Path(path_type=Path)
 )
 @option("-j", "--json", "is_json", group="Output", is_flag=True, help="Print the content of sweep.json.")
 @option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
+@option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
 def run(**given: Any) -> int:
     """Extract documents with several systems, score them, and compare them.
 
@@ -163,9 +165,10 @@ def _show(made: Any, given: Any) -> None:
         return
     from fieldassay.reports.summary import summarize
     from fieldassay.reports.sweeps import render_sweep
-    from fieldassay.reports.terminal import render_terminal
+    from fieldassay.reports.terminal import render_answer, render_terminal
 
     if made.run is not None:
         summary = summarize(made.run.result, made.run.evidence, shows_all=False, decisions=made.run.decisions)
-        write(render_terminal(summary, screen()))
+        render = render_terminal if given["is_verbose"] else render_answer
+        write(render(summary, screen()))
     write(render_sweep(made))

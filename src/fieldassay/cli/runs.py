@@ -209,10 +209,17 @@ def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, i
 
 
 @runs.command()
-@click.argument("document", metavar="DOC")
-@click.argument("field", metavar="FIELD")
+@click.argument("document", metavar="[DOC", required=False)
+@click.argument("field", metavar="FIELD]", required=False)
 @lookup_option
 @json_option
+@click.option(
+    "-f",
+    "--format",
+    "shape",
+    type=click.Choice(["html", "svg"]),
+    help="Without DOC and FIELD: the headline of every run as a drawing, or a page with it.",
+)
 @click.option("--system", metavar="NAME", help="Only this system.")
 @click.option(
     "--limit",
@@ -221,22 +228,45 @@ def prune(store: Path, keep: int | None, older_than: str | None, is_dry: bool, i
     show_default=True,
     help="How many runs are looked at, the newest.",
 )
-def history(document: str, field: str, store: Path, is_json: bool, system: str | None, limit: int) -> int:
-    """Show how one value of one document was judged, run after run.
+def history(document: str | None, field: str | None, store: Path, **given: Any) -> int:
+    """Show how one value of one document was judged, run after run; or draw the history of the runs.
 
     FIELD is a path or a pattern of paths: `total`, `lines[2].amount`, `lines[].amount`, `**.unit`.
+
+    \b
+    fieldassay runs history invoice-17 total
+    fieldassay runs history --format svg > history.svg
     """
     from fieldassay.cli.output import screen, write
     from fieldassay.cli.show.history import history_json, render_history
     from fieldassay.runs.listing import Query, list_stored
     from fieldassay.runs.value_history import trace_value
 
-    listing = list_stored(store, Query(system=system, limit=limit))
+    is_drawn, system = given["shape"] is not None, given["system"]
+    if is_drawn and (document is not None or given["is_json"]):
+        raise click.UsageError("--format draws the history of runs; leave out DOC, FIELD and --json.")
+    if not is_drawn and (document is None or field is None):
+        raise click.UsageError(
+            "name DOC and FIELD, or draw the history of the runs with --format svg or html."
+        )
+    listing = list_stored(store, Query(system=system, limit=given["limit"]))
+    if document is None or field is None:
+        write(_draw_history(listing.runs, given["shape"]))
+        return 0
     found = trace_value(listing.runs, document, field, system)
     write(
-        history_json(document, field, found) if is_json else render_history(document, field, found, screen())
+        history_json(document, field, found)
+        if given["is_json"]
+        else render_history(document, field, found, screen())
     )
     return 0
+
+
+def _draw_history(listed: Sequence[Run], shape: str) -> str:
+    from fieldassay.reports.run_history import draw_history, gather_history, render_history_page
+
+    found = gather_history(listed)
+    return draw_history(found) if shape == "svg" else render_history_page(found)
 
 
 def _find(reference: str, store: Path) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +14,7 @@ from fieldassay.cli.grouping import SHARE, GroupedCommand, option
 from fieldassay.cli.inputs import bootstrap_option, data_options, spec_options
 from fieldassay.cli.lock import lock_options, read_lock_options
 from fieldassay.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
-from fieldassay.cli.report import read_report_options, report_options, write_reports
+from fieldassay.cli.report import VERBOSE, read_report_options, report_options, write_reports
 from fieldassay.cli.storing import read_sources, store_options
 
 if TYPE_CHECKING:
@@ -66,6 +66,7 @@ def _read_engine(text: str) -> str:
     is_flag=True,
     help="Print nothing but errors and gates that did not pass.",
 )
+@option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
 @option(
     "--evidence",
     group="Output",
@@ -206,8 +207,8 @@ def _read_engine(text: str) -> str:
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
-    Prints the metrics of each system, with intervals over documents, and the most frequent faults of its
-    worst fields.
+    Prints which system is best, the verdict of the gates, and what to fix first; with --verbose all metrics,
+    fields and comparisons.
 
     \b
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=a.jsonl --pred qwen=b.jsonl --out run
@@ -249,12 +250,15 @@ def score(**given: Any) -> int:
     )
     with run_scoring(request if is_quiet else replace(request, tell=complain)) as run:
         if not given["quiet"]:
-            show_run(run, shape, shows_all=bool(given["metrics"]), kept=options.evidence)
+            shown = Shown(given["is_verbose"], bool(given["metrics"]), bool(given["slices"]))
+            show_run(run, shape, shown, options.evidence)
         write_reports(run, reports, options.evidence, is_quiet=given["quiet"], opens=given["opens"])
         return _verdict(run, thresholds, baseline, given)
 
 
 def _shape(given: Mapping[str, Any]) -> str:
+    if given["quiet"] and given["is_verbose"]:
+        raise click.UsageError("--quiet and --verbose contradict each other; give one of them.")
     if given["strict"] and given["exit_zero"]:
         raise click.UsageError("--strict and --exit-zero contradict each other; give one of them.")
     if given["is_json"] and given["shape"] not in (None, "json"):
@@ -300,7 +304,16 @@ def split_list(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))
 
 
-def show_run(run: Run, shape: str, *, shows_all: bool, kept: str | None = None) -> None:
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The extent of a report: the whole of it, all of its metrics, the tables of its slices."""
+
+    is_whole: bool = False
+    has_all_metrics: bool = False
+    has_slices: bool = False
+
+
+def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> None:
     """Print a finished run in one of the formats; `kept` is its choice of judged values."""
     from fieldassay.cli.output import complain, screen, write, write_bytes
     from fieldassay.reports.summary import summarize
@@ -323,15 +336,20 @@ def show_run(run: Run, shape: str, *, shows_all: bool, kept: str | None = None) 
         ):
             write(text)
         return
-    summary = summarize(run.result, run.evidence, shows_all=shows_all, decisions=run.decisions)
+    summary = summarize(run.result, run.evidence, shows_all=shown.has_all_metrics, decisions=run.decisions)
     if shape == "markdown":
         from fieldassay.reports.markdown import render_markdown
 
         write(render_markdown(summary))
         return
-    from fieldassay.reports.terminal import render_terminal
+    from fieldassay.reports.terminal import render_answer, render_terminal
 
-    write(render_terminal(summary, screen()))
+    has_numbers = shown.has_all_metrics or shown.has_slices
+    write(
+        render_terminal(summary, screen())
+        if shown.is_whole
+        else render_answer(summary, screen(), has_numbers=has_numbers)
+    )
 
 
 def _verdict(

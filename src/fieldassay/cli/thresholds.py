@@ -112,18 +112,13 @@ def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *,
 
 
 def _describe_failure(outcome: GateOutcome) -> str:
-    from fieldassay.wording.compared import holds
-    from fieldassay.wording.numbers import suffix_of
-
-    gate, value = outcome.gate, outcome.value or 0.0
+    gate = outcome.gate
     looked_at = str(gate.metric) if gate.function == "value" else f"{gate.function}({gate.metric})"
-    short = f"{value:.6g}"
-    is_misleading = holds(float(short), gate.operator, gate.threshold, outcome.unit)
-    shown = outcome.value_text if is_misleading else f"{short}{suffix_of(outcome.unit)}"
-    return f"{looked_at} is {shown} (n = {outcome.n:,}); {_describe_wanted(outcome)}"
+    return f"{looked_at} is {outcome.value_text} (n = {outcome.n:,}); {_describe_wanted(outcome)}"
 
 
 def _describe_wanted(outcome: GateOutcome) -> str:
-    from fieldassay.wording.compared import WORDS
+    from fieldassay.wording.compared import WORDS, format_threshold
 
-    return f"{WORDS[outcome.gate.operator]} {outcome.gate.threshold:g} is asked for"
+    wanted = format_threshold(outcome.threshold, outcome.unit_shown)
+    return f"{WORDS[outcome.gate.operator]} {wanted} is asked for"

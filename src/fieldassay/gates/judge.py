@@ -20,7 +20,7 @@ from fieldassay.scoring.ungated import judge_ungated
 from fieldassay.stats.intervals import FEW_DOCUMENTS
 from fieldassay.stats.power import documents_to_show, minimum_detectable_effect, unseen_reach
 from fieldassay.wording.compared import WORDS, format_compared, format_threshold, holds, is_number
-from fieldassay.wording.numbers import format_plain, format_share
+from fieldassay.wording.numbers import format_percent, format_percents, format_share
 
 
 class Reach(NamedTuple):
@@ -96,7 +96,7 @@ def judge_result(
     >>> result = Result((Estimate("accuracy", "a", None, {}, "filled", 0.5, 30, 30, 0, "leaf"),))
     >>> outcomes = judge_result([parse_gate("accuracy >= 0.5")], result, "a")
     >>> [(outcome.verdict.value, outcome.rule) for outcome in outcomes]
-    [('PASS', '0.500 is at least 0.5')]
+    [('PASS', '50.0% is at least 50%')]
     """
     return judge_gates(gates, Holdings((Holder("", result, system, baseline),)))
 
@@ -190,7 +190,7 @@ def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
     found = replace(outcome, detectable=reach.detectable, documents_needed=reach.needed)
     if reach.needed is None or estimate.value is None:
         return found
-    truly = f"a system that is truly at {format_plain(estimate.value, estimate.unit)}"
+    truly = f"a system that is truly at {format_percent(estimate.value, estimate.unit)}"
     return replace(
         found, rule=f"{outcome.rule}; with {reach.needed:,} documents {truly} passes 4 times out of 5"
     )
@@ -301,9 +301,9 @@ def _describe(estimate: Estimate) -> tuple[str, ...]:
     if estimate.documents and estimate.documents != estimate.n:
         parts.append(f"{estimate.documents:,} documents")
     if estimate.interval is not None:
-        low, high = (format_plain(bound, estimate.unit) for bound in estimate.interval)
         parts.append(
-            f"interval {low} to {high}{' (too narrow: few documents)' if FEW in estimate.marks else ''}"
+            f"interval {format_percents(estimate.interval, estimate.unit)}"
+            f"{' (too narrow: few documents)' if FEW in estimate.marks else ''}"
         )
     if estimate.failed:
         parts.append(f"{estimate.failed:,} judgements failed and are not in it")

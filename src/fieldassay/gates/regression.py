@@ -20,8 +20,15 @@ from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import is_comparable
 from fieldassay.stats.intervals import FEW_DOCUMENTS
 from fieldassay.stats.power import documents_to_show, unseen_reach
-from fieldassay.wording.compared import WORDS, format_change, format_compared, format_threshold, holds
-from fieldassay.wording.numbers import format_p, format_plain, format_share
+from fieldassay.wording.compared import (
+    WORDS,
+    format_change,
+    format_changes,
+    format_compared,
+    format_threshold,
+    holds,
+)
+from fieldassay.wording.numbers import difference_unit, format_p, format_percent, format_share, format_size
 
 BEFORE, NOW = "before", "now"
 """The names of the two systems of a baseline's arena."""
@@ -160,9 +167,9 @@ def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
     """Return the outcome for the predictions of the baseline: a difference of 0, without any doubt."""
     gate = outcome.gate
     verdict = Verdict.PASS if holds(0.0, gate.operator, gate.threshold, unit) else Verdict.FAIL
-    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
+    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, difference_unit(unit))}"
     said = f"{'is' if verdict is Verdict.PASS else 'is not'} {wanted}"
-    shown = format_compared(0.0, gate.threshold, unit)
+    shown = format_compared(0.0, gate.threshold, difference_unit(unit))
     return replace(
         outcome,
         verdict=verdict,
@@ -180,8 +187,8 @@ def _judge_alike(outcome: GateOutcome, change: Change) -> GateOutcome:
     is_lost = not holds(change.difference, gate.operator, gate.threshold, found.unit)
     if not change.is_alike or not is_lost or not change.difference < 0 or not _is_shown(found):
         return replace(outcome, rule=_explain_no_interval(change))
-    shown = format_compared(change.difference, gate.threshold, found.unit)
-    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, found.unit)}"
+    shown = format_compared(change.difference, gate.threshold, difference_unit(found.unit))
+    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, difference_unit(found.unit))}"
     rule = f"all documents show the same difference, and {shown} is not {wanted}"
     return replace(outcome, verdict=Verdict.FAIL, rule=rule)
 
@@ -213,22 +220,23 @@ def _is_shown(found: Comparison) -> bool:
 def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
     """Return the deciding numbers, in words."""
     unit, (low, high) = change.found.unit, change.interval or (0.0, 0.0)
-    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
+    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, difference_unit(unit))}"
     if change.found.verdict == "identical" and low == high == 0:
         said = "is" if verdict is Verdict.PASS else "is not"
         return (
-            f"nothing changed: a difference of {format_compared(0.0, gate.threshold, unit)} {said} {wanted}"
+            "nothing changed: a difference of "
+            f"{format_compared(0.0, gate.threshold, difference_unit(unit))} {said} {wanted}"
         )
-    bounds = f"{format_change(low, unit)} to {format_change(high, unit)}"
+    bounds = format_changes((low, high), unit)
     spanned = f"{format_share(change.found.level)} interval {bounds}"
     head = f"{format_change(change.difference, unit)}, {spanned}"
     if change.found.verdict == "identical":
-        others = f"others could have changed by {format_change(low, unit)} to {format_change(high, unit)}"
+        others = f"others could have changed by {bounds}"
         head = f"nothing changed on these {change.found.documents:,} documents; {others}"
     if verdict is Verdict.INCONCLUSIVE:
         return f"{head}: the difference may be {wanted}, and may not"
     which, bound = ("lower", low) if verdict is Verdict.PASS else ("upper", high)
-    shown = format_compared(bound, gate.threshold, unit)
+    shown = format_compared(bound, gate.threshold, difference_unit(unit))
     return f"{head}: its {which} bound {shown} is {'' if verdict is Verdict.PASS else 'not '}{wanted}"
 
 
@@ -246,8 +254,7 @@ def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
     more = [outcome.rule]
     if found.detectable is not None:
         more.append(
-            f"a loss of {format_change(found.detectable, found.unit)[1:]} "
-            "would be found in 4 of 5 such samples"
+            f"a loss of {format_size(found.detectable, found.unit)} would be found in 4 of 5 such samples"
         )
     if needed is not None:
         more.append(f"with {needed:,} documents a system that did not change passes 4 times out of 5")
@@ -255,7 +262,7 @@ def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
 
 
 def _describe(found: Comparison) -> str:
-    before, now = (format_plain(value or 0.0, found.unit) for value in found.values)
+    before, now = (format_percent(value or 0.0, found.unit) for value in found.values)
     counts = (
         f"better in {found.wins:,}, worse in {found.losses:,}, "
         f"the same in {found.ties:,} of {found.documents:,} documents"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fieldassay.reports.page import Column, Page
 from fieldassay.result.comparison import Comparison, Ranking
-from fieldassay.wording.numbers import format_plain
+from fieldassay.wording.numbers import format_percent
 from fieldassay.wording.sentences import (
     describe_comparison,
     describe_first,
@@ -53,7 +53,7 @@ def summarize_comparisons(
     ranking = next((one for one in rankings if one.metric == first), None)
     spoken = list(comparisons) if ranking is None or len(main) <= MOST_SPOKEN else []
     return Compared(
-        lines=tuple(describe_comparison(one, names) for one in spoken[:MOST_LINES]),
+        lines=tuple(describe_comparison(one.best_last, names) for one in spoken[:MOST_LINES]),
         hidden=len(comparisons) - (min(len(spoken), MOST_LINES) if spoken else len(main)),
         ranking=ranking,
         reference=reference,
@@ -77,8 +77,7 @@ def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> i
 
 
 def _method(overall: Sequence[Comparison], rankings: Sequence[Ranking]) -> str:
-    tested = count_tested(overall, rankings)
-    return f"{explain_p(tested)}; 1 point is 0.01"
+    return explain_p(count_tested(overall, rankings))
 
 
 def explain_p(tested: int) -> str:
@@ -136,7 +135,7 @@ def _ranking_rows(compared: Compared) -> list[list[str]]:
     ranking = compared.ranking
     if ranking is None:
         return []
-    values = [format_plain(one.value, ranking.unit) for one in ranking.places]
+    values = [format_percent(one.value, ranking.unit) for one in ranking.places]
     return [
         [
             describe_places(place),

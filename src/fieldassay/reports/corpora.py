@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from fieldassay.corpus.difficulty import DIFFICULTIES, METRICS, THRESHOLDS
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.sweeps import describe_twins
+from fieldassay.wording.numbers import NOTHING, format_both
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
@@ -86,7 +87,6 @@ def _cells(
 
 def _format_value(one: Estimate | None, asked: float | None) -> str:
     if one is None or one.value is None:
-        return "—"
-    interval = "" if one.interval is None else f" [{one.interval[0]:.3f}, {one.interval[1]:.3f}]"
+        return NOTHING
     verdict = "" if asked is None else " PASS" if one.value >= asked else " FAIL"
-    return f"{one.value:.3f}{interval}{verdict}"
+    return f"{format_both(one)}{verdict}"

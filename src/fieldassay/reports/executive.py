@@ -12,7 +12,14 @@ from fieldassay.reports.ranking import Order, describe_order, order_systems
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named, list_fields
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import NOTHING, format_count, format_number, format_percent, format_plain
+from fieldassay.wording.numbers import (
+    NOTHING,
+    format_cost,
+    format_count,
+    format_percent,
+    format_seconds,
+    format_value,
+)
 from fieldassay.wording.sentences import describe_estimate, join_names
 from fieldassay.wording.shown import format_markdown
 
@@ -85,10 +92,10 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
     perfect, cost = (find_named(result, system, (name,)) for name in ("perfect_documents", "cost_usd"))
     lines = [f"- **Average accuracy**: {NOTHING if accuracy is None else describe_estimate(accuracy)}"]
     if seconds is not None and seconds.value is not None:
-        lines.append(f"- **Average processing time**: {seconds.value / 1000:.1f} seconds (n = {seconds.n:,})")
+        lines.append(f"- **Average processing time**: {format_value(seconds)} (n = {seconds.n:,})")
     if throughput is not None and throughput.value is not None:
         lines.append(
-            f"- **Throughput**: {format_number(throughput.value, throughput.unit)} documents per minute"
+            f"- **Throughput**: {format_value(throughput).removesuffix('/min')} documents per minute"
         )
     if perfect is not None and perfect.value is not None:
         shown = (
@@ -98,7 +105,7 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
         )
         lines.append(f"- **Perfect documents**: {shown}")
     if cost is not None and cost.value is not None:
-        lines.append(f"- **Cost per document**: {format_plain(cost.value, cost.unit)}")
+        lines.append(f"- **Cost of 1,000 documents**: {format_cost(cost.value)}")
     return lines + _failures(result, system)
 
 
@@ -113,10 +120,6 @@ def _failures(result: Result, system: str) -> list[str]:
     return [f"- **Failures**: {'; '.join(told)}"] if told else []
 
 
-def _percent(estimate: Estimate | None) -> str:
-    return NOTHING if estimate is None else format_percent(estimate.value, estimate.unit)
-
-
 def _values(result: Result, key: str) -> list[str]:
     return list(dict.fromkeys(estimate.slice[key] for estimate in result.estimates if key in estimate.slice))
 
@@ -127,9 +130,8 @@ def _slice_table(result: Result, main: Estimate, key: str) -> str:
     for value in _values(result, key):
         found = by_system(result, main, {key: value})
         documents = max((estimate.documents for estimate in found.values()), default=0)
-        rows.append(
-            [format_markdown(value), f"{documents:,}", *(_percent(found.get(system)) for system in systems)]
-        )
+        values = (format_value(found.get(system)) for system in systems)
+        rows.append([format_markdown(value), f"{documents:,}", *values])
     if not rows:
         return ""
     title = "Document type performance" if key == "type" else f"Performance by {format_markdown(key)}"
@@ -185,8 +187,8 @@ def _fastest(result: Result) -> str:
     if len(found) < 2:
         return ""
     value, system = min(found)
-    others = ", ".join(f"{name} {other / 1000:.1f} s" for other, name in sorted(found)[1:])
-    return f"{system} has the shortest average processing time, {value / 1000:.1f} s ({others})"
+    others = ", ".join(f"{name} {format_seconds(other)}" for other, name in sorted(found)[1:])
+    return f"{system} has the shortest average processing time, {format_seconds(value)} ({others})"
 
 
 def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence[Loss]]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.wording.numbers import format_percent, format_percents, format_seconds
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def render_estimate(name: str, found: Estimate) -> str:
     first = f"{visible(name)}: {documents}{bad}; {_count(found.calls, 'call')}, {tokens}\n"
     if found.least_usd is None or found.most_usd is None:
         return f"{first}  the cost is unknown: the model has no price; write `prices:` into the spec\n"
-    cost = f"{usd(found.least_usd)} to {usd(found.most_usd)}"
+    cost = format_percents((found.least_usd, found.most_usd), "usd")
     return f"{first}  {cost}, and more where an answer has to be asked for again\n"
 
 
@@ -74,9 +75,8 @@ def _times(told: Mapping[str, Any]) -> str:
     if told["p50_ms"] is None:
         return ""
     doubt = "" if told["are_reliable"] else "; this machine was too busy for reliable times"
-    return (
-        f"time per document: median {told['p50_ms']:,.0f} ms, 95th percentile {told['p95_ms']:,.0f} ms{doubt}"
-    )
+    median, slow = (format_seconds(told[name]) for name in ("p50_ms", "p95_ms"))
+    return f"time per document: median {median}, 95th percentile {slow}{doubt}"
 
 
 def _cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
@@ -87,26 +87,11 @@ def _cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
         text = f"cost: unknown for {unpriced} (no price, or no tokens reported)"
     else:
         spent = told["spent_now_usd"]
-        now = f", {usd(spent)} of it now" if spent is not None and counts["reused"] else ""
-        text = f"cost: {usd(told['answers_usd'])}{now}"
+        now = f", {format_percent(spent, 'usd')} of it now" if spent is not None and counts["reused"] else ""
+        text = f"cost: {format_percent(told['answers_usd'], 'usd')}{now}"
     billed = told["possibly_billed"]
     return text + (
         f"; {_count(billed, 'attempt')} without an answer may have been billed too" if billed else ""
-    )
-
-
-def usd(amount: float) -> str:
-    """Return an amount of money with as many digits as it needs.
-
-    >>> usd(12.5), usd(0.0421), usd(0.00312), usd(0)
-    ('$12.50', '$0.042', '$0.0031', '$0.00')
-    """
-    return (
-        f"${amount:,.2f}"
-        if amount >= 1 or amount == 0
-        else f"${amount:.2g}"
-        if amount < 0.01
-        else f"${amount:.3f}"
     )
 
 

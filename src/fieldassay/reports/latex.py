@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -42,64 +43,138 @@ def render_latex(reported: Sequence[Reported], options: ReportOptions) -> Iterat
     show the paired comparison with the reference, p values adjusted; a metric without comparisons has
     none.
     """
-    yield "% needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}\n"
-    for run in reported:
-        yield _systems_table(run)
-        yield _fields_table(run.result)
+    tables = [
+        table for run in reported for table in (_systems_table(run), _fields_table(run.result)) if table
+    ]
+    parts = [part for table in tables for part in _split(table)]
+    packages = "booktabs,longtable" if any(map(_is_long, parts)) else "booktabs"
+    yield f"% needs \\usepackage{{{packages}}} and \\usepackage[T1]{{fontenc}}\n"
+    yield from map(_render, parts)
+
+
+MOST_ROWS = 40
+"""The most rows of a float; a longer table goes on over several pages."""
+
+TEXT_WIDTH, GAP, DIGIT, SMALL = 345.0, 12.0, 5.2, 4.3
+"""In points: the text of an article on A4, the gap of two columns, a character, and a small one."""
+
+_LONGEST, _LINE = 24, 12
+"""The most characters of a name, and of the head of a column, on one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """A table's caption, label, head and rows of LaTeX; a row of None is a rule."""
+    """A table's caption, label, head and rows of LaTeX; `widths` are those of its columns, in characters."""
 
     caption: str
     label: str
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
+    widths: Sequence[float]
 
-    def render(self) -> str:
-        """Return the table as a float."""
-        columns = "l" + "r" * (len(self.head) - 1)
-        lines = [
-            r"\begin{table}",
-            r"\centering",
-            rf"\caption{{{self.caption}}}",
-            rf"\label{{{self.label}}}",
-            rf"\begin{{tabular}}{{{columns}}}",
+
+def _split(table: _Table) -> list[_Table]:
+    """Return a table as tables that fit the page: each has the first column and some of the others."""
+    room = TEXT_WIDTH - table.widths[0] - GAP
+    groups: list[list[int]] = [[]]
+    for at in range(1, len(table.head)):
+        used = sum(table.widths[other] + GAP for other in groups[-1])
+        if groups[-1] and used + table.widths[at] + GAP > room:
+            groups.append([])
+        groups[-1].append(at)
+    return [_choose(table, group, number) for number, group in enumerate(groups)]
+
+
+def _choose(table: _Table, group: Sequence[int], number: int) -> _Table:
+    kept = (0, *group)
+    return _Table(
+        caption=table.caption if not number else f"{table.caption.partition('.')[0]} (continued).",
+        label=table.label if not number else f"{table.label}-{number + 1}",
+        head=[table.head[at] for at in kept],
+        rows=[[row[at] for at in kept] for row in table.rows],
+        widths=[table.widths[at] for at in kept],
+    )
+
+
+def _is_long(table: _Table) -> bool:
+    return len(table.rows) > MOST_ROWS
+
+
+def _render(table: _Table) -> str:
+    """Return a table as a float, or as one that goes on over pages."""
+    is_wrapped = table.widths[0] >= _LONGEST * DIGIT
+    columns = (f"p{{{table.widths[0]:.0f}pt}}" if is_wrapped else "l") + "r" * (len(table.head) - 1)
+    about = rf"\caption{{{table.caption}}}\label{{{table.label}}}"
+    head = [r"\toprule", f"{' & '.join(table.head)} \\\\", r"\midrule"]
+    rows = [f"{' & '.join(row)} \\\\" for row in table.rows]
+    if _is_long(table):
+        begin = [
+            rf"\begin{{longtable}}{{{columns}}}",
+            rf"{about}\\",
+            *head,
+            r"\endfirsthead",
+            *head,
+            r"\endhead",
         ]
-        lines += [
-            r"\toprule",
-            f"{' & '.join(self.head)} \\\\",
-            r"\midrule",
-            *(f"{' & '.join(row)} \\\\" for row in self.rows),
-        ]
-        return "\n".join(["", *lines, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
+        return "\n".join(["", *begin, *rows, r"\bottomrule", r"\end{longtable}", ""])
+    begin = [r"\begin{table}", r"\centering", about, rf"\begin{{tabular}}{{{columns}}}", *head]
+    return "\n".join(["", *begin, *rows, r"\bottomrule", r"\end{tabular}", r"\end{table}", ""])
 
 
-def _systems_table(run: Reported) -> str:
+def _name_width(names: Sequence[str]) -> float:
+    return DIGIT * min(_LONGEST, max(map(len, names), default=0))
+
+
+def _systems_table(run: Reported) -> _Table:
     result = run.result
+    summary = summarize(result)
     lines = [
         line
-        for line in summarize(result).headline
+        for line in summary.headline
         if any(one is not None and one.unit != "count" for one in line.estimates)
     ]
     best = [_best(line.estimates) for line in lines]
     rows: list[list[str]] = []
-    for at, system in enumerate(result.systems):
+    for at, system in enumerate(summary.systems):
         estimates = [line.estimates[at] for line in lines]
-        rows.append(
-            [
-                _name(system),
-                *(
-                    _value(one, one is found, _mark(result, one))
-                    for one, found in zip(estimates, best, strict=True)
-                ),
-            ]
+        values = (
+            _value(one, one is found, _mark(result, one)) for one, found in zip(estimates, best, strict=True)
         )
-        rows.append(["", *map(_interval, estimates)])
+        rows += [[_name(system), *values], ["", *map(_interval, estimates)]]
+    widths = [
+        max([DIGIT * max(map(len, _break(_label(line)))), *map(_width, line.estimates)]) for line in lines
+    ]
     return _Table(
-        _caption(result), "tab:systems", ["System", *(_label(line) for line in lines)], rows
-    ).render()
+        _caption(result),
+        "tab:systems",
+        ["System", *(_stack(_break(_label(line))) for line in lines)],
+        rows,
+        [_name_width(summary.systems), *widths],
+    )
+
+
+def _width(estimate: Estimate | None) -> float:
+    """Return the width of a value with its mark, and of its interval below it, in points."""
+    if estimate is None or estimate.value is None:
+        return 3 * DIGIT
+    value = DIGIT * (2 + len(format_number(estimate.value, estimate.unit)))
+    if estimate.interval is None:
+        return value
+    bounds = (format_number(bound, estimate.unit) for bound in estimate.interval)
+    return max(value, SMALL * (4 + sum(map(len, bounds))))
+
+
+def _break(label: str) -> list[str]:
+    """Return a long head as two lines, broken at the space nearest to its middle."""
+    spaces = [at for at, char in enumerate(label) if char == " "]
+    if len(label) <= _LINE or not spaces:
+        return [label]
+    middle = min(spaces, key=lambda at: abs(2 * at - len(label)))
+    return [label[:middle], label[middle + 1 :]]
+
+
+def _stack(lines: Sequence[str]) -> str:
+    return lines[0] if len(lines) == 1 else rf"\shortstack[r]{{{lines[0]}\\{lines[1]}}}"
 
 
 def _label(line: Line) -> str:
@@ -194,18 +269,27 @@ def _caption(result: Result) -> str:
 
 
 def _name(text: str) -> str:
-    return escape_latex(clip(text, 60))
+    """Return a name that may be broken behind its separators."""
+    escaped = escape_latex(clip(text, 60))
+    return re.sub(r"(\\_|[.\]/-])(?=\w)", r"\1\\allowbreak{}", escaped) if len(text) > _LONGEST else escaped
 
 
-def _fields_table(result: Result) -> str:
-    """Return the accuracy of fields by system; the empty text where it is not known."""
+def _fields_table(result: Result) -> _Table | None:
+    """Return the accuracy of fields by system; None where it is not known."""
     by_system = {system: list_fields(result, system) for system in result.systems}
     names = list(dict.fromkeys(field for found in by_system.values() for field in found))
     if not names or find_main(result) is None:
-        return ""
+        return None
     rows = []
     for field in names:
         estimates = [by_system[system].get(field) for system in result.systems]
         best = _best(estimates)
         rows.append([_name(field), *(_value(one, one is best and one is not None) for one in estimates)])
-    return _Table("Accuracy by field.", "tab:fields", ["Field", *map(_name, result.systems)], rows).render()
+    heads = [DIGIT * max(8, len(_name(system))) for system in result.systems]
+    return _Table(
+        "Accuracy by field.",
+        "tab:fields",
+        ["Field", *map(_name, result.systems)],
+        rows,
+        [_name_width(names), *heads],
+    )

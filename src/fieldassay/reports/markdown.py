@@ -2,53 +2,46 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
+from fieldassay.reports.answer import describe_answers, repair_row, systems_table
 from fieldassay.reports.comparisons import comparisons_markdown
-from fieldassay.reports.findings import describe_loss_shortly, describe_points
 from fieldassay.reports.gates import gates_markdown
+from fieldassay.reports.ranking import describe_order
 from fieldassay.reports.repeats import repeats_markdown
 from fieldassay.reports.summary import FieldLine, SliceTable, Summary, describe_method, measure_name
-from fieldassay.wording.numbers import format_both, format_count, format_value
+from fieldassay.wording.numbers import NOTHING, format_both, format_count, format_value
 from fieldassay.wording.shown import format_markdown, format_pair
 
 
 def render_markdown(summary: Summary) -> str:
-    """Return the report of a result as GitHub-flavored Markdown."""
+    """Return the report of a result as GitHub-flavored Markdown: the answer first, as in the terminal."""
     systems = format_count(len(summary.systems), "system")
     parts = [f"# {format_markdown(summary.name)}: {format_count(summary.documents, 'document')}, {systems}"]
-    rows = [[line.label, *map(format_both, line.estimates)] for line in summary.headline]
-    counted = next((line for line in summary.headline if line.label == "accuracy"), None)
-    if counted is not None:
-        rows.insert(
-            1,
-            [
-                "documents behind it (n)",
-                *(f"{estimate.n:,}" if estimate else "—" for estimate in counted.estimates),
-            ],
-        )
-    parts.append(_table(["", *summary.systems], [*rows, ["failures", *summary.failures]]))
+    parts += _answer(summary)
     method = describe_method(summary)
     parts.append(f"{method[:1].upper()}{method[1:]}.")
+    parts += _losses(summary)
     if summary.compared is not None:
         parts += comparisons_markdown(summary.compared)
     parts += repeats_markdown(summary.repeats)
+    parts += ["## All metrics", _metrics(summary)]
     for position in range(len(summary.systems)):
         parts += _fields(summary, position)
-    parts += _losses(summary)
     parts += _suspicious(summary)
     if summary.diagnoses:
         rows = [
             [name.replace("_", " "), *(f"{count:,}" for count in counts)]
             for name, counts in summary.diagnoses
         ]
-        parts += ["## Most frequent kinds of error", _table(["", *summary.systems], rows, numbers=True)]
+        parts += ["## Most frequent kinds of error", _table(["", *summary.systems], rows)]
     parts += _checks(summary)
     for table in summary.slices:
         parts += _slice(summary, table)
     for grid in summary.grids:
         more = [f"And {grid.hidden} more."] if grid.hidden else []
-        parts += [f"## {format_markdown(grid.title)}", _table(grid.head, grid.rows, numbers=True), *more]
+        parts += [f"## {format_markdown(grid.title)}", _table(grid.head, grid.rows), *more]
     parts += gates_markdown(summary.decisions)
     remarks = [f"- **warning:** {format_markdown(text, 600)}" for text in summary.warnings] + [
         f"- {format_markdown(text, 600)}" for text in summary.notes
@@ -56,6 +49,26 @@ def render_markdown(summary: Summary) -> str:
     if remarks:
         parts += ["## Remarks", "\n".join(remarks)]
     return "\n\n".join(parts) + "\n"
+
+
+def _answer(summary: Summary) -> list[str]:
+    """Return the verdict, the recommendation with its reasons, and the table of all systems."""
+    told = summary.recommendation
+    verdict = [f"**{format_markdown(text, 600)}**" for text in [describe_answers(summary.decisions)] if text]
+    order = "" if summary.order is None else describe_order(summary.order)
+    sentences = [format_markdown(text, 600) for text in (told.answer, *told.further, order) if text]
+    heads, rows = systems_table(summary)
+    table = _table([head.replace("\n", " ") for head in heads], rows)
+    return [*verdict, f"{'. '.join(sentences)}.", table]
+
+
+def _metrics(summary: Summary) -> str:
+    rows = [[line.label, *map(format_both, line.estimates)] for line in summary.headline]
+    counted = next((line for line in summary.headline if line.label == "accuracy"), None)
+    if counted is not None:
+        counts = (f"{estimate.n:,}" if estimate else NOTHING for estimate in counted.estimates)
+        rows.insert(1, ["documents behind it (n)", *counts])
+    return _table(["", *summary.systems], [*rows, ["failures", *summary.failures]])
 
 
 def _fields(summary: Summary, position: int) -> list[str]:
@@ -76,14 +89,14 @@ def _fields(summary: Summary, position: int) -> list[str]:
 def _losses(summary: Summary) -> list[str]:
     """Return the costliest losses of accuracy of each system."""
     rows = [
-        [system, describe_points(loss), describe_loss_shortly(loss), loss.doc]
+        [system, *repair_row(loss, 60)]
         for system, losses in zip(summary.systems, summary.losses, strict=False)
         for loss in losses
     ]
     return (
         [
             "## What to fix first",
-            _table(["system", "costs at most, of accuracy", "cause", "such as in"], rows),
+            _table(["system", "points of accuracy lost, at most", "cause", "for example"], rows),
         ]
         if rows
         else []
@@ -162,11 +175,26 @@ def _slice(summary: Summary, table: SliceTable) -> list[str]:
     ]
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: bool = False) -> str:
-    rule = ["---", *("---:" if numbers else "---" for _ in head[1:])]
+_NUMBER = re.compile(r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?")
+"""A number in its unit, with its interval."""
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table; columns of numbers are set to the right, and a number is never broken."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(head)
+    rule = ["---:" if at and _are_numbers(cells) else "---" for at, cells in enumerate(columns)]
     lines = [
         [format_markdown(cell) for cell in head],
         rule,
-        *([format_markdown(cell, 200) for cell in row] for row in rows),
+        *([_unbroken(format_markdown(cell, 200)) for cell in row] for row in rows),
     ]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    known = [cell for cell in cells if cell not in ("", NOTHING)]
+    return bool(known) and all(map(_NUMBER.fullmatch, known))
+
+
+def _unbroken(cell: str) -> str:
+    return cell.replace(" ", "\u00a0") if _NUMBER.fullmatch(cell) else cell

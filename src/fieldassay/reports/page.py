@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
+
+from fieldassay.wording.shown import draw_plainly
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -94,7 +96,7 @@ _GAP = 3
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """The target of a page: its width in columns, whether it has colors, and whether more than ASCII."""
+    """The target of a page: its width in columns, whether it has colors, and only ASCII to draw with."""
 
     width: int = 100
     has_colors: bool = False
@@ -139,13 +141,23 @@ class Page:
         """Add a heading."""
         from rich.text import Text
 
-        self._console.print(Text(text, style="bold"))
+        self._console.print(Text(self._drawn(text), style="bold"))
+
+    def spans(self, parts: Sequence[tuple[str, str]]) -> None:
+        """Add a paragraph of several texts, each with its style."""
+        from rich.text import Text
+
+        self._console.print(
+            Text.assemble(*((self._drawn(text), style) for text, style in parts)),
+            soft_wrap=False,
+            overflow="fold",
+        )
 
     def line(self, text: str = "", style: str = "") -> None:
         """Add a paragraph, or an empty line; it is wrapped where it is too long, never cut."""
         from rich.text import Text
 
-        self._console.print(Text(text, style=style), soft_wrap=False, overflow="fold")
+        self._console.print(Text(self._drawn(text), style=style), soft_wrap=False, overflow="fold")
 
     def table(
         self, columns: Sequence[Column], rows: Sequence[Sequence[str]], styles: Sequence[str] = ()
@@ -155,11 +167,12 @@ class Page:
         Every character of every cell is shown. Where the columns do not fit side by side, each row is a block
         of lines.
         """
-        cells = [[*map(str, row)] for row in rows]
+        cells = [[*map(self._drawn, map(str, row))] for row in rows]
+        columns = [replace(column, head=self._drawn(column.head)) for column in columns]
         widths = self._fit(columns, cells)
         styled = zip_longest(cells, styles[: len(cells)], fillvalue="")
         if widths is None:
-            self._blocks([column.head for column in columns], styled)
+            self._blocks([column.head.replace("\n", " ") for column in columns], styled)
             return
         table = self._table(columns, widths)
         for row, style in styled:
@@ -170,6 +183,7 @@ class Page:
         """Add labels with their texts, without a head; long texts go on below themselves."""
         from rich.table import Table
 
+        rows = [(self._drawn(label), self._drawn(text)) for label, text in rows]
         extents = [measure([label for label, _ in rows], is_name=True), measure([text for _, text in rows])]
         label, text = fit(extents, self.width - 2) or (self.width // 3, self.width - 2 - self.width // 3)
         table = Table.grid(padding=(0, 2))
@@ -191,8 +205,10 @@ class Page:
     def text(self) -> str:
         """Return the page; lines have no white space at their ends."""
         lines = [line.rstrip() for line in self._stream.getvalue().split("\n")]
-        text = "\n".join(lines).rstrip("\n") + "\n"
-        return text.encode("ascii", "backslashreplace").decode() if self.screen.is_ascii else text
+        return "\n".join(lines).rstrip("\n") + "\n"
+
+    def _drawn(self, text: str) -> str:
+        return draw_plainly(text) if self.screen.is_ascii else text
 
     def has_room(self, columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> bool:
         """Return whether the columns of a table fit side by side."""

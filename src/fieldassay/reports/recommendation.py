@@ -45,11 +45,15 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Recommendation:
-    """The answer in a sentence, what it rests on, and its tone: `good`, `bad`, `unsure` or `none`."""
+    """The answer in a sentence, what it rests on, and its tone: `good`, `bad`, `unsure` or `none`.
+
+    `further` are those of the reasons that a table of all systems does not show.
+    """
 
     answer: str
     reasons: tuple[str, ...]
     tone: str
+    further: tuple[str, ...] = ()
 
 
 def list_standings(result: Result, decisions: Sequence[Mapping[str, Any]]) -> tuple[Standing, ...]:
@@ -128,7 +132,8 @@ def recommend(
         told = "No system passes all gates"
     closest = max(standings, key=lambda one: one.passed)
     tone = "unsure" if any(one.answer == "INCONCLUSIVE" for one in standings) else "bad"
-    return Recommendation(told, (_describe_gap(closest, decisions), *_facts(result, first, standings)), tone)
+    gap = (_describe_gap(closest, decisions),)
+    return Recommendation(told, (*gap, *_facts(result, first, standings)), tone, gap)
 
 
 def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standing]) -> Recommendation:
@@ -143,7 +148,8 @@ def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standin
         others = join_names([clip(one.system, _NAME) for one in usable[1:]])
         pass_ = "passes" if len(usable) == 2 else "pass"
         why = f"Use {name}: it is the best of those that pass all gates ({others} {pass_} them too)"
-    return Recommendation(why, (*_facts(result, first, standings), *_cheaper(result, first, usable)), "good")
+    cheaper = _cheaper(result, first, usable)
+    return Recommendation(why, (*_facts(result, first, standings), *cheaper), "good", cheaper)
 
 
 def _describe_first(standings: Sequence[Standing]) -> str:

@@ -33,7 +33,8 @@ class ReportOptions:
     """The options of a report.
 
     `name` distinguishes comments of one pull request, `most_cases` bounds a JUnit file, `used` are the bytes
-    already in the page it is appended to, `screen` is the target of a table. `documents` are a folder of the
+    already in the page it is appended to, `screen` is the target of a table, which has the answer
+    alone unless it `is_whole`. `documents` are a folder of the
     documents (or one of them), to show where wrong values were read in a page that is in `folder`.
     """
 
@@ -41,6 +42,7 @@ class ReportOptions:
     most_cases: int = MOST_CASES
     used: int = 0
     screen: Screen = FILE_SCREEN
+    is_whole: bool = True
     documents: Path | None = None
     folder: Path = Path()
 
@@ -130,9 +132,11 @@ def render_markdown_report(reported: Sequence[Reported], options: ReportOptions)
 
 def render_table_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
     """Yield the reports of runs as a terminal shows them, one below the other."""
-    from fieldassay.reports.summary import MOST_LOSSES, summarize
-    from fieldassay.reports.terminal import render_terminal
+    from fieldassay.reports.summary import summarize
+    from fieldassay.reports.terminal import render_answer, render_terminal
+
+    render = render_terminal if options.is_whole else render_answer
 
     for place, run in enumerate(reported):
         summary = summarize(run.result, run.evidence, decisions=run.decisions)
-        yield ("\n" if place else "") + render_terminal(summary, options.screen, MOST_LOSSES)
+        yield ("\n" if place else "") + render(summary, options.screen)

@@ -14,6 +14,8 @@ from fieldassay.reports.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.mistakes import Mistake, count_mistakes
+from fieldassay.reports.ranking import Order, order_systems
+from fieldassay.reports.recommendation import Recommendation, Standing, list_standings, recommend
 from fieldassay.reports.repeats import RepeatsShown, list_repeats
 from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.decision import Decision
@@ -82,11 +84,19 @@ class SliceTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """A result in the order of a report. Sequences by system have one entry for each of `systems`."""
+    """A result in the order of a report, the best system first.
+
+    Sequences by system have one entry for each of `systems`.
+    """
 
     name: str
     documents: int
-    systems: tuple[str, ...]
+    standings: tuple[Standing, ...]
+    recommendation: Recommendation
+    order: Order | None
+    """The lead of the best system over the others by the main metric; None for one system."""
+    failed: tuple[int, ...]
+    """The answers of each system that failed: missing, unreadable, errors, timeouts."""
     headline: tuple[Line, ...]
     failures: tuple[str, ...]
     fields: tuple[tuple[FieldLine, ...], ...]
@@ -111,9 +121,14 @@ class Summary:
     """Gold values that all systems contradict in the same way, the first ones."""
     hidden_suspicious: int = 0
     grids: tuple[Grid, ...] = ()
+    """Tables of requested metrics."""
     repeats: tuple[RepeatsShown, ...] = ()
     """The systems with repeated runs."""
-    """Tables of requested metrics."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Return the names of the systems, the best by the main metric first."""
+        return tuple(one.system for one in self.standings)
 
 
 def summarize(
@@ -130,33 +145,38 @@ def summarize(
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     rows = mark_failed_answers(rows, result.documents)
     mistakes = count_mistakes(rows) if rows is not None else ()
-    systems = result.systems
+    answers = [decision.to_dict() for decision in decisions]
+    standings = list_standings(result, answers)
+    systems = tuple(one.system for one in standings)
+    main = {one.system: one.main for one in standings if one.main is not None}
     paths = input_paths(result)
     suspicious = _suspicious(result, rows)
     fields = [_fields(result, system, mistakes) for system in systems]
-    headline = _headline(result, shows_all)
+    headline = _headline(result, systems, shows_all)
+    counts = [inner_mapping(inner_mapping(result.counts, "systems"), system) for system in systems]
     most = MOST_FIELDS if len(systems) <= SIDE_BY_SIDE else FEW_FIELDS
     return Summary(
         name=str(inner_mapping(result.run, "spec").get("name") or "result"),
         documents=int(result.counts.get("documents", 0)),
-        systems=systems,
+        standings=standings,
+        recommendation=recommend(result, answers, standings),
+        order=order_systems(result, main),
+        failed=tuple(sum(int(own.get(name) or 0) for name in FAILURES) for own in counts),
         headline=headline,
-        failures=tuple(
-            _failures(inner_mapping(inner_mapping(result.counts, "systems"), system)) for system in systems
-        ),
+        failures=tuple(map(_failures, counts)),
         fields=tuple(tuple(line for line in lines if _is_flawed(line))[:most] for lines in fields),
         flawless=tuple(sum(not _is_flawed(line) for line in lines) for lines in fields),
         hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - most) for lines in fields),
         diagnoses=_diagnoses(systems, mistakes),
-        slices=_slices(result, headline),
+        slices=_slices(result, systems, headline),
         checks=list_checks(result.checks)[:MOST_CHECKS],
         hidden_checks=max(0, len(list_checks(result.checks)) - MOST_CHECKS),
         method=_method(result),
         notes=tuple(hide_folders(text, paths) for text in _grouped(result.notes, systems)),
         warnings=tuple(hide_folders(text, paths) for text in _grouped(result.warnings, systems)),
-        decisions=decisions,
+        decisions=tuple(sorted(decisions, key=lambda one: _place_of(one.system, systems))),
         compared=summarize_comparisons(result.comparisons, result.rankings, {**HEADLINE, "f1": "F1"}),
-        losses=_losses(result, rows),
+        losses=_losses(result, rows, systems),
         suspicious=suspicious[:MOST_SUSPICIOUS],
         hidden_suspicious=max(0, len(suspicious) - MOST_SUSPICIOUS),
         grids=list_grids(result),
@@ -170,12 +190,19 @@ def _suspicious(result: Result, rows: pl.LazyFrame | None) -> tuple[Suspicion, .
     return find_suspicious_gold(rows, result.documents, result.systems)
 
 
-def _losses(result: Result, rows: pl.LazyFrame | None) -> tuple[tuple[Loss, ...], ...]:
+def _place_of(system: str, systems: Sequence[str]) -> int:
+    """Return the place of a system; one of another run comes last."""
+    return systems.index(system) if system in systems else len(systems)
+
+
+def _losses(
+    result: Result, rows: pl.LazyFrame | None, systems: tuple[str, ...]
+) -> tuple[tuple[Loss, ...], ...]:
     """Return the costliest losses of each system; fewer where there are many systems."""
     if rows is None or result.documents is None or "leaves" not in result.documents.columns:
         return ()
-    found = find_losses(rows, result.documents, result.systems, MOST_LOSSES, replicates=0)
-    return tuple(found[system] for system in result.systems)
+    found = find_losses(rows, result.documents, systems, MOST_LOSSES, replicates=0)
+    return tuple(found[system] for system in systems)
 
 
 def inner_mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
@@ -211,7 +238,7 @@ def _merged(group: list[str]) -> list[str]:
     return group if len(group) < 3 else [f"{group[0]} (and likewise for {len(group) - 1} more systems)"]
 
 
-def _headline(result: Result, shows_all: bool) -> tuple[Line, ...]:
+def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tuple[Line, ...]:
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
     own = [call for call in calls if call.name in _definitions(result) and _is_whole(call)]
     known = {call.name for call in own}
@@ -221,10 +248,12 @@ def _headline(result: Result, shows_all: bool) -> tuple[Line, ...]:
         if call.name in HEADLINE and call.name not in known and _is_whole(call)
     }
     if shows_all or not (usual or own):
-        lines = [_line(result, call, str(call)) for call in calls]
+        lines = [_line(result, systems, call, str(call)) for call in calls]
     else:
-        lines = [_line(result, call, str(call)) for call in own]
-        lines += [_line(result, usual[name], label) for name, label in HEADLINE.items() if name in usual]
+        lines = [_line(result, systems, call, str(call)) for call in own]
+        lines += [
+            _line(result, systems, usual[name], label) for name, label in HEADLINE.items() if name in usual
+        ]
     told = [line for line in lines if any(line.estimates)]
     if shows_all:
         return tuple(told)
@@ -250,9 +279,9 @@ def _says_something(estimate: Estimate | None) -> bool:
     )
 
 
-def _line(result: Result, call: MetricCall, label: str) -> Line:
+def _line(result: Result, systems: tuple[str, ...], call: MetricCall, label: str) -> Line:
     found = {estimate.system: estimate for estimate in reversed(list(result.select(call)))}
-    return Line(label, tuple(found.get(system) for system in result.systems))
+    return Line(label, tuple(found.get(system) for system in systems))
 
 
 def _failures(counts: Mapping[str, Any]) -> str:
@@ -322,7 +351,7 @@ def _diagnoses(
     return tuple((name, tuple(counts)) for name, counts in ordered[:MOST_DIAGNOSES])
 
 
-def _slices(result: Result, headline: tuple[Line, ...]) -> tuple[SliceTable, ...]:
+def _slices(result: Result, systems: tuple[str, ...], headline: tuple[Line, ...]) -> tuple[SliceTable, ...]:
     """Return the first metric of the head by each slice key of the run."""
     calls = [parse_metric(text) for text in result.run.get("metrics", ())]
     names = {
@@ -337,7 +366,7 @@ def _slices(result: Result, headline: tuple[Line, ...]) -> tuple[SliceTable, ...
     for key in result.run.get("slices", ()):
         values = dict.fromkeys(estimate.slice[key] for estimate in result.estimates if key in estimate.slice)
         lines = [
-            _line(result, MetricCall(call.name, call.parameters, None, (key, value)), value)
+            _line(result, systems, MetricCall(call.name, call.parameters, None, (key, value)), value)
             for value in values
         ]
         tables.append(
@@ -364,6 +393,6 @@ def _method(result: Result) -> str:
         return "no intervals"
     level = format_share(float(bootstrap.get("level", 0.95)))
     return (
-        f"in brackets: {level} intervals over documents ({bootstrap['replicates']:,} bootstrap replicates, "
+        f"intervals: {level}, over documents ({bootstrap['replicates']:,} bootstrap replicates, "
         f"seed {bootstrap.get('seed', 0)})"
     )

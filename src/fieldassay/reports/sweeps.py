@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fieldassay.reports.extractions import usd
 from fieldassay.result.headline import find_headline
+from fieldassay.wording.compared import format_changes
+from fieldassay.wording.numbers import (
+    NOTHING,
+    format_both,
+    format_cost,
+    format_difference,
+    format_percent,
+    format_seconds,
+    format_value,
+)
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
@@ -65,16 +74,16 @@ def trade_offs(made: Sweep) -> list[str]:
         if (cost := costs[name]) is not None and (value := values[name]) is not None
     }
     best = frontier(points) if len(points) > 1 else set()
-    rows = [("", metric.replace("_", " "), "cost a document", "median time", "failed", "")]
+    rows = [("", metric.replace("_", " "), "cost of 1,000", "median time", "failed", "")]
     for name in names:
         told = made.extractions[name].manifest
         time = told["timings"]["p50_ms"]
         rows.append(
             (
                 visible(name),
-                "—" if values[name] is None else f"{values[name]:.3f}",
-                "unknown" if costs[name] is None else usd(costs[name] or 0.0),
-                "—" if time is None else f"{time:,.0f} ms",
+                format_value(headline.get(name)),
+                "unknown" if costs[name] is None else format_cost(costs[name] or 0.0),
+                NOTHING if time is None else format_seconds(time),
                 f"{told['documents']['failed']:,}",
                 "on the frontier" if name in best else "",
             )
@@ -109,14 +118,12 @@ def _effect(one: Effect) -> str:
     name = f"{visible(one.factor)}: {visible(one.level)} against {visible(one.against)}"
     if told.difference is None:
         return f"{name}: undefined"
-    interval = (
-        "" if told.interval is None else f" [{told.interval[0] * 100:+.1f}, {told.interval[1] * 100:+.1f}]"
-    )
-    parts = [f"{told.difference * 100:+.1f} points of accuracy{interval}"]
+    interval = "" if told.interval is None else f" ({format_changes(told.interval)})"
+    parts = [f"{format_difference(told.difference)} of accuracy{interval}"]
     if one.cost_usd is not None:
-        parts.append(f"{'-' if one.cost_usd < 0 else '+'}{usd(abs(one.cost_usd))} a document")
+        parts.append(f"{format_difference(one.cost_usd, 'usd')} a document")
     if one.latency_ms is not None:
-        parts.append(f"{one.latency_ms:+,.0f} ms a document")
+        parts.append(f"{format_difference(one.latency_ms, 'ms')} a document")
     return f"{name}: {', '.join(parts)} ({told.verdict.replace('_', ' ')})"
 
 
@@ -125,18 +132,17 @@ def describe_twins(one: Comparison) -> str:
     name = f"{visible(one.systems[0])}, {visible(one.slice['degradation'])}, {one.metric}"
     if one.difference is None or None in one.values:
         return f"{name}: undefined"
-    before, after = one.values
-    interval = "" if one.interval is None else f" [{one.interval[0]:+.3f}, {one.interval[1]:+.3f}]"
+    before, after = (format_percent(value, one.unit) for value in one.values)
+    interval = "" if one.interval is None else f" ({format_changes(one.interval, one.unit)})"
     verdict = one.verdict.replace("_", " ")
-    change = f"{before:.3f} to {after:.3f}: {one.difference:+.3f}{interval}"
+    change = f"{before} to {after}: {format_difference(one.difference, one.unit)}{interval}"
     return f"{name}: {change}, n = {one.documents} ({verdict})"
 
 
 def _chosen(one: Holdout) -> str:
     value = one.estimate
-    interval = "" if value.interval is None else f" [{value.interval[0]:.3f}, {value.interval[1]:.3f}]"
-    held = "undefined" if value.value is None else f"{value.value:.3f}{interval}"
-    chosen = "undefined" if one.chosen_value is None else f"{one.chosen_value:.3f}"
+    held = "undefined" if value.value is None else format_both(value)
+    chosen = "undefined" if one.chosen_value is None else format_percent(one.chosen_value, value.unit)
     return (
         f"Best on {one.chosen_on:,} documents: {visible(one.system)} ({chosen}); "
         f"on the {one.held_out:,} held out: {held}"

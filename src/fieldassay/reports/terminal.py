@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from fieldassay.reports.answer import REPAIRS, add_answer, add_repairs
 from fieldassay.reports.asked import Grid
 from fieldassay.reports.checked import CheckLine
 from fieldassay.reports.comparisons import add_comparisons
-from fieldassay.reports.findings import describe_loss_shortly, describe_points
 from fieldassay.reports.gates import add_gates
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.repeats import add_repeats
 from fieldassay.reports.summary import (
+    MOST_LOSSES,
     SIDE_BY_SIDE,
     FieldLine,
     Line,
@@ -20,37 +23,76 @@ from fieldassay.reports.summary import (
     measure_name,
 )
 from fieldassay.result.estimate import Estimate
-from fieldassay.wording.numbers import format_count, format_interval, format_value
-from fieldassay.wording.shown import clip, format_pair, visible
+from fieldassay.wording.numbers import format_both, format_count, format_interval, format_value
+from fieldassay.wording.sentences import join_names
+from fieldassay.wording.shown import clip, format_pair
 
 _NAME, _LONG = 32, 100
-SHORT = 3
-"""The number of losses of each system in the report of a scoring run."""
 
 
-def render_terminal(summary: Summary, screen: Screen, most_losses: int = SHORT) -> str:
-    """Return the report of a result as text within the screen's width, with so many losses per system."""
+def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False) -> str:
+    """Return the answer of a run, within the screen's width: verdict, systems, and what to fix first.
+
+    With `has_numbers` the tables of metrics and slices are there too, for somebody who asked for them.
+    """
     page = Page(screen)
-    systems = format_count(len(summary.systems), "system")
-    page.title(f"{visible(summary.name)}: {format_count(summary.documents, 'document')}, {systems}")
+    add_answer(page, summary)
+    if has_numbers:
+        page.line()
+        _head(page, summary)
+        _tables(page, summary)
+    page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
+    if any(summary.losses):
+        add_repairs(page, summary, (0,), REPAIRS)
+    elif summary.systems:
+        _fields(page, summary, 0, REPAIRS)
+    _remarks(page, summary.warnings, ())
+    _hint(page, summary)
+    return page.text()
+
+
+def render_terminal(summary: Summary, screen: Screen) -> str:
+    """Return the whole report of a result as text within the screen's width: the answer, then all of it."""
+    page = Page(screen)
+    add_answer(page, summary)
     page.line()
     _head(page, summary)
     page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
+    positions = range(len(summary.systems))
+    add_repairs(page, summary, positions, MOST_LOSSES)
     if summary.compared is not None:
         add_comparisons(page, summary.compared)
     add_repeats(page, summary.repeats)
-    for position in range(len(summary.systems)):
+    for position in positions:
         _fields(page, summary, position)
-    add_losses(page, summary, most_losses)
     _diagnoses(page, summary)
     _checks(page, summary)
+    _tables(page, summary)
+    add_gates(page, summary.decisions)
+    _remarks(page, summary.warnings, summary.notes)
+    return page.text()
+
+
+def _tables(page: Page, summary: Summary) -> None:
     for table in summary.slices:
         _slice(page, summary, table)
     for grid in summary.grids:
         _grid(page, grid)
-    add_gates(page, summary.decisions)
-    _remarks(page, summary)
-    return page.text()
+
+
+def _hint(page: Page, summary: Summary) -> None:
+    """Add a line on the parts of the whole report that the answer leaves out."""
+    gates = max((len(one.outcomes) for one in summary.decisions), default=0)
+    violations = sum(line.count.violations for line in summary.checks)
+    parts = [
+        "all metrics and fields",
+        *(["comparisons"] if summary.compared is not None else []),
+        *([format_count(gates, "gate")] if gates else []),
+        *([format_count(violations, "violation") + " of checks"] if violations else []),
+        *(["repeated runs"] if summary.repeats else []),
+        *([format_count(len(summary.notes), "note")] if summary.notes else []),
+    ]
+    page.line(f"--verbose shows {join_names(parts, len(parts))}", "dim")
 
 
 def _head(page: Page, summary: Summary) -> None:
@@ -82,6 +124,7 @@ def _cells(line: Line, room: int) -> list[str]:
 def _cell(line: Line, estimate: Estimate | None, room: int) -> str:
     """Return value and interval, on two lines where they do not fit on one."""
     value, interval = format_value(estimate), format_interval(estimate)
+    interval = f"({interval})" if interval else ""
     if line.label == "accuracy" and estimate is not None:
         interval = f"{interval} n={estimate.n:,}".lstrip()
     gap = " " if len(value) + len(interval) < room else "\n"
@@ -101,13 +144,13 @@ def _below(page: Page, summary: Summary, names: list[str]) -> None:
     for position, name in enumerate(names):
         values = [format_value(line.estimates[position]) for line in lines]
         if values:
-            values[0] = f"{values[0]} {format_interval(lines[0].estimates[position])}".rstrip()
+            values[0] = format_both(lines[0].estimates[position])
         rows.append([name, *values, summary.failures[position]])
     page.table(columns, rows)
 
 
-def _fields(page: Page, summary: Summary, position: int) -> None:
-    lines, system = summary.fields[position], _names(summary)[position]
+def _fields(page: Page, summary: Summary, position: int, most: int | None = None) -> None:
+    lines, system = summary.fields[position][:most], _names(summary)[position]
     if not lines and not summary.flawless[position]:
         return
     page.line()
@@ -123,7 +166,8 @@ def _fields(page: Page, summary: Summary, position: int) -> None:
     columns += [Column("n", is_number=True), Column("most often wrong" if is_narrow else "most often")]
     columns += [] if is_narrow else [Column("gold → predicted")]
     page.table(columns, [_field_row(line, page.width, has_both) for line in lines])
-    rest = [f"{summary.hidden_fields[position]} more with errors"] if summary.hidden_fields[position] else []
+    hidden = summary.hidden_fields[position] + len(summary.fields[position]) - len(lines)
+    rest = [f"{hidden} more with errors"] if hidden else []
     rest += [f"{summary.flawless[position]} without an error"] if summary.flawless[position] else []
     if rest:
         page.line(f"and {', '.join(rest)}", "dim")
@@ -140,20 +184,6 @@ def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
     room = max(10, (width - 60) // 2) if width >= 76 else 12
     example = " → ".join(format_pair(line.mistake.gold, line.mistake.pred, room))
     return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
-
-
-def add_losses(page: Page, summary: Summary, most: int) -> None:
-    """Add the costliest losses of accuracy of each system."""
-    if not any(summary.losses):
-        return
-    page.line()
-    page.title("What to fix first: points of accuracy that are lost, at most")
-    names = _names(summary)
-    for name, losses in zip(names, summary.losses, strict=True):
-        rows = [(describe_points(loss), describe_loss_shortly(loss)) for loss in losses[:most]]
-        if len(names) > 1:
-            page.line(name, "dim")
-        page.pairs(rows or [("", "nothing")])
 
 
 def _diagnoses(page: Page, summary: Summary) -> None:
@@ -245,10 +275,10 @@ def _documents(line: Line) -> str:
     return f"{max(counts):,}" if counts else ""
 
 
-def _remarks(page: Page, summary: Summary) -> None:
-    if summary.warnings or summary.notes:
+def _remarks(page: Page, warnings: Sequence[str], notes: Sequence[str]) -> None:
+    if warnings or notes:
         page.line()
-    for warning in summary.warnings:
+    for warning in warnings:
         page.line(f"warning: {clip(warning, 600)}", "yellow")
-    for note in summary.notes:
+    for note in notes:
         page.line(f"note: {clip(note, 600)}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 Outcome: TypeAlias = Literal["better", "worse", "no_difference_shown", "identical", "undefined"]
@@ -45,6 +45,30 @@ class Comparison:
     unit: str = "ratio"
     better: str = "higher"
     correction: str = "holm"
+
+    @property
+    def best_last(self) -> Comparison:
+        """Return the same comparison with the better system as the second, where one is shown to be better.
+
+        >>> interval = (-0.3, -0.1)
+        >>> found = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.6), -0.2, interval, 0.95, 0.001, 0.001,
+        ...     1.0, 0, 9, 1, 10, "exchange", "worse")
+        >>> found.best_last.systems, found.best_last.difference, found.best_last.interval
+        (('b', 'a'), 0.2, (0.1, 0.3))
+        """
+        if self.verdict != "worse" or self.difference is None:
+            return self
+        return replace(
+            self,
+            systems=(self.systems[1], self.systems[0]),
+            values=(self.values[1], self.values[0]),
+            difference=-self.difference,
+            interval=None if self.interval is None else (-self.interval[1], -self.interval[0]),
+            effect_size=None if self.effect_size is None else -self.effect_size,
+            wins=self.losses,
+            losses=self.wins,
+            verdict="better",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in the form of `comparisons.json`."""

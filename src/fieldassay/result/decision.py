@@ -10,6 +10,7 @@ from typing import Any
 from fieldassay.errors import Problem
 from fieldassay.metrics.grammar import Gate
 from fieldassay.wording.compared import format_compared, format_threshold
+from fieldassay.wording.numbers import difference_unit
 
 SCHEMA_VERSION = 1
 
@@ -67,12 +68,17 @@ class GateOutcome:
     @property
     def value_text(self) -> str:
         """Return the value as displayed: different from the threshold unless it is equal to it."""
-        return "—" if self.value is None else format_compared(self.value, self.threshold, self.unit)
+        return "—" if self.value is None else format_compared(self.value, self.threshold, self.unit_shown)
 
     @property
     def threshold_text(self) -> str:
         """Return the operator and the threshold."""
-        return f"{self.gate.operator} {format_threshold(self.threshold, self.unit)}"
+        return f"{self.gate.operator} {format_threshold(self.threshold, self.unit_shown)}"
+
+    @property
+    def unit_shown(self) -> str:
+        """Return the unit of value and threshold: that of a difference where the gate is about one."""
+        return difference_unit(self.unit) if self.gate.function == "regression" else self.unit
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome in the form of `gates.json`."""

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from fieldassay.wording.numbers import LONGEST, SLACK, decimals_of, format_plain, suffix_of
+from fieldassay.wording.numbers import LONGEST, SLACK, Shown, decimals_shown, difference_unit, shown_as
 
-_SCALES = {"ratio": 1.0, "percent": 100.0, "count": 1.0}
+_SCALES = {
+    "ratio": 1.0, "percent": 100.0, "ratio difference": 1.0, "percent difference": 100.0, "count": 1.0
+}  # fmt: skip
 _MOST_DECIMALS = 17
 
 WORDS = {">=": "at least", "<=": "at most", "==": "exactly", ">": "above", "<": "below"}
@@ -57,52 +60,75 @@ def format_compared(value: float, threshold: float, unit: str = "ratio") -> str:
 
     >>> format_compared(89.96, 90, "percent"), format_compared(90, 90, "percent")
     ('89.96%', '90.0%')
-    >>> format_compared(0.8999999999, 0.9), format_compared(0.9123, 0.9)
-    ('0.900', '0.912')
+    >>> format_compared(0.8999999999, 0.9), format_compared(0.9123, 0.9), format_compared(2240, 2000, "ms")
+    ('90.0%', '91.2%', '2.2 s')
     """
-    is_equal = abs(value - threshold) <= slack_of(threshold, unit)
-    shown = threshold if is_equal else value
-    least = max(decimals_of(shown, unit), _exact_decimals(threshold))
+    shown, is_equal = shown_as(unit), abs(value - threshold) <= slack_of(threshold, unit)
+    meant = threshold if is_equal else value
+    least = max(decimals_shown(meant, unit), _exact_decimals(threshold, shown))
     if max(abs(value), abs(threshold)) < LONGEST:
         for decimals in range(least, _MOST_DECIMALS + 1):
-            text = f"{shown + 0.0:,.{decimals}f}"
-            if is_equal or (text != f"{threshold:,.{decimals}f}" and not _is_minus_zero(text)):
-                return f"{text}{suffix_of(unit)}"
-    return f"{shown!r}{suffix_of(unit)}"
+            text = _write(meant, shown, decimals)
+            if is_equal or (text != _write(threshold, shown, decimals) and not _is_minus_zero(text)):
+                return text
+    return f"{shown.prefix}{meant * float(shown.factor)!r}{shown.suffix}"
 
 
 def format_change(value: float, unit: str = "ratio") -> str:
     """Return a difference with its sign, and with enough decimals to show 0 only for 0.
 
     >>> format_change(0.0314), format_change(-0.000142), format_change(0.0), format_change(-12.5, "ms")
-    ('+0.031', '-0.00014', '0.000', '-12 ms')
+    ('+3.1 points', '−0.014 points', '0.0 points', '−0.012 s')
     """
+    unit = difference_unit(unit)
+    shown = shown_as(unit)
     if value == 0 or not math.isfinite(value):
-        return format_plain(0.0 if value == 0 else value, unit)
-    least = decimals_of(value, unit)
+        return f"{shown.prefix}{value if value else 0:.{decimals_shown(0.0, unit)}f}{shown.suffix}"
+    least = decimals_shown(value, unit)
     for decimals in range(least, _MOST_DECIMALS + 1):
-        if round(value, decimals):
+        if round(value * float(shown.factor), decimals):
             extra = 1 if decimals > least else 0  # two digits of a small number
-            return f"{value:+,.{decimals + extra}f}{suffix_of(unit)}"
-    return f"{value:+}{suffix_of(unit)}"
+            return f"{'' if value < 0 else '+'}{_write(value, shown, decimals + extra)}"
+    return f"{value * float(shown.factor):+}{shown.suffix}".replace("-", "−")
 
 
-def _is_minus_zero(text: str) -> bool:
-    return text.startswith("-") and not text.strip("-0.,")
+def format_changes(interval: Sequence[float], unit: str = "ratio") -> str:
+    """Return an interval of a difference, its unit once.
+
+    >>> format_changes((-0.02, 0.035))
+    '−2.0 to +3.5 points'
+    """
+    suffix = shown_as(difference_unit(unit)).suffix
+    low, high = (format_change(bound, unit).removesuffix(suffix) for bound in interval)
+    return f"{low} to {high}{suffix}"
 
 
 def format_threshold(threshold: float, unit: str = "ratio") -> str:
     """Return a threshold exactly.
 
     >>> format_threshold(85.0, "percent"), format_threshold(0.975)
-    ('85%', '0.975')
+    ('85%', '97.5%')
+    >>> format_threshold(-0.02, "ratio difference")
+    '−2 points'
     """
-    decimals = _exact_decimals(threshold)
-    is_plain = abs(threshold) < LONGEST and decimals <= _MOST_DECIMALS
-    return f"{threshold:,.{decimals}f}{suffix_of(unit)}" if is_plain else f"{threshold!r}{suffix_of(unit)}"
+    shown = shown_as(unit)
+    decimals = _exact_decimals(threshold, shown)
+    if abs(threshold) < LONGEST and decimals <= _MOST_DECIMALS:
+        return _write(threshold, shown, decimals)
+    return f"{shown.prefix}{threshold * float(shown.factor)!r}{shown.suffix}"
 
 
-def _exact_decimals(value: float) -> int:
-    """Return the number of decimals in the shortest text of a number."""
-    exponent = Decimal(repr(value)).normalize().as_tuple().exponent
+def _write(value: float, shown: Shown, decimals: int) -> str:
+    """Return a value with so many decimals, rounded from its shortest text, so that no product shows."""
+    number = Decimal(repr(float(value))) * shown.factor
+    return f"{'−' if number < 0 else ''}{shown.prefix}{abs(number):,.{decimals}f}{shown.suffix}"
+
+
+def _is_minus_zero(text: str) -> bool:
+    return text.startswith("−") and not any(digit in "123456789" for digit in text)
+
+
+def _exact_decimals(value: float, shown: Shown) -> int:
+    """Return the number of decimals in the shortest text of a shown number."""
+    exponent = (Decimal(repr(float(value))) * shown.factor).normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from fieldassay.result.estimate import Estimate
 
 NOTHING = "—"
+_MOST_DECIMALS = 9
+"""The most decimals of a time or an amount of money."""
 SLACK = 1e-9
 """The accepted error of a value from the rounding of its parts, in units of its scale."""
 
@@ -17,9 +21,73 @@ LONGEST = 1e15
 """The bound from which numbers are in the notation of Python."""
 
 _DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "tokens": 0, "usd": 5, "documents/min": 1}
+"""The decimals of raw numbers, in tables for programs and papers."""
+
 _HIGHEST = {"ratio": 1.0, "percent": 100.0}
-_POINTS = {"ratio": 100.0, "percent": 1.0}
-_SUFFIXES = {"percent": "%", "ms": " ms", "tokens": " tokens", "usd": " USD", "documents/min": "/min"}
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How values of a unit are shown: times `factor`, between `prefix` and `suffix`.
+
+    `decimals` of None stands for two digits that count. `highest` is the bound of shown values.
+    """
+
+    factor: Decimal = Decimal(1)
+    prefix: str = ""
+    suffix: str = ""
+    decimals: int | None = 3
+    highest: float | None = None
+
+
+_SHOWN = {
+    "ratio": Shown(Decimal(100), suffix="%", decimals=1, highest=100.0),
+    "percent": Shown(suffix="%", decimals=1, highest=100.0),
+    "ratio difference": Shown(Decimal(100), suffix=" points", decimals=1),
+    "percent difference": Shown(suffix=" points", decimals=1),
+    "count": Shown(decimals=0),
+    "ms": Shown(Decimal("0.001"), suffix=" s", decimals=None),
+    "usd": Shown(prefix="$", decimals=None),
+    "tokens": Shown(suffix=" tokens", decimals=0),
+    "documents/min": Shown(suffix="/min", decimals=1),
+}
+"""The one way of showing each unit; differences of shares have a unit of their own."""
+
+
+def difference_unit(unit: str) -> str:
+    """Return the unit of a difference between two values of a unit.
+
+    >>> difference_unit("ratio"), difference_unit("ms")
+    ('ratio difference', 'ms')
+    """
+    named = f"{unit} difference"
+    return named if named in _SHOWN else unit
+
+
+def shown_as(unit: str) -> Shown:
+    """Return how values of a unit are shown; those of an unknown one have three decimals."""
+    return _SHOWN.get(unit, Shown())
+
+
+def decimals_shown(value: float, unit: str) -> int:
+    """Return the decimals of a shown value: two digits count in a time and in an amount of money.
+
+    A count that is not whole has three, an amount at least cents.
+
+    >>> [decimals_shown(value, "ms") for value in (3998.0, 538.0, 42.0, 30_000.0)]
+    [1, 2, 3, 0]
+    >>> decimals_shown(0.5, "count")
+    3
+    """
+    shown = shown_as(unit)
+    if unit == "count" and value != round(value):
+        return 3
+    if shown.decimals is not None:
+        return shown.decimals
+    size = abs(value) * float(shown.factor)
+    least = 2 if shown.prefix and value else 0
+    counting = 1 - math.floor(math.log10(size)) if size else 0
+    return max(least, min(counting, _MOST_DECIMALS))
 
 
 def format_count(count: int, word: str, plural: str | None = None) -> str:
@@ -29,16 +97,6 @@ def format_count(count: int, word: str, plural: str | None = None) -> str:
     ('1 document', '1,200 documents', '2 queries')
     """
     return f"{count:,} {word if count == 1 else plural or word + 's'}"
-
-
-def suffix_of(unit: str) -> str:
-    """Return the text behind a value of the unit."""
-    return _SUFFIXES.get(unit, "")
-
-
-def decimals_of(value: float, unit: str) -> int:
-    """Return the number of decimals of a value of the unit; a count that is not whole has three."""
-    return 3 if unit == "count" and value != round(value) else _DECIMALS.get(unit, 3)
 
 
 def format_rounded(value: float, decimals: int, highest: float | None = 1.0) -> str:
@@ -66,21 +124,33 @@ def format_number(value: float, unit: str = "ratio") -> str:
     """
     if abs(value) >= LONGEST:
         return repr(value)
-    return format_rounded(value, decimals_of(value, unit), _HIGHEST.get(unit))
+    decimals = 3 if unit == "count" and value != round(value) else _DECIMALS.get(unit, 3)
+    return format_rounded(value, decimals, _HIGHEST.get(unit))
 
 
-def format_plain(value: float | None, unit: str = "ratio") -> str:
-    """Return a number in its unit; `—` for None.
+def format_percent(value: float | None, unit: str = "ratio") -> str:
+    """Return a value as people read it: shares in percent, times in seconds, money in dollars.
 
-    >>> format_plain(0.5), format_plain(4, "count"), format_plain(80.0, "percent"), format_plain(None)
-    ('0.500', '4', '80.0%', '—')
+    >>> format_percent(0.94879), format_percent(0.99952), format_percent(1234.5, "ms"), format_percent(-0.012)
+    ('94.9%', '99.9…%', '1.2 s', '−1.2%')
+    >>> format_percent(0.00781, "usd"), format_percent(0.0, "usd"), format_percent(4, "count")
+    ('$0.0078', '$0', '4')
     """
-    return NOTHING if value is None else f"{format_number(value, unit)}{suffix_of(unit)}"
+    if value is None:
+        return NOTHING
+    shown = shown_as(unit)
+    scaled = float(shown.factor) * value
+    if abs(scaled) >= LONGEST:
+        text = repr(abs(scaled))
+    else:
+        text = format_rounded(abs(scaled), decimals_shown(value, unit), shown.highest)
+    sign = "−" if value < 0 and text.strip("0.,") else ""
+    return f"{sign}{shown.prefix}{text}{shown.suffix}"
 
 
 def format_value(estimate: Estimate | None) -> str:
     """Return an estimate's value in its unit; `—` for an undefined one and for None."""
-    return NOTHING if estimate is None else format_plain(estimate.value, estimate.unit)
+    return NOTHING if estimate is None else format_percent(estimate.value, estimate.unit)
 
 
 FEW = "few: a metric without bounds (a time, a cost) on fewer than 20 documents, whose interval is too narrow"
@@ -93,22 +163,28 @@ def is_narrow(estimate: Estimate | None) -> bool:
 
 
 def format_interval(estimate: Estimate | None) -> str:
-    """Return an estimate's interval in brackets, or the empty text.
+    """Return an estimate's interval, or the empty text where there is none or it has no width.
 
     >>> from fieldassay.result.estimate import Estimate
     >>> interval = {"interval": (0.85, 0.95), "level": 0.95}
     >>> format_interval(Estimate("f1", "a", None, {}, None, 0.9, 2, 2, 0, None, **interval))
-    '[0.850, 0.950]'
+    '85.0 to 95.0'
     """
-    if estimate is None or estimate.interval is None:
+    if estimate is None or estimate.interval is None or estimate.interval[0] == estimate.interval[1]:
         return ""
-    low, high = (format_number(bound, estimate.unit) for bound in estimate.interval)
-    return f"[{low}, {high}]" + (" few" if is_narrow(estimate) else "")
+    return format_percents(estimate.interval, estimate.unit) + (" few" if is_narrow(estimate) else "")
 
 
 def format_both(estimate: Estimate | None) -> str:
-    """Return value and interval on one line."""
-    return f"{format_value(estimate)} {format_interval(estimate)}".rstrip()
+    """Return value and interval on one line.
+
+    >>> from fieldassay.result.estimate import Estimate
+    >>> interval = {"interval": (0.85, 0.95), "level": 0.95}
+    >>> format_both(Estimate("f1", "a", None, {}, None, 0.9, 2, 2, 0, None, **interval))
+    '90.0% (85.0 to 95.0)'
+    """
+    interval = format_interval(estimate)
+    return f"{format_value(estimate)} ({interval})" if interval else format_value(estimate)
 
 
 def format_share(share: float, decimals: int | None = None) -> str:
@@ -120,30 +196,13 @@ def format_share(share: float, decimals: int | None = None) -> str:
     return f"{100 * share:.10g}%" if decimals is None else f"{100 * share:.{decimals}f}%"
 
 
-def format_percent(value: float | None, unit: str = "ratio") -> str:
-    """Return a value for prose and pages: shares of one in percent with one decimal.
-
-    >>> format_percent(0.94879), format_percent(0.99952), format_percent(1234.5, "ms"), format_percent(-0.012)
-    ('94.9%', '99.9…%', '1,234 ms', '−1.2%')
-    """
-    if value is None:
-        return NOTHING
-    if unit in _POINTS:
-        return f"{format_rounded(_POINTS[unit] * value, 1, 100.0)}%".replace("-", "−")
-    return f"{format_number(value, unit) if value else 0}{suffix_of(unit)}".replace("-", "−")
-
-
 def format_seconds(milliseconds: float) -> str:
     """Return a duration in seconds, with two digits that count.
 
     >>> [format_seconds(value) for value in (3998.0, 538.0, 42.0, 30_000.0, 0.0)]
     ['4.0 s', '0.54 s', '0.042 s', '30 s', '0 s']
     """
-    seconds = milliseconds / 1000
-    if seconds == 0:
-        return "0 s"
-    decimals = max(0, 1 - math.floor(math.log10(abs(seconds))))
-    return f"{seconds:,.{min(decimals, 6)}f} s"
+    return format_percent(milliseconds, "ms")
 
 
 def format_cost(usd: float) -> str:
@@ -157,24 +216,23 @@ def format_cost(usd: float) -> str:
 
 
 def format_percents(interval: Sequence[float], unit: str = "ratio") -> str:
-    """Return an interval for prose and pages, without the unit.
+    """Return an interval, its unit only where it stands before a number.
 
-    >>> format_percents((0.938, 0.958))
-    '93.8 to 95.8'
+    >>> format_percents((0.938, 0.958)), format_percents((3715, 4773), "ms"), format_percents((0.5, 1), "usd")
+    ('93.8 to 95.8', '3.7 to 4.8', '$0.50 to $1.00')
     """
-    low, high = (
-        format_percent(bound, unit).removesuffix("%").removesuffix(suffix_of(unit)) for bound in interval
-    )
+    suffix = shown_as(unit).suffix
+    low, high = (format_percent(bound, unit).removesuffix(suffix) for bound in interval)
     return f"{low} to {high}"
 
 
 def format_points(value: float, unit: str = "ratio") -> str:
     """Return the size of a difference without sign and unit, in points for shares.
 
-    >>> format_points(0.061), format_points(-0.2), format_points(3.0, "count")
-    ('6.1', '20.0', '3')
+    >>> format_points(0.061), format_points(-0.2), format_points(3.0, "count"), format_points(-120, "ms")
+    ('6.1', '20.0', '3', '0.12')
     """
-    return f"{_POINTS[unit] * abs(value):,.1f}" if unit in _POINTS else format_number(abs(value), unit)
+    return format_percent(abs(value), difference_unit(unit)).removesuffix(points_of(unit))
 
 
 def format_signed_points(value: float, unit: str = "ratio") -> str:
@@ -192,25 +250,28 @@ def format_signed_points(value: float, unit: str = "ratio") -> str:
 
 def points_of(unit: str) -> str:
     """Return the text behind a difference of the unit."""
-    return " points" if unit in _POINTS else suffix_of(unit)
+    return shown_as(difference_unit(unit)).suffix
 
 
 def format_difference(value: float, unit: str = "ratio") -> str:
     """Return a difference with its sign and its unit.
 
-    >>> format_difference(0.0614), format_difference(-3.0, "ms"), format_difference(0.0, "percent")
-    ('+6.1 points', '−3 ms', '0.0 points')
+    >>> format_difference(0.0614), format_difference(-30.0, "ms"), format_difference(0.0, "percent")
+    ('+6.1 points', '−0.030 s', '0.0 points')
     """
     return f"{format_signed_points(value, unit)}{points_of(unit)}"
 
 
 def format_size(value: float, unit: str = "ratio") -> str:
-    """Return the size of a difference with its unit.
+    """Return the size of a difference with its unit; one that would read like nothing is told as a bound.
 
-    >>> format_size(-0.0614), format_size(3.0, "ms")
-    ('6.1 points', '3 ms')
+    >>> format_size(-0.0614), format_size(3.0, "ms"), format_size(0.0002), format_size(0.0)
+    ('6.1 points', '0.0030 s', 'less than 0.1 points', '0.0 points')
     """
-    return f"{format_points(value, unit)}{points_of(unit)}"
+    text = format_points(value, unit)
+    if abs(value) > SLACK and not text.strip("0.,$"):
+        return f"less than {text[:-1]}1{points_of(unit)}"
+    return f"{text}{points_of(unit)}"
 
 
 def format_effect(value: float | None) -> str:

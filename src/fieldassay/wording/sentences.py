@@ -12,7 +12,6 @@ from fieldassay.wording.numbers import (
     format_p,
     format_percent,
     format_percents,
-    format_plain,
     format_points,
     format_share,
     format_signed_points,
@@ -161,12 +160,12 @@ def describe_first(ranking: Ranking) -> str:
     >>> from fieldassay.result.comparison import Place, Ranking
     >>> places = (Place("qwen", 0.92, 1, 2, 0.55), Place("llama", 0.9, 1, 2, 0.45))
     >>> describe_first(Ranking("accuracy", places, (), 0.95, 100, on_new_documents=0.884))
-    'first: qwen with 0.920, on new documents about 0.884; it is first in 55% of resamples of these documents'
+    'first: qwen with 92.0%, on new documents about 88.4%; it is first in 55% of resamples of these documents'
     """
     first = ranking.places[0] if ranking.places else None
     if first is None or first.value is None or first.chance_first is None or ranking.on_new_documents is None:
         return ""
-    here, there = (format_plain(value, ranking.unit) for value in (first.value, ranking.on_new_documents))
+    here, there = (format_percent(value, ranking.unit) for value in (first.value, ranking.on_new_documents))
     often = f"it is first in {100 * first.chance_first:.0f}% of resamples of these documents"
     return f"first: {clip(first.system, _NAME)} with {here}, on new documents about {there}; {often}"
 

@@ -33,6 +33,22 @@ def _visible(char: str) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
+_PLAIN = str.maketrans({
+    "─": "-", "—": "-", "–": "-", "−": "-", "→": "->", "…": "...", "·": "|", "≥": ">=", "≤": "<=", "×": "x",
+    "±": "+/-", "’": "'",
+})  # fmt: skip
+"""The characters that reports draw with, and their forms in ASCII."""
+
+
+def draw_plainly(text: str) -> str:
+    """Return the text with the arrows, dashes and signs of reports in ASCII, the rest as it is.
+
+    >>> draw_plainly("é → — · −1.2…")
+    'é -> - | -1.2...'
+    """
+    return text if text.isascii() else text.translate(_PLAIN)
+
+
 def shorten(text: str, width: int) -> str:
     """Return the text, its middle left out if it is longer than `width` (at least 3) characters.
 
@@ -93,19 +109,32 @@ def format_json(text: str | None, width: int = 40) -> str:
 def format_pair(gold: str | None, pred: str | None, width: int = 40) -> tuple[str, str]:
     """Return two values of evidence (JSON texts) for a report; long ones start shortly before they differ.
 
+    >>> format_pair('342.96', '"342.69"'), format_pair('1', '"1"')
+    (('342.96', '342.69'), ('1', '"1"'))
     >>> format_pair('"No 1, Long Street, Perth WA 6000"', '"No 1, Long Street, Perth WA 6001"', 12)
     ('…erth WA 6000', '…erth WA 6001')
     """
     if gold is None or pred is None or max(len(gold), len(pred)) <= width + 2:
-        return format_json(gold, width), format_json(pred, width)
+        return _both(gold, pred, width)
     first = next(
         (at for at, (one, other) in enumerate(zip(gold, pred, strict=False)) if one != other),
         min(len(gold), len(pred)),
     )
     start = max(0, min(first - width // 3, max(len(gold), len(pred)) - width - 1))
     if start < 2:
-        return format_json(gold, width), format_json(pred, width)
+        return _both(gold, pred, width)
     return _from(gold, start, width), _from(pred, start, width)
+
+
+def _both(gold: str | None, pred: str | None, width: int) -> tuple[str, str]:
+    """Return two values, a number in quotes without them; as in the record where they would look the same."""
+    bare = _without_quotes(gold, width), _without_quotes(pred, width)
+    return bare if bare[0] != bare[1] else (format_json(gold, width), format_json(pred, width))
+
+
+def _without_quotes(text: str | None, width: int) -> str:
+    is_number = text is not None and text[:1] == '"' == text[-1:] and _is_number(text[1:-1])
+    return clip(text[1:-1], width) if is_number and text is not None else format_json(text, width)
 
 
 def _from(text: str, start: int, width: int) -> str:
@@ -116,8 +145,8 @@ def _from(text: str, start: int, width: int) -> str:
 
 def _looks_typed(text: str) -> bool:
     """Return whether a text without its quotes could be taken for a number, a literal or a container."""
-    return (
-        text in ("null", "true", "false", "—")
-        or text[0] in "[{"
-        or text.replace(".", "", 1).lstrip("-").isdigit()
-    )
+    return text in ("null", "true", "false", "—") or text[0] in "[{" or _is_number(text)
+
+
+def _is_number(text: str) -> bool:
+    return text.replace(".", "", 1).lstrip("-").isdigit()

@@ -11,8 +11,8 @@ from fieldassay.reports.gates import add_gates
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import Decision, decisions_data
-from fieldassay.wording.compared import format_change
-from fieldassay.wording.numbers import format_count, format_number, format_p, format_plain
+from fieldassay.wording.compared import format_change, format_changes
+from fieldassay.wording.numbers import format_count, format_p, format_percent, format_percents
 from fieldassay.wording.shown import clip, visible
 
 _DIGITS = 12
@@ -142,11 +142,7 @@ def _summary(held: Baseline) -> list[str]:
 
 
 def _headline_row(one: Headline) -> list[str]:
-    interval = (
-        ""
-        if one.interval is None
-        else f"[{', '.join(format_number(bound, one.unit) for bound in one.interval)}]"
-    )
+    interval = "" if one.interval is None else format_percents(one.interval, one.unit)
     return [
         clip(one.system, _NAME),
         clip(one.metric, _NAME),
@@ -178,11 +174,7 @@ def _change_row(one: ChangeLine) -> list[str]:
         return [*head, "—", "—", "—", "", "", "cannot be said"]
     found = one.change.found
     before, now = (_value(value, found.unit) for value in found.values)
-    interval = (
-        ""
-        if found.interval is None
-        else f"[{', '.join(format_change(bound, found.unit) for bound in found.interval)}]"
-    )
+    interval = "" if found.interval is None else format_changes(found.interval, found.unit)
     return [
         *head,
         before,
@@ -203,4 +195,4 @@ def _verdict(found: Comparison) -> str:
 
 
 def _value(value: float | None, unit: str) -> str:
-    return "undefined" if value is None else format_plain(value, unit)
+    return "undefined" if value is None else format_percent(value, unit)

@@ -16,7 +16,7 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import parts_of
 from fieldassay.runs.listing import Listing
 from fieldassay.runs.run import Run
-from fieldassay.wording.compared import format_change
+from fieldassay.wording.compared import format_change, format_changes
 from fieldassay.wording.numbers import NOTHING, format_both, format_count
 from fieldassay.wording.shown import clip
 
@@ -194,8 +194,7 @@ def _change(change: Change | None) -> str:
 def _bounds(found: Comparison) -> str:
     if found.interval is None:
         return ""
-    low, high = (format_change(bound, found.unit) for bound in found.interval)
-    return f" [{low}, {high}]"
+    return f" ({format_changes(found.interval, found.unit)})"
 
 
 def _remarks(listed: Listed) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fieldassay.reports.summary import FieldLine, Summary
 from fieldassay.result.decision import Decision, GateOutcome
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.numbers import format_count, format_value
 from fieldassay.wording.shown import clip, format_pair
 
 MOST_FIELDS = 5
@@ -43,7 +43,7 @@ def render_failure(summary: Summary, decision: Decision) -> str:
 
 
 def _render_field(line: FieldLine) -> str:
-    value = "undefined" if line.accuracy.value is None else f"{line.accuracy.value:.3f}"
+    value = "undefined" if line.accuracy.value is None else format_value(line.accuracy)
     head = f"  {clip(line.field, _NAME):<24} {value} (n={line.accuracy.n})"
     if line.mistake is None:
         return head

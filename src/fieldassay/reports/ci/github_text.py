@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 from fieldassay.wording.numbers import NOTHING, format_count
 from fieldassay.wording.shown import clip, escape_markdown
@@ -63,8 +63,10 @@ class Block:
     rows: Iterable[Sequence[str]] = ()
     fold: str = ""
     unit: tuple[str, str] = ("row", "rows")
-    total: int | None = field(default=None)
+    total: int | None = None
     """How many rows there are, if `rows` does not have them all."""
+    numbers: tuple[int, ...] = ()
+    """The columns of numbers, which are set to the right."""
 
 
 @dataclass(slots=True)
@@ -79,6 +81,18 @@ class _Room:
             return False
         self.left -= size
         return True
+
+
+def fold_table(block: Block) -> Block:
+    """Return a block with its table folded under its heading; one without a table as it is.
+
+    >>> fold_table(Block("### Gates", ("gate",))).fold
+    'Gates'
+    """
+    if not block.head or block.fold:
+        return block
+    title, _, rest = block.text.partition("\n\n")
+    return replace(block, text=rest, fold=title.removeprefix("### "))
 
 
 _RESERVE = 400
@@ -112,7 +126,8 @@ def assemble(blocks: Iterable[Block], limit: int) -> Iterator[str]:
 def _open(block: Block) -> str:
     head = f"<details><summary>{block.fold}</summary>\n\n" if block.fold else ""
     text = f"{block.text}\n\n" if block.text else ""
-    table = f"{_line(block.head)}{_line(['---'] * len(block.head))}" if block.head else ""
+    rule = ["---:" if at in block.numbers else "---" for at in range(len(block.head))]
+    table = f"{_line(block.head)}{_line(rule)}" if block.head else ""
     return head + text + table
 
 

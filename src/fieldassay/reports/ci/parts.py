@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from fieldassay.reports.answer import repair_row, systems_table
 from fieldassay.reports.ci.annotations import describe_document
 from fieldassay.reports.ci.github_text import Block, code, prose
-from fieldassay.reports.findings import describe_loss_shortly, describe_points
 from fieldassay.reports.reported import Reported, describe_verdict
-from fieldassay.reports.summary import FieldLine, Summary, describe_method, measure_name, summarize
+from fieldassay.reports.summary import FieldLine, Line, Summary, describe_method, measure_name, summarize
 from fieldassay.reports.wording import DIAGNOSES, describe
 from fieldassay.reports.wrong_values import count_wrong, find_worst, list_wrong
 from fieldassay.result.decision import GateOutcome, Verdict
-from fieldassay.wording.numbers import format_both, format_count, format_plain, format_value
+from fieldassay.wording.compared import format_change, format_changes
+from fieldassay.wording.numbers import format_both, format_count, format_value
 from fieldassay.wording.shown import format_pair
 
 _NAME, _VALUE = 60, 80
+_SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "❔"}
 _FIRST = {Verdict.FAIL: 0, Verdict.INCONCLUSIVE: 1, Verdict.PASS: 2, Verdict.SKIPPED: 3}
 
 
@@ -42,15 +44,37 @@ def verdict_block(run: Reported, summary: Summary) -> Block:
     return Block("\n\n".join(lines))
 
 
+def systems_block(summary: Summary) -> Block:
+    """Return the recommendation, and a table of all systems, the best first."""
+    told = summary.recommendation
+    heads, rows = systems_table(summary)
+    return Block(
+        f"{'. '.join(prose(text) for text in (told.answer, *told.further))}.",
+        tuple(prose(head.replace("\n", " "), 100) for head in heads),
+        [[row[0], code(row[1], _NAME), *(prose(_unbroken(cell)) for cell in row[2:])] for row in rows],
+        numbers=tuple(range(2, len(heads))),
+    )
+
+
+def _unbroken(cell: str) -> str:
+    """Return a number with its interval on one line."""
+    return cell.replace(" ", "\u00a0")
+
+
+def _values(line: Line) -> list[str]:
+    return [prose(_unbroken(format_both(one))) for one in line.estimates]
+
+
 def headline_block(summary: Summary) -> Block:
     """Return the metrics at the head of the report, with intervals, by system."""
-    rows = [[prose(line.label, 100), *map(format_both, line.estimates)] for line in summary.headline]
+    rows = [[prose(line.label, 100), *_values(line)] for line in summary.headline]
     counted = next((line for line in summary.headline if line.label == "accuracy"), None)
     if counted is not None:
         rows.append(
             ["documents (n)", *(f"{estimate.n:,}" if estimate else "—" for estimate in counted.estimates)]
         )
-    return Block("", ("metric", *(code(system, _NAME) for system in summary.systems)), rows)
+    head = ("metric", *(code(system, _NAME) for system in summary.systems))
+    return Block("### All metrics", head, rows, numbers=tuple(range(1, len(head))))
 
 
 def compared_block(summary: Summary) -> Block:
@@ -91,12 +115,8 @@ def baseline_block(run: Reported) -> Block:
 def _change(outcome: GateOutcome) -> str:
     if outcome.value is None:
         return "—"
-    interval = (
-        ""
-        if outcome.interval is None
-        else " [{}, {}]".format(*(format_plain(bound, outcome.unit) for bound in outcome.interval))
-    )
-    return f"{format_plain(outcome.value, outcome.unit)}{interval}"
+    interval = "" if outcome.interval is None else f" ({format_changes(outcome.interval, outcome.unit)})"
+    return f"{format_change(outcome.value, outcome.unit)}{interval}"
 
 
 def gates_block(run: Reported, fold: str = "") -> Block:
@@ -104,7 +124,7 @@ def gates_block(run: Reported, fold: str = "") -> Block:
     found = [(decision, outcome) for decision in run.decisions for outcome in decision.outcomes]
     rows = [
         [
-            str(one.verdict),
+            f"{_SIGNS.get(one.verdict, '')} {one.verdict}".lstrip(),
             code(decision.system, _NAME),
             code(one.title or str(one.gate), 100),
             one.value_text,
@@ -121,6 +141,7 @@ def gates_block(run: Reported, fold: str = "") -> Block:
         rows,
         fold,
         ("gate", "gates"),
+        numbers=(3, 4),
     )
 
 
@@ -133,27 +154,22 @@ def fields_blocks(summary: Summary) -> Iterator[Block]:
         more = f" ({summary.hidden_fields[place]} more have errors)" if summary.hidden_fields[place] else ""
         head = ("field", measure_name(lines), "n", "most often", "gold", "predicted")
         yield Block(
-            f"### Worst fields of {prose(system, _NAME)}{more}", head, [_field_row(line) for line in lines]
+            f"### Worst fields of {prose(system, _NAME)}{more}",
+            head,
+            [_field_row(line) for line in lines],
+            numbers=(1, 2),
         )
 
 
 def losses_block(summary: Summary) -> Block:
     """Return the costliest losses of accuracy of each system."""
     rows = [
-        [
-            code(system, _NAME),
-            describe_points(loss),
-            prose(describe_loss_shortly(loss), 300),
-            code(loss.doc, _NAME),
-        ]
+        [code(system, _NAME), points, prose(cause, 300), code(example, 160)]
         for system, losses in zip(summary.systems, summary.losses, strict=False)
-        for loss in losses
+        for points, cause, example in (repair_row(loss, _VALUE) for loss in losses)
     ]
-    return (
-        Block("### What to fix first", ("system", "costs at most, of accuracy", "cause", "such as in"), rows)
-        if rows
-        else Block()
-    )
+    head = ("system", "points of accuracy lost, at most", "cause", "for example")
+    return Block("### What to fix first", head, rows, numbers=(1,)) if rows else Block()
 
 
 def _field_row(line: FieldLine) -> list[str]:
@@ -226,10 +242,11 @@ def slices_blocks(summary: Summary) -> Iterator[Block]:
             documents = max(
                 (estimate.documents for estimate in line.estimates if estimate is not None), default=0
             )
-            rows.append([code(line.label, 100), f"{documents:,}", *map(format_both, line.estimates)])
+            rows.append([code(line.label, 100), f"{documents:,}", *_values(line)])
         more = f" ({table.hidden} more values)" if table.hidden else ""
         head = (prose(table.key, _NAME), "documents", *(code(system, _NAME) for system in summary.systems))
-        yield Block(f"### {prose(table.metric, 100)} by {prose(table.key, _NAME)}{more}", head, rows)
+        title = f"### {prose(table.metric, 100)} by {prose(table.key, _NAME)}{more}"
+        yield Block(title, head, rows, numbers=tuple(range(1, len(head))))
 
 
 def remarks_block(summary: Summary) -> Block:

@@ -19,6 +19,7 @@ from fieldassay.reports.ci.parts import (
     remarks_block,
     slices_blocks,
     summarize_run,
+    systems_block,
     verdict_block,
 )
 from fieldassay.reports.reported import Reported, ReportOptions
@@ -43,12 +44,13 @@ def render_step_summary(reported: Sequence[Reported], options: ReportOptions) ->
 def _blocks(run: Reported) -> Iterator[Block]:
     summary = summarize_run(run)
     yield verdict_block(run, summary)
-    yield headline_block(summary)
+    yield systems_block(summary)
     yield baseline_block(run)
     yield from changes_blocks(run)
+    yield losses_block(summary)
     yield compared_block(summary)
     yield gates_block(run)
-    yield losses_block(summary)
+    yield headline_block(summary)
     yield from fields_blocks(summary)
     yield documents_block(run, MOST_DOCUMENTS)
     yield from slices_blocks(summary)

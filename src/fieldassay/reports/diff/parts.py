@@ -18,7 +18,7 @@ from fieldassay.wording.numbers import (
     format_count,
     format_effect,
     format_p_cell,
-    format_plain,
+    format_percent,
     format_share,
     format_signed_points,
 )
@@ -174,7 +174,7 @@ def _table(
 
 
 def _row(one: Comparison) -> tuple[str, ...]:
-    before, after = (format_plain(value, one.unit) for value in one.values)
+    before, after = (format_percent(value, one.unit) for value in one.values)
     return (
         f"{one.documents:,}",
         before,
@@ -257,7 +257,7 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
         (
             places.get(system, NOTHING),
             clip(system, _NAME),
-            format_plain(values[system], family[0].unit),
+            format_percent(values[system], family[0].unit),
             *_standing(against.get(system)),
         )
         for system in order

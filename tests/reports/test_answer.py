@@ -1,0 +1,142 @@
+"""The terminal's report begins with the answer, and has it in few lines whatever the number of systems."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from fieldassay.gates.gate import decide_result
+from fieldassay.reports.ci.comment import render_comment
+from fieldassay.reports.markdown import render_markdown
+from fieldassay.reports.page import Screen
+from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.summary import Summary, summarize
+from fieldassay.reports.terminal import render_answer, render_terminal
+from fieldassay.result.result import Result
+from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.sampling import sample
+from fieldassay.scoring.score import score
+
+SPEC = "{name: bills, fields: {total: number, name: text}, gates: [accuracy >= 0.8]}"
+OPTIONS = ScoreOptions(replicates=100)
+
+
+def records(wrong: int, documents: int = 40) -> list[dict[str, Any]]:
+    return [
+        {
+            "id": str(at), "total": 9999 if at < wrong else at, "name": "x",
+            "timing": {"duration_ms": 1500}, "usage": {"cost_usd": 0.002},
+        }
+        for at in range(documents)
+    ]  # fmt: skip
+
+
+def shown(systems: dict[str, int], spec: str = SPEC, **options: Any) -> Summary:
+    predictions: Any = {name: records(wrong) for name, wrong in systems.items()}
+    result = score(records(0), predictions, spec, ScoreOptions(replicates=100, **options))
+    return summarize(result, decisions=decide_result(result))
+
+
+@pytest.fixture(scope="module")
+def demo() -> tuple[Result, Summary]:
+    files = sample()
+    result = score(files.gold, files.predictions, files.spec, ScoreOptions(inputs=files.inputs))
+    return result, summarize(result, decisions=decide_result(result))
+
+
+def test_the_demo_has_its_answer_in_thirty_lines_of_eighty_columns(demo: tuple[Result, Summary]) -> None:
+    lines = render_answer(demo[1], Screen(80)).splitlines()
+    assert lines[0] == "GO atlas · NO-GO birch, cedar"
+    assert len(lines) <= 30 and max(map(len, lines)) <= 80
+    order = [
+        next(at for at, line in enumerate(lines) if part in line)
+        for part in ("Use atlas", "place", "What to fix")
+    ]
+    assert order == sorted(order)
+    assert re.search(r"1 +atlas +94\.9% \(91\.1 to 95\.9\) +97\.2% +\$7\.81 +4\.0 s +0", "\n".join(lines))
+
+
+@pytest.mark.parametrize("report", [render_answer, render_terminal], ids=["answer", "whole"])
+def test_the_verdict_is_in_color_on_a_terminal_alone(demo: tuple[Result, Summary], report: Any) -> None:
+    colored = report(demo[1], Screen(80, has_colors=True)).splitlines()[0]
+    assert "\x1b[1;32mGO atlas" in colored and "\x1b[1;31mNO-GO birch, cedar" in colored
+    assert "\x1b" not in report(demo[1], Screen(80))
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 12])
+def test_every_system_has_a_row_with_all_columns_the_best_first(count: int) -> None:
+    systems = {f"model-{at:02}": count - at for at in range(count)}
+    lines = render_answer(shown(systems), Screen(80)).splitlines()
+    rows = [line for line in lines if re.match(r"\d+( to \d+)? +model-", line)]
+    assert [line.split("model-")[1][:2] for line in rows] == [f"{at:02}" for at in reversed(range(count))]
+    for row in rows:
+        assert re.search(r"\d\.\d% \(.*\) +\$2\.00 +1\.5 s +0$", row), row
+
+
+def test_long_names_of_systems_are_cut_before_a_column_is_left_out() -> None:
+    systems = {f"vendor/a-large-language-model-preview-{at}": at for at in range(3)}
+    lines = render_answer(shown(systems), Screen(80)).splitlines()
+    assert sum(bool(re.search(r"\$2\.00 +1\.5 s +0$", line)) for line in lines) == 3
+
+
+def test_the_better_system_comes_first_in_a_comparison() -> None:
+    text = render_terminal(shown({"bad": 30, "good": 0}), Screen(200))
+    assert "good is better than bad by 37.5 points of accuracy" in text and "worse than" not in text
+
+
+def test_a_run_without_gates_has_no_verdict_and_says_so_in_its_first_line() -> None:
+    summary = shown({"a": 2, "b": 9}, SPEC.replace(", gates: [accuracy >= 0.8]", ""))
+    first = render_answer(summary, Screen(100)).splitlines()[0]
+    assert first == "a has the highest accuracy; there are no gates, so nothing is decided"
+
+
+def test_what_the_answer_leaves_out_is_named() -> None:
+    last = render_answer(shown({"a": 2, "b": 9}), Screen(100)).splitlines()[-1]
+    assert last == "--verbose shows all metrics and fields, comparisons and 1 gate"
+
+
+def test_without_judged_values_the_worst_fields_take_the_place_of_repairs() -> None:
+    text = render_answer(shown({"a": 20}, evidence="none"), Screen(100))
+    assert "Worst fields of a" in text and "What to fix first" not in text
+
+
+@pytest.mark.parametrize("report", [render_answer, render_terminal], ids=["answer", "whole"])
+def test_a_screen_without_arrows_gets_them_in_ascii(demo: tuple[Result, Summary], report: Any) -> None:
+    text = report(demo[1], Screen(100, is_ascii=True))
+    assert text.isascii() and " -> " in text and "\\u" not in text and "GO atlas | NO-GO" in text
+
+
+def test_no_format_for_people_has_a_raw_share_or_cost(demo: tuple[Result, Summary]) -> None:
+    result, summary = demo
+    run = Reported(result, result.evidence.lazy() if result.evidence is not None else None, summary.decisions)
+    texts = {
+        "terminal": render_terminal(summary, Screen(120)),
+        "markdown": render_markdown(summary),
+        "comment": "".join(render_comment([run], ReportOptions())),
+    }
+    for name, text in texts.items():
+        kept = re.sub(
+            r"(accuracy|\])\)? (>=|&gt;=|&#62;=) 0\.\d+|code>[^<]*</code", "", text
+        )  # gates as written
+        found = re.findall(r"(?<![\d.,$])0\.\d{3}(?!\d| s)|\d USD|[^ ]* ms\b| 0\.0 points", kept)
+        assert not found, (name, found[:5])
+
+
+def test_markdown_sets_numbers_to_the_right_and_keeps_intervals_together(
+    demo: tuple[Result, Summary],
+) -> None:
+    text = render_markdown(demo[1])
+    assert text.index("**GO atlas") < text.index("| place | system |") < text.index("## What to fix first")
+    assert "| --- | --- | ---: | ---: | ---: | ---: | ---: |" in text
+    assert "| 94.9%\u00a0(91.1\u00a0to\u00a095.9) |" in text
+
+
+def test_a_comment_folds_every_table_but_the_first(demo: tuple[Result, Summary]) -> None:
+    result, summary = demo
+    run = Reported(result, result.evidence.lazy() if result.evidence is not None else None, summary.decisions)
+    text = "".join(render_comment([run], ReportOptions()))
+    outside = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
+    assert outside.count("| --- |") == 1 and "| place | system |" in outside
+    assert text.count("| --- |") > 5 and "✅ PASS" in text and "❌ FAIL" in text
