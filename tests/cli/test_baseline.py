@@ -175,7 +175,7 @@ def test_a_gate_of_the_spec_looks_at_the_baseline_in_the_folder(project: Project
     assert project.score("worse", "--strict").code == 4
     project.set("old")
     ran = project.score("worse", "--out", "runs/worse")
-    assert ran.code == 1 and "regression(accuracy) is -0.2" in ran.err
+    assert ran.code == 1 and "regression(accuracy) is −20.0 points" in ran.err
     [outcome] = json.loads(Path("runs/worse/gates.json").read_text())["decisions"][0]["gates"]
     assert (outcome["verdict"], outcome["documents"], round(outcome["value"], 6)) == ("FAIL", 40, -0.2)
     assert any("from old, its system sys" in line for line in outcome["evidence"])

@@ -315,7 +315,7 @@ def test_hostile_names_are_shown_harmlessly(run: Run, tmp_path: Path) -> None:
 
 SCORED: dict[str, tuple[str, list[str], int, str]] = {
     "passes": ("[accuracy >= 0.5]", [], 0, ""),
-    "fails": ("[accuracy >= 0.99]", [], 1, "failed: llama: accuracy is 0."),
+    "fails": ("[accuracy >= 0.99]", [], 1, "failed: llama: accuracy is 70.8%"),
     "fails quietly": ("[accuracy >= 0.99]", ["--quiet"], 1, "at least 99% is asked for"),
     "exits with zero": ("[accuracy >= 0.99]", ["--exit-zero"], 0, "failed: llama"),
     "threshold exits with zero": ("[]", ["--fail-under", "accuracy=0.99", "--exit-zero"], 0, "failed: llama"),
@@ -363,7 +363,8 @@ def test_gates_of_a_scoring_run(run: Run, files: Files, case: str) -> None:
     gates, options, code, said = SCORED[case]
     spec = files.folder / "spec.yaml"
     spec.write_text(f"{spec.read_text(encoding='utf-8')}gates: {gates}\n", encoding="utf-8")
-    ran = run("score", *files.inputs, *FAST, *options)
+    whole = () if "--quiet" in options else ("--verbose",)
+    ran = run("score", *files.inputs, *FAST, *options, *whole)
     assert ran.code == code, ran.out + ran.err
     assert said in ran.err and "not applied" not in ran.out
     assert ("Gates" in ran.out) == (
@@ -406,5 +407,5 @@ def test_many_systems_are_counted_in_the_report(run: Run, files: Files) -> None:
     spec.write_text(f"{spec.read_text(encoding='utf-8')}gates: [accuracy >= 0.99]\n", encoding="utf-8")
     others = [part for number in range(5) for part in ("--pred", f"s{number}={files.folder / 'gold.jsonl'}")]
     for shape in ("table", "markdown"):
-        ran = run("score", *files.inputs, *others, *FAST, "--format", shape)
+        ran = run("score", *files.inputs, *others, *FAST, "--format", shape, "--verbose")
         assert ran.code == 1 and "5 of 6" in ran.out and "llama FAIL" in ran.out

@@ -150,5 +150,5 @@ def test_a_regression_is_asked_for_in_one_grammar(
     assert run("score", *files.inputs, "-q", *arguments).code == 2  # there is no baseline
     baseline = str(files.folder / "baseline.json")
     assert run("baseline", "set", folder, "-o", baseline).code == 0
-    ran = run("score", *files.inputs, "--baseline", baseline, *arguments)
+    ran = run("score", *files.inputs, "--verbose", "--baseline", baseline, *arguments)
     assert ran.code == 0 and "regression(accuracy) > -0.02" in ran.out

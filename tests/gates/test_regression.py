@@ -173,7 +173,7 @@ def timed_rows(durations: Sequence[float | None]) -> Rows:
 TIMES = [100.0 + at % 7 for at in range(200)]
 TIMINGS: dict[str, tuple[Sequence[float | None], str, Verdict, str]] = {
     "every document alike slower": ([one + 200 for one in TIMES], "> -5", FAIL,
-        "all documents show the same difference, and -200"),
+        "all documents show the same difference, and −0.200 s"),
     "every document alike slower, wide margin": ([one + 200 for one in TIMES], "> -500", OPEN,
         "how much another sample could differ"),
     "every document alike faster": ([one - 50 for one in TIMES], "> -5", OPEN,
