@@ -97,7 +97,7 @@ def scored(run: Run, folder: Path) -> Path:
 
 
 def test_every_report_says_what_the_runs_show(run: Run, scored: Path) -> None:
-    text = run("report", "r", "--format", "table").out
+    text = run("report", "r", "--format", "table", "--verbose").out
     flat = re.sub(r"\s+", " ", text)
     assert "3 runs of m" in flat
     assert "83.3% of documents are perfect in one run; 75.0% in all 3 (pass^3), 91.7% in at least one" in flat

@@ -9,7 +9,7 @@ from typing import Any
 from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.reports.html.overview import NAMES
 from fieldassay.wording.compared import WORDS, format_compared, format_threshold
-from fieldassay.wording.numbers import NOTHING, format_percents
+from fieldassay.wording.numbers import NOTHING, difference_unit, format_percents
 
 SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "SKIPPED": "–"}
 TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "SKIPPED": "none"}
@@ -78,16 +78,16 @@ def have_common_gates(verdicts: Sequence[Verdict]) -> bool:
 
 def _gate(one: Mapping[str, Any]) -> GateLine:
     verdict, value, bounds = str(one["verdict"]), one["value"], one["interval"]
-    unit, factor = ("percent", 100.0) if one["unit"] == "ratio" else (str(one["unit"]), 1.0)
-    threshold = round(factor * one["threshold"], 12)
-    interval = "" if bounds is None else format_percents([factor * bound for bound in bounds], unit)
+    unit, threshold = str(one["unit"]), one["threshold"]
+    unit = difference_unit(unit) if str(one["gate"]).startswith("regression(") else unit
+    interval = "" if bounds is None else format_percents(bounds, unit)
     return GateLine(
         gate=str(one["gate"]),
         name=str(one.get("title") or "") or _name(str(one["gate"])),
         verdict=verdict,
         sign=SIGNS.get(verdict, ""),
         tone=TONES.get(verdict, "none"),
-        value=NOTHING if value is None else format_compared(factor * value, threshold, unit),
+        value=NOTHING if value is None else format_compared(value, threshold, unit),
         needed=f"needs {WORDS.get(one['operator'], one['operator'])} {format_threshold(threshold, unit)}",
         interval=interval,
         n=int(one.get("n") or 0),
