@@ -93,6 +93,7 @@ def _outcome(ray: Any, position: int, reference: Any) -> Any:
     except ray.exceptions.RayTaskError as error:
         raise error.cause from None
     except (
+        ray.exceptions.LocalRayletDiedError,
         ray.exceptions.WorkerCrashedError,
         ray.exceptions.OutOfMemoryError,
         ray.exceptions.NodeDiedError,
