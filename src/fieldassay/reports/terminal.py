@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from fieldassay.reports.answer import REPAIRS, add_answer, add_repairs
@@ -30,6 +31,10 @@ from fieldassay.wording.shown import clip, format_pair
 _NAME, _LONG = 32, 100
 
 
+_PART = re.compile(r"^(?:\S+: )?[\d,]+ of [\d,]+ documents: ")
+"""A note that only a part of the documents was scored, which no answer leaves out."""
+
+
 def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False) -> str:
     """Return the answer of a run, within the screen's width: verdict, systems, and what to fix first.
 
@@ -46,7 +51,7 @@ def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False
         add_repairs(page, summary, (0,), REPAIRS)
     elif summary.systems:
         _fields(page, summary, 0, REPAIRS)
-    _remarks(page, summary.warnings, ())
+    _remarks(page, summary.warnings, [note for note in summary.notes if _PART.search(note)])
     _hint(page, summary)
     return page.text()
 
