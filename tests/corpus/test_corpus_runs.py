@@ -102,6 +102,32 @@ def test_what_does_not_go_with_the_corpus_is_refused(
     assert message in capsys.readouterr().err
 
 
+def test_an_interrupted_run_says_how_to_go_on_and_then_does(
+    corpus: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "interrupting.py").write_text(
+        "import os, signal, pathlib\n"
+        "def extract(document):\n"
+        "    if not pathlib.Path(__file__).with_name('second').exists():\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return {}\n"
+    )
+    (tmp_path / "systems.yaml").write_text(
+        "fieldassay_extract: 1\n"
+        "systems: {mine: {strategy: function, call: 'interrupting:extract'}, rules: {strategy: rules}}\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    command = ["run", str(tmp_path / "systems.yaml"), "--corpus", "--docs", str(corpus), "--ocr", "off"]
+    command += ["--bootstrap", "100", "--out", str(tmp_path / "out")]
+    assert main(command) == 130
+    out = capsys.readouterr().out
+    assert "not complete, and so not compared: engineering/mine; the same command goes on" in out
+    assert "accuracy by" not in out
+    (tmp_path / "second").touch()
+    assert main(command) == 0
+    assert "accuracy by task" in capsys.readouterr().out
+
+
 def test_a_folder_that_is_no_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--corpus", "--docs", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
     assert "name a folder that `fieldassay corpus build` wrote" in capsys.readouterr().err

@@ -108,7 +108,7 @@ def run(**given: Any) -> int:
         watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])
         made = run_systems(*inputs, given["out"], given["systems"], options, watch)
     _show(made, given)
-    if any((one.manifest["stop"] or {}).get("kind") == "interrupted" for one in made.extractions.values()):
+    if made.is_interrupted:
         return INTERRUPTED
     if not made.is_complete:
         return INCOMPLETE
@@ -149,6 +149,8 @@ def _run_corpus(given: Mapping[str, Any], options: SweepOptions) -> int:
         write(made.summary_text())
     elif not given["quiet"]:
         write(render_corpus(made, screen()))
+    if made.is_interrupted:
+        return INTERRUPTED
     return 0 if made.is_complete else INCOMPLETE
 
 

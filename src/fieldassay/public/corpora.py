@@ -68,6 +68,11 @@ class CorpusRun:
         """Whether every system attempted every document of every task."""
         return all(one.is_complete for one in self.sweeps.values())
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the user stopped it: tasks that were still to come are not among the sweeps."""
+        return any(one.is_interrupted for one in self.sweeps.values())
+
     def summary_text(self) -> str:
         """Return the content of `corpus-run.json`."""
         told = {
@@ -100,10 +105,7 @@ def run_corpus(
         watch.tell(f"task {name}")
         inputs = (folder / task.documents, folder / task.spec, folder / task.gold)
         sweeps[name] = run(*inputs, place / name, systems, replace(options, score=score), watch)
-        if any(
-            (one.manifest["stop"] or {}).get("kind") == "interrupted"
-            for one in sweeps[name].extractions.values()
-        ):
+        if sweeps[name].is_interrupted:
             return CorpusRun(place, sweeps)
     made = _put_together(place, sweeps, held)
     write_file(place / SUMMARY, [made.summary_text().encode()])

@@ -113,6 +113,13 @@ class Sweep:
         """Whether every system attempted every document."""
         return all(one.is_complete for one in self.extractions.values())
 
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the user stopped it: systems that were still to come are not among the extractions."""
+        return any(
+            (one.manifest["stop"] or {}).get("kind") == "interrupted" for one in self.extractions.values()
+        )
+
     def summary_text(self) -> str:
         """Return the content of `sweep.json`: manifests, effects and the choice."""
         told = {
@@ -168,11 +175,12 @@ def run(  # noqa: PLR0913
     with ExitStack() as stack:
         opened = _open_all(task, place, stack)
         made = _extract_all(opened, task, place, options, watch)
-    if any((one.manifest["stop"] or {}).get("kind") == "interrupted" for one in made.values()):
-        return Sweep(place, made, notes=task.notes)
+    stopped = Sweep(place, made, notes=task.notes)
+    if stopped.is_interrupted:
+        return stopped
     complete = [entry for entry in task.entries if made[entry.name].is_complete]
     if not complete:
-        return Sweep(place, made, notes=task.notes)
+        return stopped
     result = score(gold, _folders(complete, place), task.plan, options.score)
     saved = result.save(place / RUN)
     twins = gold_twins(task.plan, gold, options.score.inputs)

@@ -21,6 +21,24 @@ TASK, DIFFICULTY = "task", "difficulty"
 def render_corpus(made: CorpusRun, screen: Screen) -> str:
     """Return the accuracy by difficulty and by task, and what degradations cost."""
     page = Page(screen)
+    if made.estimates:
+        _tables(page, made)
+    stopped = [
+        f"{task}/{name}"
+        for task, sweep in made.sweeps.items()
+        for name, one in sweep.extractions.items()
+        if not one.is_complete
+    ]
+    if stopped:
+        page.line(
+            f"not complete, and so not compared: {visible(', '.join(stopped))}; the same command goes on"
+        )
+    page.line("")
+    page.line(f"written to {made.folder}: {', '.join(made.sweeps)}; each task has its run, with all figures")
+    return page.text()
+
+
+def _tables(page: Page, made: CorpusRun) -> None:
     systems = list(dict.fromkeys(one.system for one in made.estimates))
     heads = [Column("documents", is_number=True), *(Column(visible(name)) for name in systems)]
     for metric in METRICS:
@@ -48,9 +66,6 @@ def render_corpus(made: CorpusRun, screen: Screen) -> str:
             page.line(f"  {line}")
     for line in failures(made):
         page.line(line)
-    page.line("")
-    page.line(f"written to {made.folder}: {', '.join(made.sweeps)}; each task has its run, with all figures")
-    return page.text()
 
 
 def failures(made: CorpusRun) -> Iterator[str]:
