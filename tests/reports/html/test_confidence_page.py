@@ -49,15 +49,19 @@ def test_the_page_has_the_numbers_and_the_promise_of_calibrate(result: Result) -
     assert shown["wild"]["sentence"].startswith("wild: no value can go through unseen")
 
 
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
 def test_both_charts_are_drawn_and_axe_finds_nothing(
-    browser: Browser, result: Result, tmp_path: Path
+    browser: Browser, result: Result, tmp_path: Path, width: int, theme: str
 ) -> None:
     (tmp_path / "report.html").write_text(fa.report(result), encoding="utf-8")
-    with OpenReport.opened(browser, tmp_path / "report.html") as report:
+    with OpenReport.opened(browser, tmp_path / "report.html", width, theme) as report:
         report.show("confidence")
         for chart in ("risk", "reliability"):
             report.page.locator(f'[data-chart="{chart}"] .plot svg path').first.wait_for(state="attached")
+        assert "`" not in report.text("#confidence")
+        assert report.page.locator("#confidence .lead code", has_text="--bound betting").count() == 1
         assert report.check_access() == []
+        assert report.overflow() <= 0
         assert report.complaints == []
 
 

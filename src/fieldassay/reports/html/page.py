@@ -31,6 +31,7 @@ from fieldassay.wording.shown import clip, format_json, visible
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
     from fieldassay.reports.html.crops import Crops
 
@@ -207,6 +208,13 @@ def _metric_names(page: Overview) -> Mapping[str, str]:
     }
 
 
+def _mark_code(text: str) -> Markup:
+    """Return a sentence for the page, cut to 600 characters, with what stands in backticks as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(re.sub("`([^`]+)`", r"<code>\1</code>", str(escape(clip(str(text), 600)))))
+
+
 @cache
 def _template() -> Template:
     """Return the page's template; every text that is put into it is escaped."""
@@ -222,5 +230,6 @@ def _template() -> Template:
     )
     environment.filters["visible"] = lambda text: visible(str(text))
     environment.filters["value"] = lambda text: format_json(text, 60)
+    environment.filters["prose"] = _mark_code
     environment.filters["short"] = lambda text, width=60: clip(str(text), width)
     return environment.get_template("page.html")
