@@ -13,13 +13,15 @@ SYSTEMS = ("alder", "beech", "cypress")
 WRONG = (0.04, 0.08, 0.16)
 
 
-def make_source(documents: int, fields: int, seed: int = 7) -> ReportSource:
-    """Return a run of three systems in which every value is different, and some are wrong."""
+def make_source(
+    documents: int, fields: int, seed: int = 7, shares: tuple[float, ...] = WRONG
+) -> ReportSource:
+    """Return a run of three systems in which every value is different, and a share of each system is wrong."""
     random = np.random.default_rng(seed)
     names = pl.Series([f"doc-{number:06d}" for number in range(documents)])
     evidence, table, estimates = [], [], []
     gold = pl.Series([f'"{number:09x}{number * 7919 % 10**7:07d}"' for number in range(documents * fields)])
-    for system, share in zip(SYSTEMS, WRONG, strict=True):
+    for system, share in zip(SYSTEMS, shares, strict=True):
         wrong = random.random(documents * fields) < share
         evidence.append(_rows(system, names, gold, wrong, fields))
         right = fields - wrong.reshape(documents, fields).sum(axis=1)

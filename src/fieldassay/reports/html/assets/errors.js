@@ -71,12 +71,11 @@ function searchErrors(data, documents, query) {
 // Sorted by a column, or by group with the largest group first; in a group the order stays.
 function sortErrors(data, documents, rows, { sort, down, group }) {
   const { columns } = data;
-  const keys = { doc: (at) => documents.ids[columns.doc[at]], field: (at) => data.fields[columns.field[at]], diagnosis: (at) => data.kinds[columns.diagnosis[at]], system: (at) => columns.system[at], confidence: (at) => columns.confidence[at] ?? -1 };
-  const key = own(keys, sort);
-  if (key) {
+  const named = { doc: documents.ids, field: data.fields, diagnosis: data.kinds };
+  const values = own(named, sort) ? ranked(columns[sort], named[sort]) : ["system", "confidence"].includes(sort) ? columns[sort] : null;
+  if (values) {
     const sign = down === "1" ? -1 : 1;
-    const values = new Map(rows.map((at) => [at, key(at)]));
-    rows.sort((one, other) => sign * (values.get(one) < values.get(other) ? -1 : values.get(one) > values.get(other) ? 1 : 0) || one - other);
+    rows.sort((one, other) => sign * ((values[one] ?? -1) - (values[other] ?? -1)) || one - other);
   }
   if (!own(GROUPS, group)) return rows;
   const groups = new Map();
@@ -88,7 +87,15 @@ function sortErrors(data, documents, rows, { sort, down, group }) {
   return [...groups].sort((one, other) => other[1].length - one[1].length).flatMap(([, members]) => [{ at: members[0], count: members.length }, ...members]);
 }
 
-const groupOf = ({ columns }, at, group) => (group === "pair" ? `${columns.gold[at]}/${columns.pred[at]}` : columns[group][at]);
+// Codes of names as places of these in their order, so that rows are sorted by numbers.
+function ranked(codes, names) {
+  const order = names.map((_, code) => code).sort((one, other) => (names[one] < names[other] ? -1 : 1));
+  const places = new Uint32Array(names.length);
+  order.forEach((code, place) => { places[code] = place; });
+  return codes.map((code) => places[code]);
+}
+
+const groupOf = ({ columns, texts }, at, group) => (group === "pair" ? (columns.gold[at] + 1) * (texts.length + 1) + columns.pred[at] + 1 : columns[group][at]);
 const textOf = (data, name, at) => { const code = data.columns[name][at]; return code < 0 ? null : data.texts[code]; };
 const pathOf = (data, at) => { const code = data.columns.path[at]; return code < 0 ? data.fields[data.columns.field[at]] : data.paths[code]; };
 
