@@ -56,18 +56,22 @@ class Comparison:
         >>> found.best_last.systems, found.best_last.difference, found.best_last.interval
         (('b', 'a'), 0.2, (0.1, 0.3))
         """
-        if self.verdict != "worse" or self.difference is None:
-            return self
+        return self.turned if self.verdict == "worse" and self.difference is not None else self
+
+    @property
+    def turned(self) -> Comparison:
+        """Return the same comparison with the first system as the second."""
+        opposite: Mapping[Outcome, Outcome] = {"better": "worse", "worse": "better"}
         return replace(
             self,
             systems=(self.systems[1], self.systems[0]),
             values=(self.values[1], self.values[0]),
-            difference=-self.difference,
+            difference=None if self.difference is None else -self.difference,
             interval=None if self.interval is None else (-self.interval[1], -self.interval[0]),
             effect_size=None if self.effect_size is None else -self.effect_size,
             wins=self.losses,
             losses=self.wins,
-            verdict="better",
+            verdict=opposite.get(self.verdict, self.verdict),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -96,7 +96,8 @@ def wrong_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(
-    "params", ["system=alder", "field=field_03&system=beech", "only=single", "q=O0", "group=pair", "sort=field"]
+    "params",
+    ["system=alder", "field=field_03&system=beech", "only=single", "q=O0", "group=pair", "sort=field"],
 )
 def test_a_hundred_thousand_wrong_values_are_filtered_at_once(
     browser: Browser, wrong_report: Path, params: str

@@ -57,6 +57,8 @@ class Shown:
     low: float | None
     high: float | None
     title: str
+    lack: str
+    """Why there is no interval, if the reason is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,11 @@ class Overview:
     best: str
     method: str
 
+    @property
+    def has_intervals(self) -> bool:
+        """Return whether intervals were computed."""
+        return any(one is not None and one.interval for line in self.lines for one in line.estimates)
+
 
 def format_estimate(one: Estimate | None) -> Shown | None:
     """Return an estimate as pages show it; None for None and for an undefined one."""
@@ -134,7 +141,13 @@ def format_estimate(one: Estimate | None) -> Shown | None:
         lowest,
         highest,
         describe_estimate(one),
+        _explain_lack(one),
     )
+
+
+def _explain_lack(one: Estimate) -> str:
+    is_percentile = one.metric.startswith("latency_p") and one.metric.removeprefix("latency_p").isdigit()
+    return "too few documents for an interval" if is_percentile and one.interval is None else ""
 
 
 def _format(value: float, unit: str) -> str:

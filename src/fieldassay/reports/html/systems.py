@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from fieldassay.reports.html.overview import NAMES, Overview
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.sweeps import frontier
-from fieldassay.result.comparison import Comparison
+from fieldassay.result.comparison import Comparison, RankedPair, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.wording.sentences import describe_comparison
 
@@ -26,7 +27,10 @@ def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
             "better": found[0].better if found else "higher",
         },
         "intervals": [_row(one) for one in found],
-        "differences": [_difference(one) for one in source.result.comparisons if one.field is None],
+        "differences": [
+            *(_difference(one) for one in source.result.comparisons if one.field is None),
+            *_other_references(source),
+        ],
         "slices": [_row(one) for one in whole if len(one.slice) == 1 and found and _is_alike(one, found[0])],
         "ranking": [ranking.to_dict() for ranking in source.result.rankings],
         "cost": _beside(whole, found, "cost_usd"),
@@ -69,6 +73,40 @@ def _difference(one: Comparison) -> dict[str, Any]:
         "wins": one.wins, "losses": one.losses, "ties": one.ties, "unit": one.unit, "better": one.better,
         "said": describe_comparison(one, NAMES),
     }  # fmt: skip
+
+
+def _other_references(source: ReportSource) -> Iterator[dict[str, Any]]:
+    """Yield the differences to each other system, on all documents.
+
+    A pair without the reference of the scoring has no interval and no wins: only rankings have these pairs.
+    """
+    compared = [one for one in source.result.comparisons if one.field is None and not one.slice]
+    known = {(one.metric, one.systems): one for one in compared}
+    for ranking in source.result.rankings:
+        for pair in ranking.pairs:
+            better, worse = pair.systems
+            if (ranking.metric, (worse, better)) in known:
+                yield _difference(known[ranking.metric, (worse, better)].turned)
+            elif (ranking.metric, (better, worse)) in known:
+                yield _difference(known[ranking.metric, (better, worse)].turned)
+            else:
+                found = _compare(ranking, pair)
+                for one in (found, found.turned):
+                    yield {**_difference(one), "wins": None, "losses": None, "ties": None}
+
+
+def _compare(ranking: Ranking, pair: RankedPair) -> Comparison:
+    """Return the better of two systems of a ranking against the other, as far as the ranking says."""
+    better, worse = pair.systems
+    values = {place.system: place.value for place in ranking.places}
+    return Comparison(
+        metric=ranking.metric, field=None, slice={}, systems=(worse, better),
+        values=(values.get(worse), values.get(better)), difference=pair.difference, interval=None,
+        level=ranking.level, p=None, p_adjusted=pair.p_adjusted, effect_size=None, wins=0, losses=0, ties=0,
+        documents=ranking.documents, method=ranking.method,
+        verdict="better" if ranking.shows(pair) else "no_difference_shown",
+        unit=ranking.unit, better=ranking.better,
+    )  # fmt: skip
 
 
 def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[dict[str, Any]]:

@@ -66,18 +66,39 @@ function slicesSpec(rows, title, unit) {
   });
 }
 
+const LABEL_WIDTH = 150;
+const LABEL_STEPS = [0, -14, 14, -28, 28, -42, 42, -56, 56];
+
+// Where labels of points stand: beside their point, or above or below that, so that none lies on another or leaves the drawing.
+function placeLabels(values, width, height) {
+  const scale = (low, high, most) => (value) => (high > low ? (most * (value - low)) / (high - low) : most / 2);
+  const ends = (numbers) => [Math.min(...numbers), Math.max(...numbers)];
+  const known = (numbers) => numbers.filter((number) => number !== null && number !== undefined);
+  const x = scale(...ends(values.map((row) => row.cost)), width);
+  const y = scale(...ends(known(values.flatMap((row) => [row.low, row.value, row.high]))), height);
+  const taken = values.map((row) => ({ left: x(row.cost) - 6, right: x(row.cost) + 6, middle: -y(row.value) }));
+  return [...values].sort((one, other) => one.cost - other.cost).map((row) => {
+    const long = 9 + Math.min(LABEL_WIDTH, 7 * row.label.length);
+    const boxes = LABEL_STEPS.flatMap((dy) => [1, -1].map((side) => ({ dy, side, left: x(row.cost) + (side > 0 ? 7 : -long), right: x(row.cost) + (side > 0 ? long : -7), middle: dy - y(row.value) })));
+    const inside = boxes.filter((box) => box.left >= -20 && box.right <= width);
+    const box = inside.find((one) => !taken.some((other) => one.left < other.right && other.left < one.right && Math.abs(one.middle - other.middle) < 13)) || inside[0] || boxes[0];
+    taken.push(box);
+    return { ...row, labelX: 9 * box.side, labelY: box.dy, labelSide: box.side > 0 ? "left" : "right" };
+  });
+}
+
 function costSpec(rows, title, unit) {
   const values = labels(scaled(scaled(rows, unit, ["value", "low", "high"]), "usd", ["cost"]));
   const tooltip = tips(["label", "system"], ["costSaid", "cost of 1,000 documents"], ["valueSaid", title], ["lowSaid", "from"], ["highSaid", "to"]);
   const x = { field: "cost", type: "quantitative", title: "cost of 1,000 documents ($)", axis: { tickCount: 5, labelOverlap: true, format: "~g" } };
   const y = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false } };
-  return () => ({
-    data: { values }, height: 260, encoding: { x, tooltip },
+  return (width) => ({
+    data: { values: placeLabels(values, width - 70, 240) }, height: 260, encoding: { x, tooltip },
     layer: [
       { transform: [{ filter: "datum.frontier" }], mark: { type: "line", strokeDash: [4, 4], opacity: 0.6, color: color("text") }, encoding: { y: { ...y, field: "value" }, order: { field: "cost" } } },
       { mark: { type: "rule", strokeWidth: 4, opacity: 0.35, color: color("accent") }, encoding: { y: { ...y, field: "low" }, y2: { field: "high" } } },
       { mark: { type: "point", filled: true, size: 80, opacity: 1, color: color("accent") }, encoding: { y: { ...y, field: "value" } } },
-      { mark: { type: "text", align: "left", dx: 9, fontSize: 12, color: color("text"), limit: 130 }, encoding: { y: { ...y, field: "value" }, text: { field: "label" } } },
+      { mark: { type: "text", align: { expr: "datum.labelSide" }, dx: { expr: "datum.labelX" }, dy: { expr: "datum.labelY" }, fontSize: 12, color: color("text"), limit: LABEL_WIDTH }, encoding: { y: { ...y, field: "value" }, text: { field: "label" } } },
     ],
   });
 }
