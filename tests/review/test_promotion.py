@@ -149,6 +149,14 @@ def test_a_table_keeps_its_encoding(tmp_path: Path, encoding: str) -> None:
     assert gold.read_bytes() == text.replace("b,5", "b,6").encode(encoding)
 
 
+def test_a_label_that_the_encoding_of_gold_cannot_hold_is_told(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_bytes("id,shop\nb,Café\n".encode("cp1252"))
+    with pytest.raises(ProblemsError, match=r"is in cp1252, which has no 'Ł'; save it as UTF-8"):
+        merge_into(gold, sheet(shop=Label("value", "Łódź")))
+    assert gold.read_bytes() == "id,shop\nb,Café\n".encode("cp1252")
+
+
 cells = st.text('a;,|\t"\n é', max_size=4)
 
 
@@ -433,11 +441,14 @@ def test_a_text_that_the_spec_cannot_read_is_told(tmp_path: Path) -> None:
     assert found.unread == (("b", "total", "garbage"),)
 
 
-@pytest.mark.parametrize("text", ["6\0", "\x1b[31m6"])
+@pytest.mark.parametrize("text", ["6\0", "\x1b[31m6", "6\ud800"])
 def test_control_characters_never_become_gold(tmp_path: Path, text: str) -> None:
     gold = tmp_path / "gold.csv"
     gold.write_text("id,total\nb,5\n")
-    with pytest.raises(ProblemsError, match=r"b: total: the label has the control character U\+00"):
+    with pytest.raises(
+        ProblemsError,
+        match=r"b: total: the label has the character U\+[0-9A-F]{4}, which no file of text may hold",
+    ):
         merge_into(gold, sheet(total=Label("value", text)))
     assert gold.read_text() == "id,total\nb,5\n"
 

@@ -87,7 +87,12 @@ class Table:
         if problems:
             raise ProblemsError(problems)
         text = "".join(self.delimiter.join(line.cells) + line.end for line in lines)
-        data = text.encode(self.encoding, "strict")
+        try:
+            data = text.encode(self.encoding)
+        except UnicodeEncodeError as error:
+            what = f"is in {self.encoding}, which has no {text[error.start]!r}"
+            remedy = "save it as UTF-8, and promote again"
+            raise ProblemsError([Problem(str(self.path), what, remedy, "encoding")]) from None
         return {} if data == self.data else {self.path: data}
 
     def _change(

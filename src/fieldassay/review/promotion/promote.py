@@ -183,7 +183,7 @@ def _leave_out(agreed: Agreed, theirs: GoldFile, options: PromoteOptions) -> tup
 
 
 def _find_unfit(gold: Path, agreed: Agreed, plan: Plan | None) -> Iterator[Problem]:
-    """Yield a problem for each label with a control character, and each value without its text."""
+    """Yield a problem for each label that no file of text may hold, and each value without its text."""
     singles = set() if plan is None else single_values(plan)
     for document, (labels, _) in agreed.items():
         for path, label in labels.items():
@@ -193,10 +193,11 @@ def _find_unfit(gold: Path, agreed: Agreed, plan: Plan | None) -> Iterator[Probl
                     where, "the label is a value without its text", "give the text", "gold_conflict"
                 )
             found = next(
-                (one for one in label.text or "" if category(one) == "Cc" and one not in "\t\r\n"), None
+                (one for one in label.text or "" if category(one) in ("Cc", "Cs") and one not in "\t\r\n"),
+                None,
             )
             if found is not None:
-                what = f"the label has the control character U+{ord(found):04X}"
+                what = f"the label has the character U+{ord(found):04X}, which no file of text may hold"
                 yield Problem(where, what, "remove it from the label", "gold_conflict")
 
 
