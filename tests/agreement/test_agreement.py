@@ -312,7 +312,12 @@ GOOD_LINE = b'{"id": "a", "reviewer": "bob", "labels": {"total": {"state": "valu
     ("damaged", "words"),
     [
         pytest.param(GOOD_LINE.replace(b'"5"', b"NaN"), "not JSON .NaN", id="NaN"),
-        pytest.param(GOOD_LINE.decode().encode("utf-16"), "not JSON", id="UTF-16"),
+        pytest.param(GOOD_LINE.decode().encode("utf-16"), "not UTF-8; save the file as UTF-8", id="UTF-16"),
+        pytest.param(
+            (GOOD_LINE + GOOD_LINE.replace(b"bob", b"cy")).decode().encode("utf-16"),
+            "not UTF-8",
+            id="UTF-16, two sheets",
+        ),
         pytest.param(b'{"id": "b"}\n' + GOOD_LINE, "is no line of a labels file", id="another line before"),
     ],
 )

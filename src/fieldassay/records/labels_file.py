@@ -80,6 +80,9 @@ _LABEL_KEYS = ("state", "text", "regions", "origin", "shown")
 _REGION_KEYS = ("page", "box", "text")
 
 
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
 def is_labels_line(row: object) -> bool:
     """Return whether a JSON value is a line of a labels file, rather than a plain record.
 
@@ -93,6 +96,8 @@ def is_labels_file(path: Path) -> bool:
     """Return whether the first line of a file is a line of a labels file. Raises OSError if unreadable."""
     with open_file(path) as stream:
         first = next((line for line in stream if line.strip(b"\xef\xbb\xbf \t\r\n")), b"")
+    if first.startswith(_UTF_16):  # `read_labels` says that it is not UTF-8
+        first = first.decode("utf-16", "ignore").encode()
     try:
         return is_labels_line(parse_json(first))
     except ValueError:
@@ -127,7 +132,10 @@ def parse_labels(lines: Iterable[bytes], name: str) -> tuple[Sheet, ...]:
         if not line.strip(b"\xef\xbb\xbf \t\r\n"):
             continue
         where = f"{name}:{number}"
-        sheet = _read_line(line, where, problems)
+        try:
+            sheet = _read_line(line, where, problems)
+        except UnicodeDecodeError:
+            raise ProblemsError([Problem(where, "is not UTF-8", "save the file as UTF-8", _BAD)]) from None
         if sheet is None:
             continue
         earlier = first.setdefault((sheet.document, sheet.reviewer, sheet.slot), number)
@@ -150,6 +158,8 @@ def _read_line(line: bytes, where: str, problems: list[Problem]) -> Sheet | None
     except RepeatedKeyError as error:
         problems.append(Problem(where, str(error), "keep one of the two", _BAD))
         return None
+    except UnicodeDecodeError:  # a fault of the file, not of its lines
+        raise
     except ValueError as error:
         problems.append(Problem(where, f"not JSON ({str(error)[:200]})", "correct or remove the line", _BAD))
         return None
