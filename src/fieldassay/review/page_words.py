@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,14 +20,16 @@ _DRAWN = ("text", "words")
 _OPTIONS = replace(DEFAULTS, ocr="off", max_pages=MOST_PAGES, max_pixels=40_000_000)
 
 
-def read_pages(file: DocumentFile) -> str:
+def read_pages(file: DocumentFile, sha256: str | None = None) -> str:
     """Return the pages of a document as JSON; run it in a `DocumentPool`.
 
     Each has `number`, `width` and `height` in points, `words` (text, left, top, right, bottom as shares of
     the page) and, where the page has no picture, its `text`. Scans have pages without words. Pages of plain
-    text are drawn from their words (`is_drawn`). Raises `DocumentError`.
+    text are drawn from their words (`is_drawn`). Raises `DocumentError`, also for a file of another `sha256`.
     """
     data = file.read(_OPTIONS)
+    if sha256 is not None and hashlib.sha256(data).hexdigest() != sha256:
+        raise DocumentError("unreadable", "is not the file that the review was made with")
     try:
         transcript = load_bytes(data, file.path.name, _OPTIONS)
     except DocumentError as error:

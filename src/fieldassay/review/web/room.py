@@ -7,7 +7,8 @@ import sqlite3
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -29,15 +30,25 @@ Outcome = TypeVar("Outcome")
 
 LIMITS = Limits(memory=1 << 30, seconds=20.0)
 _MOST_HELD = 64
+_EXPENSIVE = frozenset({"too_large", "loader_timeout", "loader_crash"})
+"""Failures that took time, and come again as long as the file is the same."""
 _COLORS = 16
 """A palette of so many colors is enough for printed text, at a fifth of the size."""
 
 
 class Pages:
-    """The documents of a review, read and drawn in child processes that have no secrets."""
+    """The documents of a review, read and drawn in child processes that have no secrets.
 
-    def __init__(self, folder: Path | None, pool: DocumentPool) -> None:
+    `digests` are the SHA-256 of the files by name, as the review was made: another file in the place of one
+    is refused. What takes long is done once for all who wait for it, and what fails expensively fails at
+    once from then on, until the file changes.
+    """
+
+    def __init__(
+        self, folder: Path | None, pool: DocumentPool, digests: Mapping[str, str | None] | None = None
+    ) -> None:
         self._pool = pool
+        self._digests = digests or {}
         self._files: Mapping[str, DocumentFile] = {}
         if folder is not None:
             root = folder.resolve()
@@ -47,6 +58,8 @@ class Pages:
                 if file.path.resolve().is_relative_to(root)
             }
         self._held: OrderedDict[str, list[dict[str, Any]]] = OrderedDict()
+        self._running: dict[Hashable, Future[Any]] = {}
+        self._failed: dict[Hashable, str] = {}
         self._lock = threading.Lock()
 
     def read(self, name: str) -> list[dict[str, Any]]:
@@ -55,7 +68,9 @@ class Pages:
             if name in self._held:
                 self._held.move_to_end(name)
                 return self._held[name]
-        found: list[dict[str, Any]] = json.loads(self._run(read_pages, self._file(name)))
+        found: list[dict[str, Any]] = json.loads(
+            self._run(read_pages, self._file(name), self._digests.get(name))
+        )
         with self._lock:
             self._held[name] = found
             while len(self._held) > _MOST_HELD:
@@ -71,11 +86,34 @@ class Pages:
             raise RefusedError("unknown", "the file of this document is not there")
         return self._files[name]
 
-    def _run(self, function: Callable[..., Outcome], *arguments: Any) -> Outcome:
+    def _run(self, function: Callable[..., Outcome], file: DocumentFile, *arguments: Any) -> Outcome:
+        key = (function, file, _stamp(file), *arguments)
+        with self._lock:
+            if key in self._failed:
+                raise RefusedError("unknown", self._failed[key])
+            if key not in self._running:
+                self._running[key] = self._pool.submit(function, file, *arguments)
+            future: Future[Outcome] = self._running[key]
         try:
-            return self._pool.submit(function, *arguments).result()
+            return future.result()
         except DocumentError as error:
-            raise RefusedError("unknown", f"this document {error}") from None
+            told = f"this document {error}"
+            with self._lock:
+                if error.kind in _EXPENSIVE:
+                    self._failed[key] = told
+            raise RefusedError("unknown", told) from None
+        finally:
+            with self._lock:
+                self._running.pop(key, None)
+
+
+def _stamp(file: DocumentFile) -> tuple[int, int]:
+    """Return by what a changed file is known without being read; zeros where it is not there."""
+    try:
+        found = file.path.stat()
+    except OSError:
+        return 0, 0
+    return found.st_mtime_ns, found.st_size
 
 
 @dataclass

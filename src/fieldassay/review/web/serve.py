@@ -6,7 +6,7 @@ import socket
 import ssl
 import threading
 import webbrowser
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,8 @@ from fieldassay.review.web.sign_in import make_ticket
 from fieldassay.review.writer import Writer
 
 LOOPBACK = "127.0.0.1"
+_WORKERS = 2
+"""Child processes for documents: while one reads a slow document, the others' pages come from the second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +82,46 @@ class Address:
 
 
 @contextmanager
-def open_room(store: Store, cookie: str, *, is_secure: bool = False) -> Iterator[Room]:
+def open_room(
+    store: Store, cookie: str, *, is_secure: bool = False, documents: Path | None = None
+) -> Iterator[Room]:
     """Yield what the handlers share; old sessions are over when it begins, and its own when it ends.
 
+    `documents` are those of the review, where they have another place now.
     Raises `ProblemsError` when another server has the review, or its documents are not there.
     """
     form, facts = read_form(store)
     with ExitStack() as stack:
         writer = stack.enter_context(Writer(store))
-        pool = stack.enter_context(DocumentPool(1, LIMITS))
-        folder = None if facts["documents"] is None else Path(facts["documents"])
-        room = Room(store, form, facts, writer, Pages(folder, pool), cookie, is_secure)
+        pool = stack.enter_context(DocumentPool(_WORKERS, LIMITS))
+        pages = Pages(_find_documents(facts, documents), pool, _digests(store))
+        room = Room(store, form, facts, writer, pages, cookie, is_secure)
         room.write(lambda journal: people.end_sessions(journal.db))
         yield room
         room.write(lambda journal: people.end_sessions(journal.db))
 
 
-def serve_team(store: Store, address: Address, tell: Callable[[str], None]) -> None:
+def _find_documents(facts: Mapping[str, Any], moved: Path | None) -> Path | None:
+    """Return where the documents of a review are. Raises `ProblemsError` where they are not."""
+    made_with = facts["documents"]
+    if made_with is None and moved is not None:
+        what, remedy = "the review was made without documents", "make one with `review new --documents`"
+        raise ProblemsError([Problem("--documents", what, remedy, "invalid_option")])
+    folder = moved or (None if made_with is None else Path(made_with))
+    if folder is not None and not folder.exists():
+        what, remedy = "the documents are not there", "say with --documents where they are now"
+        raise ProblemsError([Problem(str(folder), what, remedy, "unreadable_file")])
+    return folder
+
+
+def _digests(store: Store) -> dict[str, str | None]:
+    with store.reading() as db:
+        return dict(db.execute("SELECT path, sha256 FROM document WHERE path IS NOT NULL"))
+
+
+def serve_team(
+    store: Store, address: Address, tell: Callable[[str], None], documents: Path | None = None
+) -> None:
     """Serve a review to people with accounts until interrupted; `tell` gets the address.
 
     Raises `ProblemsError` without accounts, and for an address that is not safe.
@@ -114,7 +139,10 @@ def serve_team(store: Store, address: Address, tell: Callable[[str], None]) -> N
     site = address.site(number)
     is_secure = site.scheme == "https"
     with open_room(
-        store, "__Host-fieldassay" if is_secure else f"fieldassay-{number}", is_secure=is_secure
+        store,
+        "__Host-fieldassay" if is_secure else f"fieldassay-{number}",
+        is_secure=is_secure,
+        documents=documents,
     ) as room:
         tell(sorted(site.origins)[0])
         secrets = {} if address.certificate is None else _read_secrets(address)
@@ -134,7 +162,12 @@ def _read_secrets(address: Address) -> dict[str, str]:
 
 
 def open_alone(
-    store: Store, tell: Callable[[str], None], *, opens_browser: bool = True, port: int = 0
+    store: Store,
+    tell: Callable[[str], None],
+    *,
+    opens_browser: bool = True,
+    port: int = 0,
+    documents: Path | None = None,
 ) -> None:
     """Serve a review to the person at this machine until interrupted.
 
@@ -144,7 +177,7 @@ def open_alone(
     listener = listen(LOOPBACK, port)
     number = listener.getsockname()[1]
     site = Site(frozenset({f"{LOOPBACK}:{number}", f"localhost:{number}"}))
-    with open_room(store, f"fieldassay-{number}") as room:
+    with open_room(store, f"fieldassay-{number}", documents=documents) as room:
         link = f"http://{LOOPBACK}:{number}/enter?ticket={make_ticket(room)}"
         tell(link)
         if opens_browser:
