@@ -51,6 +51,14 @@ def test_the_log_has_every_label_before_and_after(tmp_path: Path, capsys: pytest
     assert "doc-2  total  2.00 -> 7.00" in capsys.readouterr().out
 
 
+def test_the_log_of_a_document_that_is_not_there_is_no_empty_log(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    labelled_store(tmp_path)
+    assert main(["review", "log", str(tmp_path), "--document", "doc-22"]) == 2
+    assert "no document has the id 'doc-22'; did you mean 'doc-2'?" in capsys.readouterr().err
+
+
 def test_redact_removes_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     labelled_store(tmp_path)
     assert main(["review", "redact", str(tmp_path), "--document", "doc-1", "--reason", "a request"]) == 0
@@ -80,7 +88,7 @@ def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.Captur
     folder, spec, pred = (str(tmp_path / name) for name in ("review", "spec.yaml", "llama.jsonl"))
     shares = ["--double", "0", "--withhold", "0", "--empty", "0"]
     assert main(["review", "new", folder, "--spec", spec, "--pred", f"a={pred}", *shares]) == 0
-    assert "1 documents, 1 sheets, 9 values asked" in capsys.readouterr().out
+    assert "1 document, 1 sheet, 9 values asked" in capsys.readouterr().out
     store = Store(Path(folder))
     me = add(store)
     assert take(store, me) == 1
@@ -93,7 +101,11 @@ def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.Captur
     store.write(lambda log: sheets.finish(log, form, me, 1))
     assert main(["review", "export", folder, "-o", str(tmp_path / "labels.jsonl")]) == 0
     [sheet] = read_labels(tmp_path / "labels.jsonl")
-    assert (sheet.document, sheet.reviewer, len(sheet.labels)) == ("doc-001", "r1", 9)
+    assert (sheet.document, sheet.reviewer, len(sheet.labels)) == (
+        "doc-001",
+        "r1",
+        10,
+    )  # nine values, and their list as a whole
     assert {label.origin for label in sheet.labels.values()} == {"confirmed"}
     assert main(["review", "verify", folder]) == 0
     gold = tmp_path / "gold.jsonl"
@@ -135,5 +147,6 @@ def test_status_tells_what_is_known_and_close_ends_a_review(
     assert main(["review", "status", str(tmp_path), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["asked"] == 18
     assert main(["review", "close", str(tmp_path)]) == 0
+    assert "closed, with 2 sheets not done; head " in capsys.readouterr().out
     assert main(["review", "status", str(tmp_path)]) == 0
     assert "closed" in capsys.readouterr().out

@@ -227,6 +227,6 @@ def test_the_commands_go_there_and_back(tmp_path: Path, capsys: pytest.CaptureFi
     assert main(["review", "export", paths[0], "-o", paths[1], "-f", "label-studio", "--reviewer", "r2"]) == 0
     assert "not held by label-studio: the origin" in capsys.readouterr().err
     assert main(["review", "import", paths[1], "-o", paths[2], "-f", "label-studio"]) == 0
-    assert "1 sheets with 7 labels" in capsys.readouterr().out
+    assert "1 sheet with 7 labels" in capsys.readouterr().out
     assert [one.reviewer for one in read_labels(tmp_path / "back.jsonl")] == ["r2"]
     assert main(["review", "export", paths[0], "-o", paths[1], "--reviewer", "r9"]) == 2

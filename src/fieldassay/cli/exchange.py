@@ -45,6 +45,7 @@ def export(source: Path, target: Path, form: str, reviewer: str | None, *, is_se
     """
     from fieldassay.cli.output import complain, write
     from fieldassay.review.exchange.formats import export_labels
+    from fieldassay.wording.numbers import format_count
 
     head = None
     if is_settled and not source.is_dir():
@@ -62,7 +63,7 @@ def export(source: Path, target: Path, form: str, reviewer: str | None, *, is_se
 
         sheets = _chosen(read_labels(source), reviewer)
         lost = export_labels(sheets, form, target)
-    write(f"{target}: {len(sheets):,} sheets" + ("\n" if head is None else f"; head {head}\n"))
+    write(f"{target}: {format_count(len(sheets), 'sheet')}" + ("\n" if head is None else f"; head {head}\n"))
     for what in lost:
         complain(f"not held by {form}: {what}")
     return 0
@@ -108,11 +109,13 @@ def import_(source: Path, target: Path, form: str, reviewer: str) -> int:
     from fieldassay.cli.output import complain, write
     from fieldassay.records.labels_file import write_labels
     from fieldassay.review.exchange.formats import import_labels
+    from fieldassay.wording.numbers import format_count
 
     found = import_labels(source, form, reviewer)
     write_labels(target, found.sheets)
     labels = sum(len(sheet.labels) for sheet in found.sheets)
-    write(f"{target}: {len(found.sheets):,} sheets with {labels:,} labels\n")
+    counted = f"{format_count(len(found.sheets), 'sheet')} with {format_count(labels, 'label')}"
+    write(f"{target}: {counted}\n")
     for note in found.notes:
         complain(f"{source}: {note}")
     return 0

@@ -17,6 +17,12 @@ from fieldassay.cli.storing import lookup_option
 if TYPE_CHECKING:
     from fieldassay.review.make import Made
 
+_MOVED = click.option(
+    "--documents",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Where the documents are now.  [default: where they were when the review was made]",
+)
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
@@ -103,12 +109,14 @@ def new(folder: Path, **given: Any) -> int:
     fieldassay review new gold-1 --from-run runs/a --suspicious --documents scans
     """
     from fieldassay.cli.output import complain, write
+    from fieldassay.wording.numbers import format_count
 
     made = _make(folder, given)
     for note in made.notes:
         complain(note)
     write(
-        f"{folder}: {made.documents:,} documents, {made.sheets:,} sheets, {made.asked:,} values asked\n"
+        f"{folder}: {format_count(made.documents, 'document')}, {format_count(made.sheets, 'sheet')}, "
+        f"{format_count(made.asked, 'value')} asked\n"
         f"label them with: fieldassay review open {folder}\n"
     )
     return 0
@@ -153,7 +161,8 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
 @_FOLDER
 @click.option("--no-browser", is_flag=True, help="Only print the link.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
-def open_review(folder: Path, port: int, *, no_browser: bool) -> int:
+@_MOVED
+def open_review(folder: Path, port: int, documents: Path | None, *, no_browser: bool) -> int:
     """Label the values of a review in the browser, alone, on this machine.
 
     The link works once, within a minute. The server listens to this machine only, and ends with Ctrl-C.
@@ -165,7 +174,7 @@ def open_review(folder: Path, port: int, *, no_browser: bool) -> int:
     def tell(link: str) -> None:
         write(f"open this link within a minute: {link}\nCtrl-C ends the server; every label is saved\n")
 
-    open_alone(Store(folder), tell, opens_browser=not no_browser, port=port)
+    open_alone(Store(folder), tell, opens_browser=not no_browser, port=port, documents=documents)
     return 0
 
 
@@ -185,7 +194,8 @@ def open_review(folder: Path, port: int, *, no_browser: bool) -> int:
 )
 @click.option("--key", metavar="FILE", type=click.Path(path_type=Path), help="The key of the certificate.")
 @click.option("--behind", metavar="URL", help="The address of a proxy that ends TLS and asks here.")
-def serve(folder: Path, **given: Any) -> int:
+@_MOVED
+def serve(folder: Path, documents: Path | None, **given: Any) -> int:
     """Serve a review to a team with accounts; `fieldassay review people` makes them.
 
     Beyond this machine it needs TLS: --cert and --key, or a proxy that ends it (--behind).
@@ -201,7 +211,7 @@ def serve(folder: Path, **given: Any) -> int:
     def tell(address: str) -> None:
         write(f"serving at {address}\nCtrl-C ends the server; every label is saved\n")
 
-    serve_team(Store(folder), Address(**given), tell)
+    serve_team(Store(folder), Address(**given), tell, documents)
     return 0
 
 
@@ -223,6 +233,7 @@ def people(folder: Path, action: str, name: str | None, role: str | None, *, is_
     from fieldassay.cli.output import write
     from fieldassay.review.people import add_person, change_person, list_people, set_password
     from fieldassay.review.store import Store
+    from fieldassay.wording.numbers import format_count
 
     store = Store(folder)
     if action == "list":
@@ -230,7 +241,7 @@ def people(folder: Path, action: str, name: str | None, role: str | None, *, is_
             for one in list_people(db):
                 disabled = "  disabled" if one["disabled"] else ""
                 who = f"{one['alias']:<5} {one['name'] or '-':<20} {one['role']:<12}"
-                write(f"{who} {one['sheets']:,} sheets{disabled}\n")
+                write(f"{who} {format_count(one['sheets'], 'sheet')}{disabled}\n")
         return 0
     if name is None:
         raise click.UsageError(f"{action} needs a NAME.")
@@ -292,9 +303,11 @@ def close(folder: Path) -> int:
     from fieldassay.cli.output import write
     from fieldassay.review.closing import close_review
     from fieldassay.review.store import Store
+    from fieldassay.wording.numbers import format_count
 
-    head = close_review(Store(folder))
-    write(f"{folder}: closed; head {head}\n")
+    head, unfinished = close_review(Store(folder))
+    left = f", with {format_count(unfinished, 'sheet')} not done" if unfinished else ""
+    write(f"{folder}: closed{left}; head {head}\n")
     return 0
 
 
@@ -319,6 +332,7 @@ def verify(folder: Path, heads: tuple[str, ...], *, is_json: bool) -> int:
     from fieldassay.review.journal import Head
     from fieldassay.review.store import Store
     from fieldassay.review.verify import verify as verify_store
+    from fieldassay.wording.numbers import format_count
 
     found = verify_store(Store(folder), [Head.parse(text) for text in heads])
     if is_json:
@@ -327,7 +341,7 @@ def verify(folder: Path, heads: tuple[str, ...], *, is_json: bool) -> int:
     redacted = f", {found.redacted:,} of them redacted" if found.redacted else ""
     told = [f"{folder}: {fault}" for fault in found.faults]
     if found.events:
-        told += [f"{found.events:,} events{redacted}, head {found.head}"]
+        told += [f"{format_count(found.events, 'event')}{redacted}, head {found.head}"]
     if found.is_whole:
         told.append(
             "whole" if heads else "whole, as far as it goes: give --head to see a cut or rewritten log"
@@ -373,9 +387,12 @@ def redact(folder: Path, **given: Any) -> int:
     from fieldassay.cli.output import write
     from fieldassay.review.redact import redact_document
     from fieldassay.review.store import Store
+    from fieldassay.wording.numbers import format_count
 
     count = redact_document(Store(folder), given["document"], given["reason"])
-    write(f"{count:,} events redacted; copies and exports made before still hold the document\n")
+    write(
+        f"{format_count(count, 'event')} redacted; copies and exports made before still hold the document\n"
+    )
     return 0
 
 

@@ -8,19 +8,22 @@ from fieldassay.review.journal import Entry, Head, Journal
 from fieldassay.review.store import Store
 
 
-def close_review(store: Store, actor: str = "command") -> Head:
-    """Return the head of a review that takes no label any more.
+def close_review(store: Store, actor: str = "command") -> tuple[Head, int]:
+    """Return the head of a review that takes no label any more, and how many sheets were not finished.
 
     Raises `ProblemsError` while audits are open: an estimate from those that happened to be done is biased.
     """
 
-    def close(journal: Journal) -> Head:
+    def close(journal: Journal) -> tuple[Head, int]:
         waiting = count_open_audits(journal.db)
         if waiting:
-            what = f"{waiting:,} audits are open"
+            what = f"{waiting:,} audit{' is' if waiting == 1 else 's are'} open"
             remedy = "finish their sheets: the estimate of accuracy needs all audits"
             raise ProblemsError([Problem(str(store.folder), what, remedy, "open_audits")])
         journal.append(Entry("close", {"closed": True}, actor))
-        return journal.head
+        [unfinished] = journal.db.execute(
+            "SELECT count(*) FROM sheet WHERE state IN ('open', 'held')"
+        ).fetchone()
+        return journal.head, unfinished
 
     return store.write(close)

@@ -7,6 +7,8 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from fieldassay.errors import Problem, ProblemsError, nearest
+
 COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", "after", "note", "hash")
 
 
@@ -14,7 +16,10 @@ def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator
     """Yield a row with a value for each of `COLUMNS` per event, in order.
 
     `before` and `after` are labels: the text, or a state in parentheses. A redacted event keeps its row.
+    Raises `ProblemsError` for an unknown document.
     """
+    if document is not None and not db.execute("SELECT 1 FROM document WHERE name=?", (document,)).fetchone():
+        raise unknown_document(db, document)
     documents = dict(
         db.execute("SELECT sheet.id, document.name FROM sheet JOIN document ON document=document.id")
     )
@@ -36,6 +41,13 @@ def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator
             note = "(redacted)"
         if document is None or name == document:
             yield seq, at, actor, kind, name, sheet, node, before, after, note, made.hex()
+
+
+def unknown_document(db: sqlite3.Connection, name: str) -> ProblemsError:
+    """Return the error for an id that no document of a review has."""
+    names = [row[0] for row in db.execute("SELECT name FROM document LIMIT 10000")]
+    what = f"no document has the id {name[:200]!r}"
+    return ProblemsError([Problem("--document", what, nearest(name[:200], names), "unknown_document")])
 
 
 def describe_label(state: str, text: str | None) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError
 from fieldassay.review.journal import Entry, Journal
+from fieldassay.review.log_table import unknown_document
 from fieldassay.review.schema import connect
 from fieldassay.review.store import Store
 
@@ -25,9 +26,7 @@ def redact_document(store: Store, name: str, reason: str, actor: str = "command"
         db = journal.db
         found = db.execute("SELECT id FROM document WHERE name=?", (name,)).fetchone()
         if found is None:
-            names = [row[0] for row in db.execute("SELECT name FROM document LIMIT 10000")]
-            what = f"no document has the id {name[:200]!r}"
-            raise ProblemsError([Problem("--document", what, nearest(name[:200], names), "unknown_document")])
+            raise unknown_document(db, name)
         events = [
             row[0]
             for row in db.execute(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fieldassay.review.controls import Anchoring, Count, Status
-from fieldassay.wording.numbers import format_percent, format_percents, format_signed_points
+from fieldassay.wording.numbers import format_count, format_percent, format_percents, format_signed_points
 
 _FEWEST_PLANTED = 59
 """Planted errors of which none is missed that show a miss rate of at most 5 %, at 95 %."""
@@ -22,8 +22,9 @@ def _lines(status: Status) -> Iterator[str]:
         status.sheets.get("done", 0) + status.sheets.get("adjudicated", 0),
     )
     states = ", ".join(f"{count:,} {state}" for state, count in status.sheets.items())
-    yield f"sheets           {done:,} of {total:,} done ({states}); {status.labeled:,} labels" + (
-        "; closed" if status.is_closed else ""
+    yield (
+        f"sheets           {done:,} of {total:,} done ({states}); "
+        f"{format_count(status.labeled, 'label')}{'; closed' if status.is_closed else ''}"
     )
     if status.audits_open:
         yield f"audits           {status.audits_open:,} open: estimates are of the finished part"
@@ -31,8 +32,9 @@ def _lines(status: Status) -> Iterator[str]:
     yield "system accuracy  " + (
         "not known: nothing was labeled unseen yet"
         if accuracy.value is None
-        else f"{format_percent(accuracy.value)}{_interval(accuracy.interval)}, from {accuracy.n:,} values in "
-        f"{accuracy.documents:,} documents, labeled unseen"
+        else f"{format_percent(accuracy.value)}{_interval(accuracy.interval)}, from "
+        f"{format_count(accuracy.n, 'value')} in "
+        f"{format_count(accuracy.documents, 'document')}, labeled unseen"
     )
     if accuracy.risk is not None:
         yield f"accepted, wrong  {format_percent(accuracy.risk)}{_interval(accuracy.risk_interval)}"
@@ -51,7 +53,8 @@ def _lines(status: Status) -> Iterator[str]:
     for name, effort in status.effort.items():
         if effort.seconds is not None:
             told = "shown" if name == "prediction" else "unseen"
-            per_value = f"{effort.seconds:.1f} s and {effort.keys:g} keys a value"
+            keys = f"{effort.keys:g} key{'' if effort.keys == 1 else 's'}"
+            per_value = f"{effort.seconds:.1f} s and {keys} a value"
             yield f"effort, {told:<8} {per_value} (median of {effort.n:,})"
     yield f"head             {status.head}"
 
