@@ -299,8 +299,16 @@ def test_a_page_without_text_is_shown_and_its_values_are_typed(browser: Browser,
         desk.page.mouse.click(*desk.page.evaluate(MIDDLE))
         desk.page.evaluate("desk.go(desk.byNode.get('shop'))")
         desk.page.keyboard.type("Shop 1")
+        x, y = desk.page.evaluate(MIDDLE)
+        desk.page.mouse.move(x, y)
+        desk.page.mouse.down()
+        desk.page.mouse.move(x + 80, y + 30)
+        desk.page.mouse.up()
         desk.press("Enter")
         assert desk.labels() == {"shop": ("value", "Shop 1")}
+        [(page, width, text)] = desk.site.room.db.execute("SELECT page, x1 - x0, text FROM region").fetchall()
+        assert (page, text) == (1, "")
+        assert 0.05 < width < 0.5
 
 
 MIDDLE = """(() => { const on = document.querySelector('#page').getBoundingClientRect();

@@ -101,7 +101,12 @@ const viewer = {
     const [x0, x1] = [from[0], to[0]].sort((a, b) => a - b);
     const [y0, y1] = [from[1], to[1]].sort((a, b) => a - b);
     const chosen = (this.words.get(this.number) || []).filter(([, a, b, c, d]) => a <= x1 && c >= x0 && b <= y1 && d >= y0);
-    if (!chosen.length) return;
+    if (!chosen.length) {
+      // A scan has no words: the place alone is kept, and the value is typed. A click is no place.
+      const box = [x0, y0, x1, y1].map((side) => Math.min(1, Math.max(0, side)));
+      if (x1 - x0 > 0.005 && y1 - y0 > 0.005) this.onPick({ page: this.number, box, text: "" });
+      return;
+    }
     const box = [1, 2, 3, 4].map((side) => (side < 3 ? Math.min : Math.max)(...chosen.map((word) => word[side])));
     this.onPick({ page: this.number, box, text: chosen.map((word) => word[0]).join(" ") });
   },

@@ -140,8 +140,7 @@ const desk = {
     const row = this.at;
     if (!row) return;
     row.region = region;
-    row.draft = region.text;
-    row.input.value = region.text;
+    if (region.text) row.input.value = row.draft = region.text;
     row.input.focus();
     detail.show(row, (one, text) => this.choose(one, text));
     viewer.point(viewer.regions, region);
