@@ -19,13 +19,12 @@ _FONT = re.compile(r"\s*@font-face \{.*?\}", re.DOTALL)
 
 
 def draw(report: str) -> str:
-    """Return the head of a report and the fields of its first system as SVG, below the command."""
+    """Return the answer of the demo, without its remarks, as SVG, below the command."""
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True, legacy_windows=False)
-    head, first, *_ = report.split("Worst fields of ")
-    lines = f"{head}Worst fields of {first}".rstrip().splitlines()
+    lines = report.partition("\nwarning: ")[0].rstrip().splitlines()
     console.print(Text("$ fieldassay demo", style="dim"))
     for number, line in enumerate(lines):
-        is_title = number == 0 or line.startswith(("Worst fields", "Most frequent"))
+        is_title = number == 0 or line.startswith("What to fix first")
         console.print(
             Text(line, style="bold" if is_title else "dim" if set(line) == {"─"} else ""), soft_wrap=True
         )
