@@ -64,7 +64,7 @@ def _extract(out: Path | None) -> None:
         made = run(receipts.documents, receipts.spec, receipts.gold, place, receipts.systems, options)
         assert made.run is not None
         write_reports(made.run, [("html", None)] if out else [], "all", is_quiet=True)
-        head = "\nFrom documents to numbers: 18 printed receipts, read by rules and by a recorded model\n"
+        head = "\nFrom documents to numbers: 18 receipts, read by rules and by a recorded model\n"
         write(head + "".join(f"{line}\n" for line in trade_offs(made)[2:]))
 
 
@@ -94,7 +94,4 @@ def _suggestions(out: Path | None) -> list[str]:
         ("fieldassay init --gold YOURS.jsonl --out spec.yaml", "a first spec for your own data"),
     ]
     head = "Try next:" if out is None else f"Written to {out}. Try next:"
-    return [
-        head,
-        *(f"  {command:<{max(len(first) for first, _ in tries)}}   {why}" for command, why in tries),
-    ]
+    return [head, *(line for command, why in tries for line in (f"  {command}", f"      {why}"))]

@@ -160,6 +160,11 @@ def test_documents_are_found_by_what_became_of_their_answers(demo: OpenReport) -
     demo.page.locator("#document-one .failed-answer", has_text="timeout after 30 s").wait_for()
 
 
+def test_a_failed_answer_in_the_list_says_whose_it_is(demo: OpenReport) -> None:
+    demo.show("documents?q=stm-013")
+    assert demo.text("#documents-grid .row .few") == "cedar: timeout"
+
+
 def test_an_example_leads_to_its_value(demo: OpenReport) -> None:
     demo.show("summary")
     link = demo.page.locator('a[data-document]:not([data-in=""])').first

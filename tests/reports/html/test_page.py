@@ -147,3 +147,10 @@ def test_every_asset_is_used() -> None:
 def test_vendored_libraries_come_with_their_licenses() -> None:
     libraries = {path.name.split(".")[0] for path in (ASSETS / "vendor").glob("*.js")}
     assert {path.name.removesuffix(".LICENSE") for path in (ASSETS / "vendor").glob("*.LICENSE")} == libraries
+
+
+@pytest.mark.parametrize(("name", "title"), [("gold", "Extraction of 2 documents"), ("invoices", "invoices")])
+def test_the_title_is_not_the_name_of_a_file_of_gold(name: str, title: str) -> None:
+    rows = [{"id": str(at), "total": at} for at in range(2)]
+    page = fa.report(score(rows, rows, {"name": name, "fields": {"total": "number"}}))
+    assert f"<title>{title} · fieldassay</title>" in page

@@ -12,9 +12,13 @@ from fieldassay.paths import ITEM, Step, join_path
 from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.result import Result
 from fieldassay.runs.value_sources import ValueSources
+from fieldassay.wording.numbers import format_count
 
 if TYPE_CHECKING:
     import polars as pl
+
+_FILE_NAMES = ("gold", "labels", "truth", "ground_truth", "annotations", "records", "spec")
+"""Names that a spec has from its file or from that of gold."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +54,14 @@ class ReportSource:
         """Return the name of the spec."""
         spec = self.result.run.get("spec")
         return str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
+
+    @property
+    def title(self) -> str:
+        """Return the title of the report: the name of the spec, or the count of documents for that of a file."""
+        if self.name.casefold() not in ("", *_FILE_NAMES):
+            return self.name
+        documents = self.result.counts.get("documents")
+        return f"Extraction of {format_count(documents, 'document')}" if isinstance(documents, int) else ""
 
     @property
     def slice_keys(self) -> tuple[str, ...]:

@@ -209,10 +209,17 @@ function keptNote(data) {
 const CLAIMS = { has_prediction: "no prediction", is_invalid: "unreadable answer", has_error: "error", is_timeout: "timeout" };
 const ANSWERS = { ...CLAIMS, is_repaired: "repaired" };
 
+// The answers of a document that failed, and whose they were.
 function claimsAt(data, place) {
-  const found = new Set();
-  for (const system of data.systems) for (const [claim, places] of Object.entries(system.claims)) if (own(CLAIMS, claim) && places.includes(place)) found.add(CLAIMS[claim]);
-  return [...found].map((text) => el("span", { class: "few", text: ` ${text}` }));
+  const found = new Map();
+  data.systems.forEach((system, at) => {
+    for (const claim of Object.keys(CLAIMS)) if (claimed(system, claim).has(place)) found.set(claim, [...(found.get(claim) || []), CORE.systems[at]]);
+  });
+  return [...found].map(([claim, systems]) => {
+    const more = systems.length > 2 ? ` and ${systems.length - 2} more` : "";
+    const whose = CORE.systems.length === 1 ? "" : `${systems.slice(0, 2).map((name) => plain(name, 18)).join(", ")}${more}: `;
+    return el("span", { class: "few", title: systems.map((name) => plain(name, 60)).join(", ") }, el("bdi", { text: whose + CLAIMS[claim] }));
+  });
 }
 
 function meter(value) {
