@@ -251,8 +251,11 @@ def test_a_run_that_is_worse_than_its_baseline_fails_and_says_by_how_much(
     held = {"baseline": "base.json", "fail_on_regression": "accuracy=0.01\n"}
     ended = runner.run(**DATA, pred="new=birch.jsonl", comment="true", **held)
     assert ended.code == 1
-    told = runner.comments[1]["body"].split("### Against the baseline")[1].split("###")[0]
-    assert re.search(r"\| <code>accuracy</code> \| -0\.\d{3} \[-0\.\d{3}, -0\.\d{3}\] \| FAIL \|", told)
+    told = (
+        runner.comments[1]["body"].split("<summary>Against the baseline</summary>")[1].split("</details>")[0]
+    )
+    change = r"−\d+\.\d points \(−\d+\.\d to −\d+\.\d points\)"
+    assert re.search(rf"\| <code>accuracy</code> \| {change} \| FAIL \|", told)
 
 
 def test_wrong_input_fails_and_reports_nothing(runner: Runner) -> None:

@@ -248,6 +248,17 @@ def test_a_key_pairs_items_whatever_else_they_hold() -> None:
     )
 
 
+def test_items_whose_key_is_an_object_are_paired_by_their_content() -> None:
+    items = {
+        "type": "object",
+        "fields": {"sku": {"type": "object", "fields": {"maker": "text"}}, "name": "text"},
+    }
+    spec = {"fields": {"lines": {"type": "list", "align": {"key": "sku"}, "items": items}}}
+    gold, pred = [{"name": "nut"}, {"name": "bolt"}], [{"name": "bolt"}, {"name": "nut"}]
+    result = result_of(spec, [{"lines": gold}], [{"lines": pred}])
+    assert result.value("accuracy") == 1.0
+
+
 def test_repeated_items_count_as_often_as_they_stand_there_unless_distinct() -> None:
     spec = {"fields": {"tags": {"type": "list", "items": "text"}}}
     gold, pred = {"tags": ["a", "a", "b"]}, {"tags": ["a", "b", "b"]}

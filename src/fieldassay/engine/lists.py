@@ -167,7 +167,7 @@ class _CellSums:
         Anything but an object has no keys and is similar only to an equal value.
         """
         parts = self._parts(node, node.aligner.key_fields)
-        has_key = reduce(np.logical_or, [is_there for _, (_, is_there) in parts])
+        has_key = reduce(np.logical_or, [is_there for _, (_, is_there) in parts], _NOWHERE)
         keyless = 1.0 + _KEY_TIE * whole if node.aligner.pairs_keyless else whole
         found = np.where(has_key, self._mean(parts) + _KEY_TIE * whole, keyless)
         for values in self.items.odd:
@@ -314,7 +314,7 @@ class _CellSums:
         return score, both
 
 
-_EVERYWHERE = np.ones((), dtype=bool)
+_NOWHERE, _EVERYWHERE = np.zeros((), dtype=bool), np.ones((), dtype=bool)
 _KEY_TIE = 1e-6
 """The weight of the whole items' similarity beside their keys': it decides only between equal keys."""
 _LACKING = 0.02

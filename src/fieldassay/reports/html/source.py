@@ -57,7 +57,7 @@ class ReportSource:
 
     @property
     def title(self) -> str:
-        """Return the title of the report: the name of the spec, or the count of documents for that of a file."""
+        """Return the title: the name of the spec, or how many documents there are if it names a file."""
         if self.name.casefold() not in ("", *_FILE_NAMES):
             return self.name
         documents = self.result.counts.get("documents")
