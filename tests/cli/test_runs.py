@@ -480,6 +480,16 @@ def test_history_without_a_value_is_a_drawing_of_all_runs(store: Store) -> None:
     assert page.startswith("<!doctype html>") and "70.8%" in page and not re.search(r"(src|href)=", page)
 
 
+def test_history_draws_runs_of_one_second_in_the_order_of_the_list(store: Store) -> None:
+    for _ in range(4):
+        id = store.score()["id"]
+        (made,) = store.folder.glob(f"*_{id}")
+        made.rename(store.folder / f"20261121T145640Z_tiny_llama_{id}")
+    listed = [run["id"] for run in store.listed()["runs"]]
+    page = store.runs("history", "--format", "html").out
+    assert len(listed) == 4 and sorted(listed, key=page.index) == listed[::-1]
+
+
 def test_a_drawing_joins_no_runs_on_different_gold(store: Store) -> None:
     store.score()
     store.files.write("gold.jsonl", PRED)

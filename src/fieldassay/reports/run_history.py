@@ -46,14 +46,14 @@ class RunHistory:
 
 
 def gather_history(runs: Sequence[Run]) -> RunHistory:
-    """Return the history of runs by their most frequent headline metric."""
+    """Return the history of runs, listed with the newest first, by their most frequent headline metric."""
     known = [
         run for run in runs if run.status != DAMAGED and any(one.value is not None for one in run.headline)
     ]
     names = Counter(run.headline[0].metric for run in known)
     metric = names.most_common(1)[0][0] if names else ""
-    shown = sorted((run for run in known if run.headline[0].metric == metric), key=lambda run: run.started)
-    return RunHistory(tuple(shown), metric, len(runs) - len(shown))
+    shown = tuple(run for run in reversed(known) if run.headline[0].metric == metric)
+    return RunHistory(shown, metric, len(runs) - len(shown))
 
 
 def draw_history(found: RunHistory) -> str:

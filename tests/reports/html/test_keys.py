@@ -36,9 +36,9 @@ def test_enter_in_the_search_opens_the_first_hit(
 ) -> None:
     demo.show(view)
     demo.page.locator(search).fill(query)
-    demo.page.wait_for_function("location.hash.includes('q=')")
+    demo.page.wait_for_url(lambda address: "q=" in address)
     demo.page.locator(search).press("Enter")
-    demo.page.wait_for_function("location.hash.includes('doc=inv-012')")
+    demo.page.wait_for_url(lambda address: "doc=inv-012" in address)
 
 
 @pytest.mark.parametrize("key", ["Escape", "Back"])

@@ -85,9 +85,7 @@ def test_a_long_document_is_shown_in_part_until_asked_for(browser: Browser, list
         rows = report.page.locator("#document-one tbody tr")
         assert rows.count() == 500
         report.page.get_by_role("button", name="Show all").click()
-        report.page.wait_for_function(
-            f"document.querySelectorAll('#document-one tbody tr').length > {LENGTH}"
-        )
+        rows.nth(LENGTH).wait_for()
         assert "rows=all" in report.page.url
 
 

@@ -142,7 +142,7 @@ def test_sorting_keeps_the_focus_and_pages_have_titles(demo: OpenReport) -> None
     assert demo.page.title().startswith("Documents · ")
     demo.page.locator("#documents-grid .head button").nth(3).focus()
     demo.page.keyboard.press("Enter")
-    demo.page.wait_for_function("location.hash.includes('sort=')")
+    demo.page.wait_for_url(lambda address: "sort=" in address)
     assert demo.page.evaluate("document.activeElement.textContent").startswith("atlas")
 
 

@@ -127,9 +127,9 @@ def test_keys_lead_from_document_to_document(demo: OpenReport) -> None:
     demo.show("documents")
     demo.show("documents?doc=inv-012")
     demo.page.keyboard.press("]")
-    demo.page.wait_for_function("!location.hash.includes('inv-012')")
+    demo.page.wait_for_url(lambda address: "inv-012" not in address)
     demo.page.keyboard.press("[")
-    demo.page.wait_for_function("location.hash.includes('inv-012')")
+    demo.page.wait_for_url(lambda address: "inv-012" in address)
 
 
 def test_a_link_to_a_value_of_an_item_leads_to_its_cell(demo: OpenReport) -> None:
