@@ -420,7 +420,7 @@ def test_a_confirmation_in_another_writing_is_told_once_with_the_gold_that_stays
     plan = read_plan("fields: {total: money}")
     for entries in (1, 0):
         found = merge_into(gold, sheet(total=Label("value", "1250")), plan=plan)
-        assert found.entries == entries
+        assert len(found.entries) == entries
     line = json.loads(history_of(gold).read_text())
     assert (line["before"], line["after"]) == ("1,250.00", "1,250.00")
 

@@ -73,8 +73,20 @@ def test_a_shown_list_never_replaces_rows_of_gold(tmp_path: Path, capsys: pytest
     store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
     answer(store, add(store), {})
     assert promote(tmp_path / "review", gold) == 0
-    assert "4 labels of single items left out" in capsys.readouterr().out
+    assert "4 labels in lists left out" in capsys.readouterr().out
     assert json.loads(gold.read_text())["lines"] == lines
+
+
+def test_promote_says_why_a_shown_list_that_gold_has_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = write_gold(tmp_path, {"id": "doc-001", "lines": [{"sku": "A-1"}]})
+    store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
+    answer(store, add(store), {})
+    assert promote(tmp_path / "review", gold) == 0
+    told = capsys.readouterr().out
+    assert "4 labels in lists left out: gold has these lists" in told
+    assert "single items" not in told
 
 
 def test_a_list_with_a_value_that_was_skipped_is_not_whole(

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fieldassay.records.labels_file import Sheet
+    from fieldassay.review.store import Store
 
 _PATH = click.Path(path_type=Path)
 _FORMATS = ("labels", "label-studio", "azure", "csv")
@@ -66,7 +67,21 @@ def export(source: Path, target: Path, form: str, reviewer: str | None, *, is_se
     write(f"{target}: {format_count(len(sheets), 'sheet')}" + ("\n" if head is None else f"; head {head}\n"))
     for what in lost:
         complain(f"not held by {form}: {what}")
+    if not sheets and source.is_dir():
+        complain(_why_empty(Store(source), is_settled=is_settled))
     return 0
+
+
+def _why_empty(store: Store, *, is_settled: bool) -> str:
+    """Return why an export of a review is empty, and what to do."""
+    from fieldassay.review.export import count_waiting
+    from fieldassay.wording.numbers import format_count
+
+    finished, waiting = count_waiting(store)
+    if is_settled and finished:
+        wait = f"{format_count(waiting, 'document')} {'waits' if waiting == 1 else 'wait'} for a second sheet"
+        return f"no document is settled: {wait}; finish it, or export without --settled"
+    return f"no sheet is finished: label with `fieldassay review open {store.folder}`"
 
 
 def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:

@@ -99,12 +99,22 @@ def promote(**given: Any) -> int:
         plan = options.plan
     now = datetime.now(UTC)
     found = merge(given["gold"], sheets, options, now)
-    then = _reset(given, plan, now) if given["is_reset"] else None
-    if not given["is_dry"] and (found.files or then is not None):
-        found.write(then)
-        _log(given, found)
+    reset = _reset(given, plan, now) if given["is_reset"] else None
+    if not given["is_dry"] and (found.files or reset is not None):
+        found.write(lambda: _end(given, found, reset))
     _print(found, given)
     return 0
+
+
+def _end(given: Mapping[str, Any], found: Promotion, reset: Callable[[], None] | None) -> None:
+    """Start the new baseline, and write the promotion into the log of the review that it came from."""
+    if reset is not None:
+        reset()
+    if given["folder"] is not None:
+        from fieldassay.review.promotion.from_review import log_promotion
+        from fieldassay.review.store import Store
+
+        log_promotion(Store(given["folder"]), found, given["reason"])
 
 
 def _print(found: Promotion, given: Mapping[str, Any]) -> None:
@@ -133,7 +143,7 @@ def _of_review(given: Mapping[str, Any], options: PromoteOptions) -> tuple[list[
     changed = frozenset[str]() if is_based else changed_documents(store, given["gold"], _inputs(given))
     plan = options.plan or plan_of_review(store)
     return sheets_of_review(store), replace(
-        options, plan=plan, review=str(store.head()), unknown_base=changed
+        options, plan=plan, review=str(store.head()), review_id=store.id(), unknown_base=changed
     )
 
 
@@ -141,17 +151,6 @@ def _inputs(given: Mapping[str, Any]) -> InputOptions:
     from fieldassay.scoring.options import InputOptions
 
     return InputOptions(gold_key=given["gold_key"], id_names=tuple(given["id_keys"]) or None)
-
-
-def _log(given: Mapping[str, Any], found: Promotion) -> None:
-    """Write the promotion into the log of the review that it came from."""
-    if given["folder"] is None:
-        return
-    from fieldassay.review.journal import Entry
-    from fieldassay.review.store import Store
-
-    body = {"gold": found.gold.name, "changed": found.changed, "reason": given["reason"]}
-    Store(given["folder"]).append(Entry("promote", body, "command"))
 
 
 def _lock_of(given: Mapping[str, Any]) -> Path | None:
@@ -197,7 +196,8 @@ def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
         "unread": [{"document": one, "path": path, "text": text} for one, path, text in found.unread],
         "planted": found.planted,
         "items": found.items,
-        "entries": found.entries,
+        "standing": found.standing,
+        "entries": len(found.entries),
     }
 
 
@@ -229,9 +229,15 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
         lines.append(
             f"{labels} of single items left out: only a list that was labeled as a whole becomes gold"
         )
+    if found.standing:
+        labels = format_count(found.standing, "label")
+        lines.append(
+            f"{labels} in lists left out: gold has these lists, and shown rows do not replace rows of gold; "
+            "a list that was labeled without a prediction does (`review new` without --pred)"
+        )
     if found.entries:
         would = "would be added" if given["is_dry"] else "added"
-        lines.append(f"{visible(str(found.history))}: {format_count(found.entries, 'line')} {would}")
+        lines.append(f"{visible(str(found.history))}: {format_count(len(found.entries), 'line')} {would}")
     lock = _lock_of(given)
     if lock is not None and given["is_reset"] and not given["is_dry"]:
         lines.append(f"{visible(str(lock))}: new baseline")

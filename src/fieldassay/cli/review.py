@@ -13,6 +13,7 @@ from fieldassay.cli.grouping import GroupedCommand, GroupedCommands, json_option
 from fieldassay.cli.inputs import reading_options, spec_options
 from fieldassay.cli.promote import promote
 from fieldassay.cli.storing import lookup_option
+from fieldassay.cli.verify import verify
 
 if TYPE_CHECKING:
     from fieldassay.review.make import Made
@@ -313,45 +314,6 @@ def close(folder: Path) -> int:
 
 @review.command()
 @_FOLDER
-@click.option(
-    "--head",
-    "heads",
-    metavar="COUNT:HASH",
-    multiple=True,
-    help="A head that was printed, committed or seen before; repeat for more.",
-)
-@json_option
-def verify(folder: Path, heads: tuple[str, ...], *, is_json: bool) -> int:
-    """Check that a review is as it was written: its events, its tables, and remembered heads.
-
-    Exits with 1 if it is not. Without a remembered head, a log whose end was cut off looks whole.
-    """
-    import json
-
-    from fieldassay.cli.output import write
-    from fieldassay.review.journal import Head
-    from fieldassay.review.store import Store
-    from fieldassay.review.verify import verify as verify_store
-    from fieldassay.wording.numbers import format_count
-
-    found = verify_store(Store(folder), [Head.parse(text) for text in heads])
-    if is_json:
-        write(json.dumps(found.to_dict(), indent=1) + "\n")
-        return 0 if found.is_whole else 1
-    redacted = f", {found.redacted:,} of them redacted" if found.redacted else ""
-    told = [f"{folder}: {fault}" for fault in found.faults]
-    if found.events:
-        told += [f"{format_count(found.events, 'event')}{redacted}, head {found.head}"]
-    if found.is_whole:
-        told.append(
-            "whole" if heads else "whole, as far as it goes: give --head to see a cut or rewritten log"
-        )
-    write("".join(f"{line}\n" for line in told))
-    return 0 if found.is_whole else 1
-
-
-@review.command()
-@_FOLDER
 @click.option("--document", metavar="ID", help="Only the events of this document.")
 @click.option("--csv", "is_csv", is_flag=True, help="Print CSV, every column whole.")
 def log(folder: Path, document: str | None, *, is_csv: bool) -> int:
@@ -396,5 +358,5 @@ def redact(folder: Path, **given: Any) -> int:
     return 0
 
 
-for _command in (promote, export, import_):
+for _command in (promote, export, import_, verify):
     review.add_command(_command)

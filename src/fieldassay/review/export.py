@@ -55,6 +55,17 @@ def settled_sheets(store: Store) -> list[Sheet]:
         return alone + both
 
 
+def count_waiting(store: Store) -> tuple[int, int]:
+    """Return how many sheets are finished, and how many documents have one of two sheets finished."""
+    with store.reading() as db:
+        finished = db.execute("SELECT count(*) FROM sheet WHERE done_by IS NOT NULL").fetchone()[0]
+        waiting = db.execute(
+            "SELECT count(*) FROM (SELECT 1 FROM sheet GROUP BY document "
+            "HAVING count(*)=2 AND count(done_by)=1)"
+        ).fetchone()[0]
+    return int(finished), int(waiting)
+
+
 def _settle(db: sqlite3.Connection, form: Form, document: int, sheets: list[Sheet]) -> Sheet:
     texts = dict(db.execute("SELECT node, text FROM ruling WHERE document=?", (document,)))
     labels: dict[str, Label] = {}

@@ -59,6 +59,12 @@ class Store:
         with self.reading() as db:
             return read_head(db)
 
+    def id(self) -> str:
+        """Return the id of the review: the hash of its first event, which no other review has."""
+        with self.reading() as db:
+            found = db.execute("SELECT hash FROM event WHERE seq=1").fetchone()
+            return "" if found is None else str(found[0].hex())
+
 
 def _transact(db: sqlite3.Connection, work: Callable[[], Outcome]) -> Outcome:
     db.execute("BEGIN IMMEDIATE")

@@ -12,7 +12,10 @@ from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.records.source import CHUNK
 from fieldassay.review.export import list_sheets
 from fieldassay.review.form_of import read_form
+from fieldassay.review.journal import Entry
 from fieldassay.review.nodes import is_in_list
+from fieldassay.review.promotion.history import lines_digest
+from fieldassay.review.promotion.promote import Promotion
 from fieldassay.review.store import Store
 from fieldassay.scoring.inputs import open_gold
 from fieldassay.scoring.options import InputOptions
@@ -71,3 +74,19 @@ def changed_documents(store: Store, gold: Path, inputs: InputOptions) -> frozens
         if digests.get(record.id) == checksum(record.data)
     }
     return frozenset(digests) - same
+
+
+def log_promotion(store: Store, found: Promotion, reason: str) -> int:
+    """Return the event of a promotion; it holds the digest of the lines that the history of gold got."""
+    body = {
+        "gold": found.gold.name,
+        "changed": found.changed,
+        "reason": reason,
+        "history": {
+            "file": found.history.name,
+            "lines": len(found.entries),
+            "digest": lines_digest(found.entries),
+            "head": found.review,
+        },
+    }
+    return store.append(Entry("promote", body, "command"))

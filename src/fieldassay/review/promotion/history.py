@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
@@ -21,7 +22,7 @@ class Entry:
 
     `before` and `after` are gold's values as JSON, None for no value, `(illegible)` for what nobody can read;
     they are equal where a label confirms gold. `origin` is that of the value from then on. `reviewers` are
-    aliases. `review` is the head of the review's log, if it came from a review.
+    aliases. `review` is the head of the review's log, if it came from a review; `review_id` says which one.
     """
 
     at: str
@@ -33,6 +34,7 @@ class Entry:
     reviewers: tuple[str, ...]
     reason: str
     review: str | None = None
+    review_id: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -57,20 +59,46 @@ def history_of(gold: Path) -> Path:
     return gold.with_name(f"{name}.history.jsonl")
 
 
-def extend_history(path: Path, entries: Iterable[Entry]) -> tuple[bytes, bytes, int]:
-    """Return the bytes of a history now and with more entries, and the number of those that are new.
+@dataclass(frozen=True, slots=True, eq=False)
+class Extended:
+    """A history with more lines: its bytes before and after, and the new lines."""
+
+    before: bytes
+    after: bytes
+    added: tuple[bytes, ...]
+
+
+def extend_history(path: Path, entries: Iterable[Entry]) -> Extended:
+    """Return a history with the entries that say something new.
 
     Raises ProblemsError for a line that is no entry.
     """
     data = read_gold(path)
-    last: dict[tuple[str, str], Mapping[str, Any]] = {}
+    last = {(row["document"], row["path"]): row for _, row in read_history(path, data)}
+    added = tuple(_line(one) for one in entries if one.continues(last.get(one.key)))
+    start = b"" if not data or data.endswith(b"\n") else b"\n"
+    after = data + (start if added else b"") + b"".join(line + b"\n" for line in added)
+    return Extended(data, after, added)
+
+
+def _line(entry: Entry) -> bytes:
+    return json.dumps(asdict(entry), ensure_ascii=False).encode("utf-8", "backslashreplace")
+
+
+def read_history(path: Path, data: bytes) -> list[tuple[bytes, dict[str, Any]]]:
+    """Return the lines of a history, each with what it says.
+
+    Raises ProblemsError for a line that is no entry.
+    """
+    found: list[tuple[bytes, dict[str, Any]]] = []
     problems = []
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
         try:
             row = parse_json(line)
-            last[row["document"], row["path"]] = row
+            _ = row["document"], row["path"]
+            found.append((line.strip(), row))
         except (ValueError, KeyError, TypeError):
             what = "is no line of a history of gold"
             problems.append(
@@ -78,7 +106,9 @@ def extend_history(path: Path, entries: Iterable[Entry]) -> tuple[bytes, bytes, 
             )
     if problems:
         raise ProblemsError(problems[:20])
-    added = [one for one in entries if one.continues(last.get(one.key))]
-    lines = "".join(json.dumps(asdict(one), ensure_ascii=False) + "\n" for one in added)
-    start = b"" if not data or data.endswith(b"\n") else b"\n"
-    return data, data + (start if added else b"") + lines.encode("utf-8", "backslashreplace"), len(added)
+    return found
+
+
+def lines_digest(lines: Iterable[bytes]) -> str:
+    """Return the digest of lines in any order; the log of a review keeps it of what a promotion wrote."""
+    return hashlib.sha256(b"".join(line + b"\n" for line in sorted(lines))).hexdigest()

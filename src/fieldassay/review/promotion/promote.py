@@ -43,7 +43,7 @@ class PromoteOptions:
 
     `plan` reads values: what means the same is not changed. `id_names` and `gold_key` are as for scoring.
     `base` is gold as it was when the labels were made (None: as it is now). `review` is the head of the
-    review's log.
+    review's log, and `review_id` the id of the review.
     """
 
     reason: str
@@ -52,6 +52,7 @@ class PromoteOptions:
     gold_key: str | None = None
     base: Path | None = None
     review: str | None = None
+    review_id: str | None = None
     unknown_base: frozenset[str] = frozenset()
     """Documents whose gold was another one when they were labeled: labels may only confirm it as it is."""
     adds_documents: bool = False
@@ -80,10 +81,14 @@ class Promotion:
     """Labels of values that were shown wrong on purpose, which are never promoted."""
     items: int
     """Labels of single items, left out because their items are numbered as in the prediction, not in gold."""
-    entries: int
+    standing: int
+    """Labels in lists that were shown and labeled as a whole, left out because gold has these lists."""
+    entries: tuple[bytes, ...]
     """New lines of the history."""
     files: Mapping[Path, bytes]
     before: Mapping[Path, bytes]
+    review: str | None = None
+    """The head of the review's log that the new lines name."""
 
     @property
     def changed(self) -> int:
@@ -137,7 +142,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     base = theirs if options.base is None else open_gold(options.base, options)
     same = same_text if options.plan is None else same_by(options.plan)
     problems: list[Problem] = []
-    promoted, planted, items = _promotable(sheets, partial(_has_list, theirs, options))
+    promoted, left = _promotable(sheets, partial(_has_list, theirs, options))
     agreed, unknown = _leave_out(_agree(promoted, same, gold, problems), theirs, options)
     problems += _find_unfit(gold, agreed, options.plan)
     merged = {
@@ -162,16 +167,24 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     if problems:
         raise ProblemsError(cap_problems(problems))
     changes = tuple((document, change) for document, one in merged.items() for change in one.changes)
-    told = (now.isoformat(timespec="seconds"), reason, options.review)
+    told = {
+        "at": now.isoformat(timespec="seconds"),
+        "reason": reason,
+        "review": options.review,
+        "review_id": options.review_id,
+    }
     history = history_of(gold)
     entries = [_entry(document, change, agreed[document][1], told) for document, change in changes]
-    old, new, count = extend_history(history, entries)
-    if count:
-        files[history] = new
-    before = {path: theirs.before.get(path, b"") for path in files} | {history: old}
+    longer = extend_history(history, entries)
+    if longer.added:
+        files[history] = longer.after
+    before = {path: theirs.before.get(path, b"") for path in files} | {history: longer.before}
     added = tuple(name for name in changed if name not in theirs.records)
     unread = () if options.plan is None else tuple(_unread(options.plan, agreed))
-    return Promotion(gold, history, changes, added, unknown, unread, planted, items, count, files, before)
+    return Promotion(
+        gold, history, changes, added, unknown, unread, left.planted, left.items, left.standing,
+        longer.added, files, before, options.review,
+    )  # fmt: skip
 
 
 def _leave_out(agreed: Agreed, theirs: GoldFile, options: PromoteOptions) -> tuple[Agreed, tuple[str, ...]]:
@@ -232,13 +245,12 @@ def _merge(
 
 
 def _entry(
-    document: str, change: Change, reviewers: tuple[str, ...], told: tuple[str, str, str | None]
+    document: str, change: Change, reviewers: tuple[str, ...], told: Mapping[str, str | None]
 ) -> Entry:
-    at, reason, review = told
-    values = _json(change.before), _json(change.after)
-    return Entry(
-        at, document, change.path, *values, change.label.origin or "imported", reviewers, reason, review
-    )
+    before, after = _json(change.before), _json(change.after)
+    origin = change.label.origin or "imported"
+    known: Any = {"before": before, "after": after, "origin": origin, "reviewers": reviewers, **told}
+    return Entry(document=document, path=change.path, **known)
 
 
 def open_gold(path: Path, options: PromoteOptions) -> GoldFile:
@@ -272,15 +284,22 @@ def _has_list(theirs: GoldFile, options: PromoteOptions, document: str, path: st
     return held not in (None, "", [])
 
 
-def _promotable(
-    sheets: Iterable[Sheet], has_list: Callable[[str, str], bool]
-) -> tuple[list[Sheet], int, int]:
-    """Return the sheets with the labels that may become gold, and the numbers of planted and of single ones.
+@dataclass(slots=True)
+class _Left:
+    """How many labels are left out, by why."""
+
+    planted: int = 0
+    items: int = 0
+    standing: int = 0
+
+
+def _promotable(sheets: Iterable[Sheet], has_list: Callable[[str, str], bool]) -> tuple[list[Sheet], _Left]:
+    """Return the sheets with the labels that may become gold, and how many are left out.
 
     Single ones are in items of a list that was shown and not labeled as a whole. A list that was shown
     becomes gold only where gold has none: its rows and cells were suggested, so it must not remove others.
     """
-    found, planted, items = [], 0, 0
+    found, left = [], _Left()
     for sheet in sheets:
         kept = {}
         whole = {
@@ -290,15 +309,17 @@ def _promotable(
         }
         for path, label in sheet.labels.items():
             if label.shown == "planted":
-                planted += 1
+                left.planted += 1
             elif path not in whole:
                 continue
             elif label.shown is not None and label.state != "skipped" and _is_single(path, whole):
-                items += 1
+                is_standing = not _is_single(path, sheet.labels)
+                left.standing += is_standing
+                left.items += not is_standing
             else:
                 kept[path] = label
         found.append(replace(sheet, labels=kept))
-    return found, planted, items
+    return found, left
 
 
 def _is_single(path: str, labels: Mapping[str, Label]) -> bool:

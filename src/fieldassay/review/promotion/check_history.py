@@ -1,0 +1,114 @@
+"""Whether the history of gold says of a review what the log of that review says of its promotions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.review.journal import Head
+from fieldassay.review.promotion.gold_files import read_gold
+from fieldassay.review.promotion.history import lines_digest, read_history
+from fieldassay.review.store import Store
+from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import clip
+
+_Lines: TypeAlias = dict[str, list[bytes]]
+"""Lines by the head that they name."""
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryCheck:
+    """The lines of a history by what could be checked, and every fault found."""
+
+    path: Path
+    checked: int
+    """Lines that the log of the review holds, word for word."""
+    by_head: int
+    """Lines of a release that did not log their words: only the head that they name is in the log."""
+    unverifiable: int
+    """Lines that do not say which review they are of, and whose head is not in this log."""
+    elsewhere: int
+    """Lines of other reviews, and of labels files."""
+    faults: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as plain data."""
+        return {**asdict(self), "path": str(self.path), "faults": list(self.faults)}
+
+
+def check_history(store: Store, path: Path) -> HistoryCheck:
+    """Return whether the lines of a history are those that the promotions of a review wrote.
+
+    A line of another review is not checked. A history without a line that could be checked is a fault.
+    Raises `ProblemsError` for a file that is no history.
+    """
+    if not path.is_file():
+        what, remedy = "is not there", "give the GOLD.history.jsonl beside gold"
+        raise ProblemsError([Problem(str(path), what, remedy, "gold_history")])
+    rows = read_history(path, read_gold(path))
+    own = store.id()
+    mine: _Lines = {}
+    old: _Lines = {}
+    for line, row in rows:
+        head = row.get("review")
+        if isinstance(head, str) and row.get("review_id") in (None, own):
+            (old if row.get("review_id") is None else mine).setdefault(head, []).append(line)
+    hashes, promotions = _read_log(store)
+    known = {head: lines for head, lines in old.items() if _is_held(head, hashes)}
+    unknown = {head: lines for head, lines in mine.items() if not _is_held(head, hashes)}
+    same = {head: lines for head, lines in mine.items() if _is_logged(lines, promotions.get(head))}
+    changed = {head: lines for head, lines in mine.items() if head not in unknown and head not in same}
+    missing = {
+        head: written["lines"]
+        for head, written in promotions.items()
+        if head not in mine and (written["file"] == path.name or head in old)
+    }
+    faults = [
+        *(
+            _told(head, len(lines), "the log of the review does not have it")
+            for head, lines in unknown.items()
+        ),
+        *(_told(head, len(lines), "not the lines that a promotion wrote") for head, lines in changed.items()),
+        *(_told(head, count, "written by a promotion, and not there") for head, count in missing.items()),
+    ]
+    if not same and not known and not faults:
+        faults = ["no line is known to be of this review"]
+    open_ = _count(old) - _count(known)
+    elsewhere = len(rows) - _count(mine) - _count(old)
+    return HistoryCheck(path, _count(same), _count(known), open_, elsewhere, tuple(faults))
+
+
+def _count(lines: _Lines) -> int:
+    return sum(map(len, lines.values()))
+
+
+def _read_log(store: Store) -> tuple[dict[int, str], dict[str, Mapping[str, Any]]]:
+    """Return the hashes of the events by number, and what promotions logged of the history, by head."""
+    promotions: dict[str, Mapping[str, Any]] = {}
+    with store.reading() as db:
+        hashes = {seq: made.hex() for seq, made in db.execute("SELECT seq, hash FROM event")}
+        for (body,) in db.execute("SELECT body FROM event WHERE kind='promote' AND body IS NOT NULL"):
+            written = json.loads(body).get("history")
+            if written is not None and written["lines"]:
+                promotions[written["head"]] = written
+    return hashes, promotions
+
+
+def _is_held(text: str, hashes: Mapping[int, str]) -> bool:
+    try:
+        head = Head.parse(text)
+    except ProblemsError:
+        return False
+    return hashes.get(head.count) == head.hash
+
+
+def _is_logged(lines: Sequence[bytes], written: Mapping[str, Any] | None) -> bool:
+    return written is not None and written["digest"] == lines_digest(lines)
+
+
+def _told(head: str, count: int, what: str) -> str:
+    return f"{format_count(count, 'line')} of the head {clip(head, 24)}: {what}"
