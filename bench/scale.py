@@ -1,9 +1,10 @@
 """Scores many documents with the command line, and reports time and peak memory by number of documents.
 
-`python bench/scale.py 1000 10000 100000 [--input jsonl|parquet|folder] [--workers N]` writes gold and
-predictions under bench/work/scale/, once, runs `fieldassay score` on them in a process of its own, and prints a
-line of JSON for each number of documents. The work is that of generate.py, repeated with new ids after the
-first 2,000 documents. Memory is that of all processes together, shared pages counted once (Linux only).
+`python bench/scale.py 1000 10000 100000 [--work invoices|small] [--input jsonl|parquet|folder] [--workers N]`
+writes gold and predictions under bench/work/scale/ (or `--folder`), once, runs `fieldassay score` on them in a
+process of its own, and prints a line of JSON for each number of documents. The work is that of generate.py, repeated
+with new ids after the first 2,000 documents; small documents are four values of an invoice: two texts, two amounts.
+Memory is that of all processes together, shared pages counted once (Linux only).
 """
 
 from __future__ import annotations
@@ -26,23 +27,35 @@ from generate import DOCUMENTS, draw_documents
 HERE = Path(__file__).parent
 SCALE = HERE / "work" / "scale"
 SUFFIXES = {"jsonl": ".jsonl", "parquet": ".parquet", "folder": ""}
+SMALL = {"invoice_number": "text", "vendor_name": "text", "subtotal": "money", "total": "money"}
+"""The fields of small documents, with their types."""
 SAMPLED_S = 0.1
 """Seconds between two looks at the memory of the processes."""
 
 
-def write_documents(count: int, kind: str) -> tuple[Path, Path]:
-    """Return the paths of gold and predictions, written unless they are there."""
-    paths = SCALE / f"gold_{count}{SUFFIXES[kind]}", SCALE / f"pred_{count}{SUFFIXES[kind]}"
+def write_documents(count: int, options: argparse.Namespace) -> tuple[Path, Path, Path]:
+    """Return the paths of the spec, gold and predictions, written unless they are there."""
+    folder, kind, is_small = options.folder / options.work, options.input, options.work == "small"
+    folder.mkdir(parents=True, exist_ok=True)
+    spec = folder / "spec.yaml" if is_small else HERE / "spec.yaml"
+    if is_small:
+        spec.write_text(f"name: small\nfields: {json.dumps(SMALL)}\n")
+    paths = folder / f"gold_{count}{SUFFIXES[kind]}", folder / f"pred_{count}{SUFFIXES[kind]}"
     if all(path.exists() for path in paths):
-        return paths
-    SCALE.mkdir(parents=True, exist_ok=True)
+        return spec, *paths
     bodies = [
-        (json.dumps(pair.gold)[1:], json.dumps(pair.prediction)[1:])
+        (_body(pair.gold, is_small), _body(pair.prediction, is_small))
         for pair in draw_documents(min(count, DOCUMENTS))
     ]
     for path, side in zip(paths, (0, 1), strict=True):
         WRITERS[kind](path, (body[side] for body in islice(cycle(bodies), count)))
-    return paths
+    return spec, *paths
+
+
+def _body(record: dict[str, Any], is_small: bool) -> str:
+    """Return the text of a record after its opening brace."""
+    kept = {name: record[name] for name in SMALL if name in record} if is_small else record
+    return json.dumps(kept or {"invoice_number": None})[1:]
 
 
 def write_lines(path: Path, bodies: Iterator[str]) -> None:
@@ -74,12 +87,13 @@ def write_folder(path: Path, bodies: Iterator[str]) -> None:
 WRITERS = {"jsonl": write_lines, "parquet": write_parquet, "folder": write_folder}
 
 
-def run_command(gold: Path, predicted: Path, more: list[str]) -> dict[str, Any]:
+def run_command(inputs: tuple[Path, Path, Path], more: list[str]) -> dict[str, Any]:
     """Return wall and processor seconds, peak megabytes of all processes together, and the exit code."""
-    command = [str(Path(sys.executable).with_name("fieldassay")), "score", "--spec", str(HERE / "spec.yaml")]
+    spec, gold, predicted = map(str, inputs)
+    command = [str(Path(sys.executable).with_name("fieldassay")), "score", "--spec", spec, "--gold", gold]
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     running = subprocess.Popen(
-        [*command, "--gold", str(gold), "--pred", f"bench={predicted}", "--format", "json", *more],
+        [*command, "--pred", f"bench={predicted}", "--format", "json", *more],
         stdout=subprocess.DEVNULL,
     )
     peak = 0
@@ -126,15 +140,18 @@ def memory_of(process: int) -> int:
 
 def measure(count: int, options: argparse.Namespace) -> dict[str, Any]:
     """Return the settings and costs of one run over so many documents."""
-    out = SCALE / "run"
+    out = options.folder / "run"
     shutil.rmtree(out, ignore_errors=True)
     settings = ["--workers", str(options.workers), "--evidence", options.evidence]
     more = [*settings, "--bootstrap", str(options.bootstrap), *(["--out", str(out)] if options.out else [])]
-    found = run_command(*write_documents(count, options.input), more)
+    found = run_command(write_documents(count, options), more)
     shutil.rmtree(out, ignore_errors=True)
     return {
         "documents": count,
-        **{name: getattr(options, name) for name in ("input", "workers", "evidence", "bootstrap", "out")},
+        **{
+            name: getattr(options, name)
+            for name in ("work", "input", "workers", "evidence", "bootstrap", "out")
+        },
         **found,
         "documents_per_second": round(count / found["seconds"]),
         "processor_us_per_document": round(found["processor_seconds"] / count * 1e6),
@@ -145,6 +162,8 @@ def main() -> None:
     """Write the documents, run the command, print what it took."""
     parser = argparse.ArgumentParser(description="Score many documents with the command line.")
     parser.add_argument("documents", nargs="*", type=int, default=[100_000])
+    parser.add_argument("--work", choices=["invoices", "small"], default="invoices")
+    parser.add_argument("--folder", type=Path, default=SCALE, help="where inputs and runs are written")
     parser.add_argument("--input", choices=list(WRITERS), default="jsonl")
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--evidence", choices=["all", "errors", "none"], default="none")

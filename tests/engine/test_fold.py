@@ -253,6 +253,29 @@ def test_documents_frame_holds_every_id_and_does_not_depend_on_the_partition() -
     assert isinstance(whole, pl.DataFrame)
 
 
+def test_the_frame_of_parts_is_the_frames_of_the_parts_joined_and_sorted() -> None:
+    """Parts of two systems, in no order, of which some lack a number, a text column or a slice key."""
+    facts = [
+        ("t", ["d", "a"], {"numbers": {"cost_usd": [1.5, np.nan]}, "groups": {"tag": [["p"], []]}}),
+        ("s", ["c", "b"], {"numbers": {}, "groups": {"type": [["k"], ["k", "l"]], "doc": [[], ["x"]]}}),
+        ("s", ["a"], {"numbers": {"duration_ms": [7.0]}, "groups": {}}),
+        ("t", [], {"numbers": {}, "groups": {}}),
+    ]
+    parts = [
+        fold(
+            FoldPlan((), (), 0),
+            replace(evidence([(name, "x", "match") for name in names], [value("x")]), system=system),
+            documents(names, more["numbers"], groups=more["groups"]),
+        )
+        for system, names, more in facts
+    ]
+    alone = [documents_frame([part]) for part in parts]
+    wanted = pl.concat(alone, how="diagonal").sort("system", "doc")
+    found = documents_frame(parts)
+    assert found.schema == wanted.schema
+    assert found.equals(wanted)
+
+
 def test_kept_statistics_sum_to_the_sums() -> None:
     partial = fold_parts(NAMES, 3)
     correct = Rows().correct.statistics[0]

@@ -90,6 +90,21 @@ def test_a_system_that_lacks_a_statistic_lacks_it_after_reading(paired: PairedDa
     assert [set(system.statistics) for system in read] == [{one}, {other}]
 
 
+def test_a_file_written_in_blocks_is_the_same_every_time_and_holds_every_row(
+    paired: PairedData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fieldassay.result.statistics_file.ROWS", 100)
+    statistic, names = wanted(paired)[0], tuple(f"{at:05}" for at in range(1050))
+    values = [at << 32 for at in range(len(names))]
+    systems = [made(name, names, statistic, {"x": values, None: values[::-1]}) for name in ("a", "b")]
+    files = [tmp_path / name for name in ("one", "two")]
+    for file in files:
+        write_statistics(file, systems)
+    assert files[0].read_bytes() == files[1].read_bytes()
+    read = read_statistics(files[0], [statistic])
+    assert [as_plain(one) for one in read] == [as_plain(one) for one in systems]
+
+
 HOSTILE = ["\ud800", "a\0b", '"]', "\u202eabc", "é", "e\u0301", " ", "x" * 100_000, '["system"]', "null"]
 
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from fieldassay.metrics.columns import DocumentColumns
 from fieldassay.metrics.grammar import MetricCall
+from fieldassay.metrics.packing import PackedColumns, PackedSum, PackedSums
 from fieldassay.metrics.recipes import Ratio, list_needs
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics import Reaches, Rows, Share, Statistic
@@ -27,7 +29,8 @@ Floats = npt.NDArray[np.float64]
 class DocumentValues:
     """The values of d documents.
 
-    They are float64 columns by name (NaN: undefined or unknown), claims, and groups by slice key.
+    They are float64 columns by name (NaN: undefined or unknown), claims, and groups by slice key. Columns and
+    statistics are held packed, since those of all documents are kept until the end of a run.
     """
 
     documents: tuple[str, ...]
@@ -35,7 +38,7 @@ class DocumentValues:
     numbers: Mapping[str, Floats]
     claims: Mapping[str, npt.NDArray[np.bool_]]
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
-    statistics: Mapping[Statistic, Sum]
+    statistics: PackedSums
     """Every statistic of every document (`values`: fields x documents), if they are kept."""
     texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -82,10 +85,17 @@ def value_documents(
     found |= {"leaves": leaves, "matches": matches, "perfect": perfect}
     found |= {name: values for name, values in own.items() if name not in numbers}
     statistics = {
-        statistic: _keep(columns, statistic, is_by_field) for statistic, is_by_field in (kept or {}).items()
+        statistic: PackedSum.pack(_keep(columns, statistic, is_by_field))
+        for statistic, is_by_field in (kept or {}).items()
     }
     return DocumentValues(
-        table.documents, found, numbers, table.claims, table.groups, statistics, table.texts
+        table.documents,
+        PackedColumns.pack(found),
+        PackedColumns.pack(numbers),
+        table.claims,
+        table.groups,
+        PackedSums(statistics),
+        table.texts,
     )
 
 
@@ -101,42 +111,100 @@ def _keep(columns: DocumentColumns, statistic: Statistic, is_by_field: bool) -> 
 def frame_documents(parts: Sequence[tuple[str, DocumentValues]]) -> pl.DataFrame:
     """Return one row per system and document, sorted by both.
 
-    The columns are `system`, `doc`, `score`, then values, numbers, claims and groups.
+    The columns are `system`, `doc`, `score`, then values, numbers, claims and groups. They are made and
+    sorted one by one, so that memory never holds the table twice.
     """
     import polars as pl
 
-    frames = [_frame(system, values) for system, values in parts]
-    if not frames:
+    if not parts:
         return pl.DataFrame(schema={"system": pl.String, "doc": pl.String, "score": pl.Float64})
-    return pl.concat(frames, how="diagonal").sort("system", "doc")
+    listed = [_list_columns(values) for _, values in parts]
+    keys = pl.DataFrame(
+        {
+            "system": pl.concat([_repeat(make_printable(name), len(one.documents)) for name, one in parts]),
+            "doc": pl.concat([_texts(one.documents) for _, one in parts]),
+        }
+    )
+    order = keys.select(pl.arg_sort_by("system", "doc", maintain_order=True)).to_series()
+    columns = {name: keys[name].gather(order) for name in keys.columns}
+    sizes = [len(values.documents) for _, values in parts]
+    for name in dict.fromkeys(name for one in listed for name in one):
+        columns[name] = _join_series([one.get(name) for one in listed], sizes).gather(order)
+    return pl.DataFrame(columns)
 
 
-def _frame(system: str, values: DocumentValues) -> pl.DataFrame:
+def _join_series(parts: Sequence[Callable[[], pl.Series] | None], sizes: Sequence[int]) -> pl.Series:
+    """Return the column of all parts as one; null where a part does not have it."""
     import polars as pl
 
-    columns: dict[str, Any] = {
-        "system": pl.Series([make_printable(system)] * len(values.documents), dtype=pl.String)
+    made = [None if make is None else make() for make in parts]
+    dtype = next(one.dtype for one in made if one is not None)
+    filled = (
+        pl.Series([None], dtype=dtype).new_from_index(0, size) if one is None else one
+        for one, size in zip(made, sizes, strict=True)
+    )
+    return pl.concat(list(filled))
+
+
+def _list_columns(values: DocumentValues) -> dict[str, Callable[[], pl.Series]]:
+    """Return the functions that make the columns of a part, beside `system` and `doc`, by name."""
+    found: dict[str, Callable[[], pl.Series]] = {
+        name: partial(_numbers, columns, name)
+        for columns in (values.values, values.numbers)
+        for name in columns
     }
-    columns["doc"] = pl.Series([make_printable(name) for name in values.documents], dtype=pl.String)
-    for name, numbers in (*values.values.items(), *values.numbers.items()):
-        columns[name] = pl.Series(numbers, dtype=pl.Float64, nan_to_null=True)
-    for name, claims in values.claims.items():
-        columns[name] = pl.Series(claims, dtype=pl.Boolean)
-    for name, texts in values.texts.items():
-        columns[name] = pl.Series([make_printable(text) or None for text in texts], dtype=pl.String)
+    found |= {name: partial(_claims, claims) for name, claims in values.claims.items()}
+    found |= {name: partial(_texts, texts, has_null=True) for name, texts in values.texts.items()}
     for name, groups in values.groups.items():
-        columns[name if name not in columns else f"group_{name}"] = _group_series(name, groups)
-    return pl.DataFrame(columns)
+        is_taken = name in found or name in ("system", "doc")
+        found[f"group_{name}" if is_taken else name] = partial(_group_series, name, groups)
+    return found
+
+
+def _repeat(text: str, count: int) -> pl.Series:
+    import polars as pl
+
+    return pl.Series([text], dtype=pl.String).new_from_index(0, count)
+
+
+def _numbers(columns: Mapping[str, Floats], name: str) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(columns[name], dtype=pl.Float64, nan_to_null=True)
+
+
+def _claims(claims: npt.NDArray[np.bool_]) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(claims, dtype=pl.Boolean)
+
+
+def _texts(texts: Sequence[str], *, has_null: bool = False) -> pl.Series:
+    """Return texts fit to be printed; with `has_null`, empty ones are null."""
+    import polars as pl
+
+    printable = map(make_printable, texts)
+    return pl.Series([text or None for text in printable] if has_null else list(printable), dtype=pl.String)
 
 
 def _group_series(name: str, groups: Sequence[tuple[str, ...]]) -> pl.Series:
     """Return a slice key's values: lists for tags, else one text or null (several joined by ` | `)."""
     import polars as pl
 
-    printable = [[make_printable(text) for text in group] for group in groups]
     if name in ("tag", "tags"):
-        return pl.Series(printable, dtype=pl.List(pl.String))
-    return pl.Series([" | ".join(group) if group else None for group in printable], dtype=pl.String)
+        return gather_groups(groups, list, pl.List(pl.String))
+    return gather_groups(groups, lambda texts: " | ".join(texts) if texts else None, pl.String())
+
+
+def gather_groups(
+    groups: Sequence[tuple[str, ...]], convert: Callable[[Sequence[str]], object], dtype: pl.DataType
+) -> pl.Series:
+    """Return a column of values made from the printable texts of groups; few differ, so each is made once."""
+    import polars as pl
+
+    place = {group: at for at, group in enumerate(dict.fromkeys(groups))}
+    made = pl.Series([convert([make_printable(text) for text in group]) for group in place], dtype=dtype)
+    return made.gather(np.fromiter(map(place.__getitem__, groups), np.uint32, len(groups)))
 
 
 def _is_own(bound: BoundMetric) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.metrics.definitions import CATALOGUE, Vocabulary
+from fieldassay.metrics.packing import PackedInts, PackedSum, PackedSums
 from fieldassay.metrics.recipes import (
     Coalesce,
     Combined,
@@ -23,7 +24,7 @@ from fieldassay.metrics.recipes import (
 )
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import RowSum, Statistic
-from fieldassay.metrics.sums import Sum, join_fields, spread_rows
+from fieldassay.metrics.sums import Sum, join_fields
 from fieldassay.result.documents import DocumentValues
 
 Ints = npt.NDArray[np.int64]
@@ -139,18 +140,24 @@ def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = 
 def join_statistics(system: str, parts: Sequence[DocumentValues]) -> DocumentStatistics:
     """Return the kept statistics of all batches of a system as one, with the documents sorted by id."""
     documents = [name for part in parts for name in part.documents]
-    order = sorted(range(len(documents)), key=documents.__getitem__)
-    statistics = {}
-    for statistic in parts[0].statistics if parts else ():
-        sums = [part.statistics[statistic] for part in parts]
-        fields = reduce(join_fields, (one.fields for one in sums))
-        statistics[statistic] = Sum(
-            fields, np.concatenate([spread_rows(fields, one) for one in sums], axis=1)[:, order]
-        )
+    order = np.array(sorted(range(len(documents)), key=documents.__getitem__), np.int64)
+    statistics = {
+        statistic: _join_sums([part.statistics.packed[statistic] for part in parts], order)
+        for statistic in (parts[0].statistics if parts else ())
+    }
     keys = dict.fromkeys(key for part in parts for key in part.groups)
     spread = {
         key: [names for part in parts for names in part.groups.get(key, ((),) * len(part.documents))]
         for key in keys
     }
-    groups = {key: tuple(values[at] for at in order) for key, values in spread.items()}
-    return DocumentStatistics(system, tuple(documents[at] for at in order), statistics, groups)
+    groups = {key: tuple(values[at] for at in order.tolist()) for key, values in spread.items()}
+    return DocumentStatistics(
+        system, tuple(documents[at] for at in order.tolist()), PackedSums(statistics), groups
+    )
+
+
+def _join_sums(parts: Sequence[PackedSum], order: Ints) -> PackedSum:
+    """Return the sums of all parts, field by field, with the documents in that order."""
+    fields = reduce(join_fields, (one.fields for one in parts))
+    rows = (np.concatenate([one.row(name) for one in parts])[order] for name in fields)
+    return PackedSum(fields, tuple(map(PackedInts.pack, rows)), len(order))

@@ -12,9 +12,11 @@ import numpy as np
 
 from fieldassay.atomic.parquet import read_parquet
 from fieldassay.errors import ProblemsError
+from fieldassay.metrics.packing import PackedInts
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
 from fieldassay.printable import make_printable
+from fieldassay.result.documents import gather_groups
 from fieldassay.result.pairing import DocumentStatistics
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ SYSTEM, DOCUMENT, GROUP, REPEATS = "system", "doc", "group", "repeats"
 
 
 MOST_REPEATS = 10_000
+
+ROWS = 1 << 17
+"""The rows of statistics that are written at a time."""
 
 
 def name_statistic(statistic: Statistic) -> str:
@@ -43,20 +48,25 @@ def statistics_frame(systems: Iterable[DocumentStatistics]) -> pl.DataFrame:
     whole). `["repeats"]` exists if the statistics of some system are sums over several runs of each document.
     Missing values are null.
     """
+    return _scan(systems).collect()
+
+
+def _scan(systems: Iterable[DocumentStatistics]) -> pl.LazyFrame:
     import polars as pl
 
     frames = [_frame(system) for system in systems]
     if not frames:
-        return pl.DataFrame(schema={_column(SYSTEM): pl.String, _column(DOCUMENT): pl.Binary})
+        return pl.LazyFrame(schema={_column(SYSTEM): pl.String, _column(DOCUMENT): pl.Binary})
     return pl.concat(frames, how="diagonal")
 
 
-def _frame(system: DocumentStatistics) -> pl.DataFrame:
+def _frame(system: DocumentStatistics) -> pl.LazyFrame:
+    """Return the rows of a system; statistics are held packed, and widened where the rows are used."""
     import polars as pl
 
     count = len(system.documents)
     columns = {
-        _column(SYSTEM): pl.Series([make_printable(system.system)] * count, dtype=pl.String),
+        _column(SYSTEM): pl.Series([make_printable(system.system)]).new_from_index(0, count),
         _column(DOCUMENT): pl.Series(
             [name.encode("utf-8", "surrogatepass") for name in system.documents], dtype=pl.Binary
         ),
@@ -64,13 +74,15 @@ def _frame(system: DocumentStatistics) -> pl.DataFrame:
     if system.repeats > 1:
         columns[_column(REPEATS)] = pl.Series([system.repeats] * count, dtype=pl.Int64)
     for key, groups in system.groups.items():
-        texts = [[make_printable(name) for name in names] for names in groups]
-        columns[_column(GROUP, key)] = pl.Series(texts, dtype=pl.List(pl.String))
+        columns[_column(GROUP, key)] = gather_groups(groups, list, pl.List(pl.String))
+    wide: list[pl.Expr] = []
     for statistic, total in system.statistics.items():
         name = name_statistic(statistic)
         for field, values in zip(total.fields, total.values, strict=True):
-            columns[_column(name, field)] = pl.Series(values, dtype=pl.Int64)
-    return pl.DataFrame(columns)
+            packed, column = PackedInts.pack(values), _column(name, field)
+            columns[column] = pl.Series(packed.held)
+            wide.append(pl.col(column).cast(pl.Int64) * pl.lit(1 << packed.shift, pl.Int64))
+    return pl.LazyFrame(columns).with_columns(wide)
 
 
 def _column(*parts: str | None) -> str:
@@ -136,8 +148,8 @@ def _read_repeats(values: list[int | None]) -> int:
 
 
 def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:
-    """Write the statistics of the systems' documents."""
-    statistics_frame(systems).write_parquet(file, compression="zstd")
+    """Write the statistics of the systems' documents, `ROWS` at a time."""
+    _scan(systems).sink_parquet(file, compression="zstd", row_group_size=ROWS)
 
 
 def read_statistics(file: Path, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:

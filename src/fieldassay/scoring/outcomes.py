@@ -55,8 +55,8 @@ class Done:
     """By system, the number of answers by repair made before reading."""
     repaired: Mapping[str, Mapping[str, tuple[str, ...]]]
     """By system, the first documents of some of these repairs."""
-    labels: npt.NDArray[np.uint8]
-    """The digests of the gold records."""
+    labels: tuple[npt.NDArray[np.uint8], ...]
+    """The digests of the gold records, part by part."""
 
 
 def join_outcomes(parts: Iterable[Done]) -> Done:
@@ -79,7 +79,7 @@ def _join(first: Done, second: Done) -> Done:
         classes=_add(first.classes, second.classes),
         repairs=_add(first.repairs, second.repairs),
         repaired=_by_name(first.repaired, second.repaired, _name_first),
-        labels=np.concatenate([first.labels, second.labels]),
+        labels=first.labels + second.labels,
     )
 
 

@@ -282,7 +282,7 @@ def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
 
 def _digests(run: _Run, done: Done) -> dict[str, str]:
     """Return the digests of a lock; that of gold covers the scored documents."""
-    return {**run.frozen, "gold": digest_rows(done.labels)}
+    return {**run.frozen, "gold": digest_rows(np.concatenate(done.labels))}
 
 
 def _distinct(found: Iterable[Estimate]) -> tuple[Estimate, ...]:

@@ -198,7 +198,7 @@ def _settle(
         classes={system: Counter(classify(judged.evidence, table))},
         repairs={system: Counter(chain.from_iterable(table.groups["repairs"]))},
         repaired={system: _name_repaired(batch, table)},
-        labels=digest_part(work.plan, batch.gold if is_first else ()),
+        labels=(digest_part(work.plan, batch.gold),) if is_first else (),
     )
 
 
