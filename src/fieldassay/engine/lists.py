@@ -374,15 +374,16 @@ def content_keys(scope: CodedScope, side: str) -> ContentKeys:
     leaves = [(getattr(coded, side), coded.column.canonical.tolist()) for coded in scope.leaves]
     leaves += [(getattr(odd, side), odd.texts) for odd in scope.odd]
     texts_of = [(codes, objects([*texts, ""])) for codes, texts in leaves]  # the last one: code -1
+    lists_of: list[tuple[Ints, ContentKeys]] = [
+        (getattr(inner.place.items, side).parent, content_keys(inner.items, side)) for inner in scope.lists
+    ]
 
     def list_keys(nodes: Index) -> list[Any]:
         columns: list[list[Any]] = [texts[codes[nodes]].tolist() for codes, texts in texts_of]
-        for inner in scope.lists:
-            parent: Ints = getattr(inner.place.items, side).parent
-            inner_keys = content_keys(inner.items, side)
-            columns.append(
-                [repr(sorted(inner_keys(np.flatnonzero(parent == node)))) for node in nodes.tolist()]
-            )
+        for parent, inner_keys in lists_of:  # the items of a node are in a row
+            starts, stops = (np.searchsorted(parent, nodes, end).tolist() for end in ("left", "right"))
+            ranges = map(np.arange, starts, stops)
+            columns.append([repr(sorted(inner_keys(items))) for items in ranges])
         return [list(texts) for texts in zip(*columns, strict=True)] if columns else [[]] * len(nodes)
 
     return list_keys
