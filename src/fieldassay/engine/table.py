@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,9 @@ from fieldassay.engine.paths_of_rows import Gathered, RowPaths, gather
 from fieldassay.evidence import REPEAT, Evidence, FieldInfo, Kind, Outcome, flag_names
 from fieldassay.printable import make_printable
 
+Texts: TypeAlias = Sequence[pl.Series | None]
+"""The distinct texts of each block; None for blocks of containers."""
+
 _NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
 
 
@@ -28,8 +31,7 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
     outcomes = [outcome.name.lower() for outcome in Outcome]
     paths = RowPaths({})
     names = text_series([info.path for info in fields])
-    given = [given_texts(block.coded) if block.coded else None for block in blocks]
-    read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
+    given, read = _texts(blocks)
     columns: dict[str, Any] = {
         "system": pl.repeat(make_printable(evidence.system), len(evidence), eager=True, dtype=pl.String),
         "doc": _named(evidence.documents, evidence.doc),
@@ -38,24 +40,10 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
         "pred_path": gather([paths.of(block, fields[block.field], "pred") for block in blocks]),
         "kind": _named(kinds, evidence.kind),
         "type": _named([info.type for info in fields], evidence.field),
-        "gold": gather(
-            [
-                _part(block, texts, block.gold_code, block.gold_raws)
-                for block, texts in zip(blocks, given, strict=True)
-            ]
-        ),
-        "pred": gather(
-            [
-                _part(block, texts, block.pred_code, block.pred_raws)
-                for block, texts in zip(blocks, given, strict=True)
-            ]
-        ),
-        "gold_value": gather(
-            [_part(block, texts, block.gold_code, {}) for block, texts in zip(blocks, read, strict=True)]
-        ),
-        "pred_value": gather(
-            [_part(block, texts, block.pred_code, {}) for block, texts in zip(blocks, read, strict=True)]
-        ),
+        "gold": _values(blocks, given, "gold"),
+        "pred": _values(blocks, given, "pred"),
+        "gold_value": _values(blocks, read, "gold", has_raws=False),
+        "pred_value": _values(blocks, read, "pred", has_raws=False),
         "outcome": _named(outcomes, evidence.outcome),
         "score": pl.Series(evidence.score, dtype=pl.Float64).fill_nan(None),
         "reason": _named(evidence.reasons, evidence.reason),
@@ -67,10 +55,7 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
         "weight": evidence.weight,
         "critical": evidence.critical,
         "other_field": gather(
-            [
-                _part(block, names, found.other_field, {})
-                for block, found in zip(blocks, diagnosed, strict=True)
-            ]
+            [_part(block, names, one.other_field, {}) for block, one in zip(blocks, diagnosed, strict=True)]
         ),
     }
     if evidence.repeat:
@@ -87,21 +72,15 @@ def answer_table(judged: Judged) -> pl.DataFrame:
     fields = judged.fields
     blocks = [block for block in judged.blocks if block.kind == Kind.VALUE]
     paths = RowPaths({})
-    read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
-    given = [given_texts(block.coded) if block.coded else None for block in blocks]
-
-    def answers(texts: Sequence[pl.Series | None]) -> pl.Series:
-        pairs = zip(blocks, texts, strict=True)
-        return gather([_part(block, own, block.pred_code, block.pred_raws) for block, own in pairs])
-
+    given, read = _texts(blocks)
     nothing = np.zeros(0, np.int64)
     columns = {
         "doc": np.concatenate([nothing, *(block.pairs.doc for block in blocks)]),
         "field": np.concatenate([nothing, *(np.full(len(block), block.field) for block in blocks)]),
         "path": gather([paths.of(block, fields[block.field], "gold") for block in blocks]),
         "outcome": np.concatenate([nothing, *(block.outcome for block in blocks)]),
-        "answer": answers(read),
-        "given": answers(given),
+        "answer": _values(blocks, read, "pred"),
+        "given": _values(blocks, given, "pred"),
     }
     names = [info.path for info in fields]
     frame = pl.DataFrame(columns).filter(pl.col("path").is_not_null())
@@ -129,6 +108,25 @@ def row_confidence(
                 found[start + row] = value
         start += len(block)
     return found
+
+
+def _texts(blocks: Sequence[Block]) -> tuple[Texts, Texts]:
+    """Return each block's distinct values as given, as JSON text, and as read."""
+    given = [given_texts(block.coded) if block.coded else None for block in blocks]
+    read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
+    return given, read
+
+
+def _values(blocks: Sequence[Block], texts: Texts, side: str, *, has_raws: bool = True) -> pl.Series:
+    """Return each row's value of gold or prediction; those of containers only with `has_raws`."""
+    return gather(
+        [
+            _part(
+                block, own, getattr(block, f"{side}_code"), getattr(block, f"{side}_raws") if has_raws else {}
+            )
+            for block, own in zip(blocks, texts, strict=True)
+        ]
+    )
 
 
 def _part(
