@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from command_runs import Files, Ran, spawn
 
+from fieldassay.atomic.whole_files import digest_file
 from fieldassay.cli.main import main
 from fieldassay.reports.formats import FORMATS
-from fieldassay.runs.run_file import digest_file
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from fieldassay.atomic.whole_files import open_file, stage_file
+from fieldassay.atomic.whole_files import open_file, write_file
 
 Known: TypeAlias = Callable[[str, str], bool]
 """Whether the class of a module may be in a file."""
@@ -38,11 +38,7 @@ class SealError(ValueError):
 def write_sealed(path: Path, value: Any) -> None:
     """Write a value, whole or not at all, even if the process is killed; forced to disk."""
     data = pickle.dumps(value, protocol=pickle.HIGHEST_PROTOCOL)
-    staged = stage_file(path, [hashlib.sha256(data).digest(), data])
-    try:
-        staged.replace(path)
-    finally:
-        staged.unlink(missing_ok=True)
+    write_file(path, [hashlib.sha256(data).digest(), data])
 
 
 def read_sealed(path: Path, is_known: Known) -> Any:

@@ -81,6 +81,17 @@ def write_file(path: Path, portions: Iterable[bytes]) -> None:
         staged.unlink(missing_ok=True)
 
 
+def digest_file(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes, in hexadecimal.
+
+    >>> with tempfile.NamedTemporaryFile() as empty:
+    ...     print(digest_file(Path(empty.name))[:16])
+    e3b0c44298fc1c14
+    """
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
 def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
     """Return a new file beside the place, on disk, with the portions and the old file's permissions.
 

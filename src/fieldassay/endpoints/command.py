@@ -6,7 +6,6 @@ line to file descriptor 3, so that its prints cannot spoil an answer. `usage` be
 
 from __future__ import annotations
 
-import hashlib
 import os
 import select
 import shutil
@@ -22,6 +21,7 @@ from typing import Any
 
 import msgspec
 
+from fieldassay.atomic.whole_files import digest_file
 from fieldassay.endpoints.attempts import Attempt, attempt_line, send_fields, with_attachments, write_final
 from fieldassay.endpoints.channel import Call, ClosedError, Log, StopRunError, Waits
 from fieldassay.endpoints.credentials import remove_secrets
@@ -151,8 +151,7 @@ class Worker:
 def _digest(part: str) -> str:
     """Return the digest of the file that a part of a command names, empty where it names none."""
     try:
-        with Path(part).open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest() if Path(part).is_file() else ""
+        return digest_file(Path(part)) if Path(part).is_file() else ""
     except (OSError, ValueError):
         return ""
 

@@ -4,24 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path
-from typing import BinaryIO
+from pathlib import Path, PurePath
 
+from fieldassay.atomic.whole_files import digest_file
 from fieldassay.records.formats import is_url, split_sheet
-
-
-def digest_file(path: Path) -> str:
-    """Return the SHA-256 of a file's bytes, in hexadecimal.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder) / "empty"
-    ...     file.touch()
-    ...     print(digest_file(file)[:16])
-    e3b0c44298fc1c14
-    """
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def digest_input(label: str) -> str | None:
@@ -37,33 +23,30 @@ def digest_input(label: str) -> str | None:
         return digest_file(path)
     if not path.is_dir():
         return None
-    whole = hashlib.sha256()
-    for inner in sorted(found for found in path.rglob("*") if found.is_file()):
-        whole.update(
-            f"{inner.relative_to(path).as_posix()}\0{digest_file(inner)}\n".encode("utf-8", "surrogateescape")
-        )
-    return whole.hexdigest()
+    from fieldassay.records.folders import list_folder
+
+    return _digest_all((inner, digest_file(Path(place))) for inner, place in list_folder(path))
 
 
 def _digest_url(url: str) -> str:
     """Return the digest of an object, or of all objects below a URL, as of the same files."""
     from fieldassay.records.storage import list_urls, open_url
 
+    def digest(place: str) -> str:
+        with open_url(place) as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+
     listed = list_urls(url)
     if listed is None:
-        with open_url(url) as stream:
-            return _digest_stream(stream)
-    whole = hashlib.sha256()
-    for inner, place in listed:
-        with open_url(place) as stream:
-            whole.update(f"{inner.as_posix()}\0{_digest_stream(stream)}\n".encode("utf-8", "surrogateescape"))
-    return whole.hexdigest()
+        return digest(url)
+    return _digest_all((inner, digest(place)) for inner, place in listed)
 
 
-def _digest_stream(stream: BinaryIO) -> str:
+def _digest_all(files: Iterable[tuple[PurePath, str]]) -> str:
+    """Return the digest of files by their paths below a folder and their own digests."""
     whole = hashlib.sha256()
-    while chunk := stream.read(1 << 22):
-        whole.update(chunk)
+    for inner, digest in files:
+        whole.update(f"{inner.as_posix()}\0{digest}\n".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import stat
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
@@ -12,6 +11,7 @@ from typing import Any, Literal
 import msgspec
 
 from fieldassay.atomic.typed_json import convert, parse_json
+from fieldassay.atomic.whole_files import digest_file
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import Count, Counts, Level, Provenance
@@ -145,12 +145,6 @@ def parse_time(text: object) -> datetime:
     except ValueError:
         return datetime.min.replace(tzinfo=UTC)
     return time if time.tzinfo is not None else time.replace(tzinfo=UTC)
-
-
-def digest_file(file: Path) -> str:
-    """Return the SHA-256 of a file's bytes."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def find_changed(folder: Path, facts: Mapping[str, Any], names: Iterable[str]) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.atomic.staging import PARTIAL, list_foreign, list_leftovers, place, replace, settle, stage
+from fieldassay.atomic.whole_files import digest_file
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
 from fieldassay.result.comparisons_file import Comparisons, comparisons_json
@@ -30,7 +31,6 @@ from fieldassay.runs.run_file import (
     RUN,
     SCHEMA_VERSION,
     VIOLATIONS,
-    digest_file,
     is_run,
     parse_time,
 )

@@ -14,8 +14,8 @@ from typing import Any
 from fieldassay.atomic.sealed_json import JsonFormat, checksum
 from fieldassay.atomic.sealed_values import SealError, read_sealed, write_sealed
 from fieldassay.atomic.staging import BusyError, claim
+from fieldassay.atomic.whole_files import digest_file
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.fingerprint.inputs import digest_file
 from fieldassay.scoring.outcomes import Done
 
 HEAD = "incomplete.json"

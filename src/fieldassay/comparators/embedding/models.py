@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from fieldassay.atomic.whole_files import digest_file
 from fieldassay.comparators.embedding.encoder import Encoder
 from fieldassay.comparators.embedding.model_folders import ModelFolder, find_model
 from fieldassay.comparators.embedding.model_settings import (
@@ -77,7 +78,7 @@ def _stamps(files: Iterable[Path]) -> _Stamps:
 
 @cache
 def _digest(folder: ModelFolder, stamps: _Stamps) -> str:
-    digests = {path: _file_digest(path) for path, _, _ in stamps}
+    digests = {path: digest_file(path) for path, _, _ in stamps}
     weights = weight_files(module_folders(folder.path).get("Transformer", folder.path))
     found = [digests[path] for path in weights]
     if folder.pinned is not None and found != [folder.pinned]:
@@ -97,11 +98,6 @@ def _digest(folder: ModelFolder, stamps: _Stamps) -> str:
         )
     lines = (f"{path.relative_to(folder.path).as_posix()} {digest}\n" for path, digest in digests.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()
-
-
-def _file_digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @cache
