@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import list_groups
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.headline import tabulate_estimates
 from fieldassay.result.result import Result
 from fieldassay.wording.numbers import NOTHING, format_value
 
@@ -74,7 +75,7 @@ def _asked(result: Result) -> set[str]:
 
 def _presence(result: Result, system: str, asked: set[str]) -> list[Grid]:
     """Return the four counts and their decisions, by field and over all; nothing without fields."""
-    table = _estimates_by_field(result, system)
+    table = tabulate_estimates(result, system)
     columns = {label: name for label, name in DECISIONS.items() if name in asked}
     fields = list(dict.fromkeys(field for name in columns.values() for field in table.get(name, {})))
     if not any(fields):
@@ -100,21 +101,9 @@ def _count(table: Mapping[str, Mapping[str | None, Estimate]], label: str, field
     return NOTHING if None in parts else f"{sum(part.value or 0 for part in parts if part is not None):,.0f}"
 
 
-def _estimates_by_field(result: Result, system: str) -> dict[str, dict[str | None, Estimate]]:
-    """Return a system's estimates over all documents by metric and field.
-
-    Of several regimes or granularities the first.
-    """
-    table: dict[str, dict[str | None, Estimate]] = {}
-    for estimate in result.estimates:
-        if estimate.system == system and not estimate.slice and not estimate.parameters:
-            table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
-    return table
-
-
 def _by_system(result: Result, title: str, columns: Mapping[str, str], asked: set[str]) -> list[Grid]:
     """Return one row per system with the requested columns that have any value."""
-    tables = {system: _estimates_by_field(result, system) for system in result.systems}
+    tables = {system: tabulate_estimates(result, system) for system in result.systems}
     known = {
         label: name
         for label, name in columns.items()

@@ -79,3 +79,15 @@ def list_fields(result: Result, system: str) -> dict[str, Estimate]:
         ):
             found.setdefault(estimate.field, estimate)
     return found
+
+
+def tabulate_estimates(result: Result, system: str) -> dict[str, dict[str | None, Estimate]]:
+    """Return a system's estimates over all documents by metric and field.
+
+    Of several regimes or granularities the first.
+    """
+    table: dict[str, dict[str | None, Estimate]] = {}
+    for estimate in result.estimates:
+        if estimate.system == system and not estimate.slice and not estimate.parameters:
+            table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
+    return table

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports.export.tables import Listing, check_system, kept_of_run, refuse
 from fieldassay.result.estimate import Estimate
-from fieldassay.result.result import Result
+from fieldassay.result.headline import tabulate_estimates
 from fieldassay.runs.run import Run
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def list_classification_of_run(run: Run, system: str | None = None) -> Listing:
     check_system(run, system)
     rows: list[tuple[Any, ...]] = []
     for name in result.systems if system is None else (system,):
-        table = _whole_estimates(result, name)
+        table = tabulate_estimates(result, name)
         lacking = [metric for metric in MEASURES if not any(table.get(metric, {}))]
         lacking += [
             f"{prefix}{metric}"
@@ -60,18 +60,6 @@ def list_classification_of_run(run: Run, system: str | None = None) -> Listing:
         ("system", "field", "precision", "recall", "f1-score", "support"),
         tuple(rows),
     )
-
-
-def _whole_estimates(result: Result, system: str) -> dict[str, dict[str | None, Estimate]]:
-    """Return a system's estimates over all documents by metric and field.
-
-    Of several regimes or granularities the first.
-    """
-    table: dict[str, dict[str | None, Estimate]] = {}
-    for estimate in result.estimates:
-        if estimate.system == system and not estimate.slice and not estimate.parameters:
-            table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
-    return table
 
 
 def _value(estimate: Estimate | None) -> float | int | None:
