@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
-from fieldassay.result.violations import CheckCount, Violation, worst_first
+from fieldassay.result.violations import CheckCount, Violation
 from fieldassay.wording.shown import clip
 
 
-@dataclass(frozen=True, slots=True)
-class CheckLine:
-    """One check that a system's predictions violate."""
-
-    count: CheckCount
-
-    def example(self, width: int) -> str:
-        """Return the first example, as wide as that at most."""
-        return describe_violation(self.count.examples[0], width) if self.count.examples else ""
-
-
-def list_checks(counts: Sequence[CheckCount]) -> tuple[CheckLine, ...]:
-    """Return the violated checks of all systems, the most often violated first."""
-    return tuple(map(CheckLine, worst_first(counts)))
+def describe_first(count: CheckCount, width: int) -> str:
+    """Return the first example of a violated check, as wide as that at most; empty without any."""
+    return describe_violation(count.examples[0], width) if count.examples else ""
 
 
 def describe_violation(violation: Violation, width: int) -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from fieldassay.reports.answer import describe_answers, repair_row, systems_table
+from fieldassay.reports.checked import describe_first
 from fieldassay.reports.comparisons import comparisons_markdown
 from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.ranking import describe_order
@@ -143,8 +144,7 @@ def _checks(summary: Summary) -> list[str]:
         return []
     head = ["check", "system", "path", "violations", "of values", "documents", "for example"]
     rows = []
-    for line in summary.checks:
-        count = line.count
+    for count in summary.checks:
         rows.append(
             [
                 count.check,
@@ -153,7 +153,7 @@ def _checks(summary: Summary) -> list[str]:
                 f"{count.violations:,}",
                 f"{count.values:,}",
                 f"{count.documents:,}",
-                line.example(120),
+                describe_first(count, 120),
             ]
         )
     more = [f"And {summary.hidden_checks} more."] if summary.hidden_checks else []

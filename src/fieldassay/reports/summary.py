@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.reports.asked import Grid, list_grids
-from fieldassay.reports.checked import CheckLine, list_checks
 from fieldassay.reports.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.losses import Loss, find_losses
@@ -21,6 +20,7 @@ from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
 from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
+from fieldassay.result.violations import CheckCount, worst_first
 from fieldassay.wording.folders import hide_folders
 from fieldassay.wording.numbers import FEW, format_share, is_narrow
 
@@ -106,7 +106,7 @@ class Summary:
     """How many fields with errors are not listed."""
     diagnoses: tuple[tuple[str, tuple[int, ...]], ...]
     slices: tuple[SliceTable, ...]
-    checks: tuple[CheckLine, ...]
+    checks: tuple[CheckCount, ...]
     hidden_checks: int
     """How many violated checks are not listed."""
     method: str
@@ -150,7 +150,7 @@ def summarize(
     systems = tuple(one.system for one in standings)
     main = {one.system: one.main for one in standings if one.main is not None}
     paths = input_paths(result)
-    suspicious = _suspicious(result, rows)
+    suspicious, violated = _suspicious(result, rows), worst_first(result.checks)
     fields = [_fields(result, system, mistakes) for system in systems]
     headline = _headline(result, systems, shows_all)
     counts = [inner_mapping(inner_mapping(result.counts, "systems"), system) for system in systems]
@@ -169,8 +169,8 @@ def summarize(
         hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - most) for lines in fields),
         diagnoses=_diagnoses(systems, mistakes),
         slices=_slices(result, systems, headline),
-        checks=list_checks(result.checks)[:MOST_CHECKS],
-        hidden_checks=max(0, len(list_checks(result.checks)) - MOST_CHECKS),
+        checks=violated[:MOST_CHECKS],
+        hidden_checks=max(0, len(violated) - MOST_CHECKS),
         method=_method(result),
         notes=tuple(hide_folders(text, paths) for text in _grouped(result.notes, systems)),
         warnings=tuple(hide_folders(text, paths) for text in _grouped(result.warnings, systems)),

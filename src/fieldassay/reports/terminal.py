@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from fieldassay.reports.answer import REPAIRS, add_answer, add_repairs
 from fieldassay.reports.asked import Grid
-from fieldassay.reports.checked import CheckLine
+from fieldassay.reports.checked import describe_first
 from fieldassay.reports.comparisons import add_comparisons
 from fieldassay.reports.gates import add_gates
 from fieldassay.reports.page import Column, Page, Screen
@@ -24,6 +24,7 @@ from fieldassay.reports.summary import (
     measure_name,
 )
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.violations import CheckCount
 from fieldassay.wording.numbers import format_both, format_count, format_interval, format_value
 from fieldassay.wording.sentences import join_names
 from fieldassay.wording.shown import clip, format_pair
@@ -88,7 +89,7 @@ def _tables(page: Page, summary: Summary) -> None:
 def _hint(page: Page, summary: Summary) -> None:
     """Add a line on the parts of the whole report that the answer leaves out."""
     gates = max((len(one.outcomes) for one in summary.decisions), default=0)
-    violations = sum(line.count.violations for line in summary.checks)
+    violations = sum(one.violations for one in summary.checks)
     parts = [
         "all metrics and fields",
         *(["comparisons"] if summary.compared is not None else []),
@@ -226,20 +227,16 @@ def _checks(page: Page, summary: Summary) -> None:
     )
     page.table(
         heads,
-        [_check_row(line, page.width)[0 if has_systems else 1 :][: len(heads)] for line in summary.checks],
+        [_check_row(one, page.width)[0 if has_systems else 1 :][: len(heads)] for one in summary.checks],
     )
     if summary.hidden_checks:
         page.line(f"and {summary.hidden_checks} more", "dim")
 
 
-def _check_row(line: CheckLine, width: int) -> list[str]:
-    names = [
-        clip(line.count.system, _NAME),
-        clip(line.count.check),
-        clip(line.count.at, _LONG),
-    ]
-    numbers = (line.count.violations, line.count.values, line.count.documents)
-    return [*names, *(f"{number:,}" for number in numbers), line.example(max(20, width // 2))]
+def _check_row(one: CheckCount, width: int) -> list[str]:
+    names = [clip(one.system, _NAME), clip(one.check), clip(one.at, _LONG)]
+    numbers = (one.violations, one.values, one.documents)
+    return [*names, *(f"{number:,}" for number in numbers), describe_first(one, max(20, width // 2))]
 
 
 def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
