@@ -165,11 +165,11 @@ def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
 
 def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
     """Return the outcome for the predictions of the baseline: a difference of 0, without any doubt."""
-    gate = outcome.gate
+    gate, unit = outcome.gate, difference_unit(unit)
     verdict = Verdict.PASS if holds(0.0, gate.operator, gate.threshold, unit) else Verdict.FAIL
-    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, difference_unit(unit))}"
+    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
     said = f"{'is' if verdict is Verdict.PASS else 'is not'} {wanted}"
-    shown = format_compared(0.0, gate.threshold, difference_unit(unit))
+    shown = format_compared(0.0, gate.threshold, unit)
     return replace(
         outcome,
         verdict=verdict,
@@ -184,11 +184,12 @@ def _judge_alike(outcome: GateOutcome, change: Change) -> GateOutcome:
     The differences from the margin then have one sign, so the test against the margin is the test against 0.
     """
     gate, found = outcome.gate, change.found
-    is_lost = not holds(change.difference, gate.operator, gate.threshold, found.unit)
+    unit = difference_unit(found.unit)
+    is_lost = not holds(change.difference, gate.operator, gate.threshold, unit)
     if not change.is_alike or not is_lost or not change.difference < 0 or not _is_shown(found):
         return replace(outcome, rule=_explain_no_interval(change))
-    shown = format_compared(change.difference, gate.threshold, difference_unit(found.unit))
-    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, difference_unit(found.unit))}"
+    shown = format_compared(change.difference, gate.threshold, unit)
+    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
     rule = f"all documents show the same difference, and {shown} is not {wanted}"
     return replace(outcome, verdict=Verdict.FAIL, rule=rule)
 
@@ -219,14 +220,12 @@ def _is_shown(found: Comparison) -> bool:
 
 def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
     """Return the deciding numbers, in words."""
-    unit, (low, high) = change.found.unit, change.interval or (0.0, 0.0)
-    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, difference_unit(unit))}"
+    unit, (low, high) = difference_unit(change.found.unit), change.interval or (0.0, 0.0)
+    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
     if change.found.verdict == "identical" and low == high == 0:
         said = "is" if verdict is Verdict.PASS else "is not"
-        return (
-            "nothing changed: a difference of "
-            f"{format_compared(0.0, gate.threshold, difference_unit(unit))} {said} {wanted}"
-        )
+        shown = format_compared(0.0, gate.threshold, unit)
+        return f"nothing changed: a difference of {shown} {said} {wanted}"
     bounds = format_changes((low, high), unit)
     spanned = f"{format_share(change.found.level)} interval {bounds}"
     head = f"{format_change(change.difference, unit)}, {spanned}"
@@ -236,7 +235,7 @@ def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
     if verdict is Verdict.INCONCLUSIVE:
         return f"{head}: the difference may be {wanted}, and may not"
     which, bound = ("lower", low) if verdict is Verdict.PASS else ("upper", high)
-    shown = format_compared(bound, gate.threshold, difference_unit(unit))
+    shown = format_compared(bound, gate.threshold, unit)
     return f"{head}: its {which} bound {shown} is {'' if verdict is Verdict.PASS else 'not '}{wanted}"
 
 
