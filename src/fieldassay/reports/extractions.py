@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.wording.numbers import format_percent, format_percents, format_seconds
+from fieldassay.wording.numbers import format_count, format_percent, format_percents, format_seconds
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def render_extraction(made: Extraction) -> str:
     """Return the lines on an extraction: documents, failures by kind, times, cost, and its folder."""
     told, counts = made.manifest, made.counts
-    documents = _count(told["given"], "document")
+    documents = format_count(told["given"], "document")
     if told["repeats"] > 1:
         documents += f", {told['repeats']} times each"
     lines = [
@@ -38,7 +38,7 @@ def render_extraction(made: Extraction) -> str:
         left = counts["given"] - counts["attempted"]
         stop = told["stop"]
         lines.append(
-            f"stopped: {visible(stop['message'])} ({stop['kind']}); {_count(left, 'document')} left. "
+            f"stopped: {visible(stop['message'])} ({stop['kind']}); {format_count(left, 'document')} left. "
             "The same command goes on from here"
         )
     if told["notes"]:
@@ -57,14 +57,14 @@ def render_estimate(name: str, found: Estimate) -> str:
     base: 3 documents, 1 cannot be loaded; 2 calls, 4,000 prompt tokens, at most 8,000 completion tokens
       $0.010 to $0.050, and more where an answer has to be asked for again
     """
-    documents = _count(found.documents, "document")
+    documents = format_count(found.documents, "document")
     bad = f", {found.failed:,} cannot be loaded" if found.failed else ""
     if not found.calls:
         return f"{visible(name)}: {documents}{bad}; nothing is sent, and nothing costs anything\n"
     if not found.prompt_tokens:
-        return f"{visible(name)}: {documents}{bad}; {_count(found.calls, 'call')} of a program\n"
+        return f"{visible(name)}: {documents}{bad}; {format_count(found.calls, 'call')} of a program\n"
     tokens = f"{found.prompt_tokens:,} prompt tokens, at most {found.completion_tokens:,} completion tokens"
-    first = f"{visible(name)}: {documents}{bad}; {_count(found.calls, 'call')}, {tokens}\n"
+    first = f"{visible(name)}: {documents}{bad}; {format_count(found.calls, 'call')}, {tokens}\n"
     if found.least_usd is None or found.most_usd is None:
         return f"{first}  the cost is unknown: the model has no price; write `prices:` into the spec\n"
     cost = format_percents((found.least_usd, found.most_usd), "usd")
@@ -83,7 +83,7 @@ def _cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
     if told["answers_usd"] == 0 and not told["possibly_billed"]:
         return ""
     if told["answers_usd"] is None:
-        unpriced = _count(told["unpriced_documents"], "document")
+        unpriced = format_count(told["unpriced_documents"], "document")
         text = f"cost: unknown for {unpriced} (no price, or no tokens reported)"
     else:
         spent = told["spent_now_usd"]
@@ -91,9 +91,5 @@ def _cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
         text = f"cost: {format_percent(told['answers_usd'], 'usd')}{now}"
     billed = told["possibly_billed"]
     return text + (
-        f"; {_count(billed, 'attempt')} without an answer may have been billed too" if billed else ""
+        f"; {format_count(billed, 'attempt')} without an answer may have been billed too" if billed else ""
     )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

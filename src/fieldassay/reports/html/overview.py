@@ -20,7 +20,6 @@ from fieldassay.wording.numbers import (
     format_count,
     format_percent,
     format_percents,
-    format_seconds,
     format_share,
     is_narrow,
 )
@@ -152,8 +151,7 @@ def _explain_lack(one: Estimate) -> str:
 
 def _format(value: float, unit: str) -> str:
     """Return a value in the language of pages: percent, seconds, dollars for 1,000 documents."""
-    told = {"ms": format_seconds, "usd": format_cost}.get(unit)
-    return format_percent(value, unit) if told is None else told(value)
+    return format_cost(value) if unit == "usd" else format_percent(value, unit)
 
 
 def _format_bounds(interval: tuple[float, float], unit: str) -> str:
