@@ -13,6 +13,7 @@ from fieldassay.gates.lookup import Found, Holder, Holdings
 from fieldassay.gates.regression import BaselineMatch, Change, decide_changes, judge_change
 from fieldassay.metrics.gate_lint import lint_gate
 from fieldassay.metrics.grammar import Gate
+from fieldassay.metrics.units import HIGHEST
 from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
@@ -49,7 +50,7 @@ def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
         return Reach()
     error = (resampled[1] - resampled[0]) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0))
     bound = estimate.interval[0 if gate.function == "lower" else 1]
-    highest = _SCALES.get(estimate.unit, 0.0)
+    highest = HIGHEST.get(estimate.unit, 0.0)
     beyond = abs(value - bound) - (value - resampled[0] if gate.function == "lower" else resampled[1] - value)
     detectable = minimum_detectable_effect(error, level) + max(beyond, 0.0)
     is_right = holds(value, gate.operator, gate.threshold, estimate.unit) and value != gate.threshold
@@ -68,8 +69,6 @@ def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
 
 
 FEW, FEW_REPLICATES = "few_documents", "few_replicates"
-_SCALES = {"ratio": 1.0, "percent": 100.0}
-"""The largest values of metrics with bounds, by unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +282,8 @@ def _look_at_errors(estimate: Estimate) -> _Look:
         if estimate.better != "lower":
             return _Look(why="it counts what is right; errors() needs a share, or a count of errors")
         errors = float(value)
-    elif estimate.unit in _SCALES:
-        share = value / _SCALES[estimate.unit]
+    elif estimate.unit in HIGHEST:
+        share = value / HIGHEST[estimate.unit]
         errors = estimate.n * (share if estimate.better == "lower" else 1.0 - share)
     else:
         return _Look(why=f"it is in {estimate.unit}; errors() needs a share, or a count of errors")

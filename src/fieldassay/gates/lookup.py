@@ -10,6 +10,7 @@ from fieldassay.gates.regression import BaselineMatch
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import Gate, MetricCall
 from fieldassay.metrics.selection import bind_metric
+from fieldassay.metrics.units import HIGHEST
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.spec.parse import read_spec
@@ -17,7 +18,6 @@ from fieldassay.spec.source import RecordedSpec
 from fieldassay.wording.compared import is_number
 from fieldassay.wording.numbers import format_percent
 
-_SCALES = {"ratio": 1, "percent": 100}
 _NEAR_WHOLE = 1e-6
 
 
@@ -54,7 +54,7 @@ def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Pooled:
     first = parts[0][1]
     if any(estimate.unit != first.unit for _, estimate in parts):
         return Pooled(why=f"{first.metric} has different units in the runs, so it cannot be pooled")
-    value = _SCALES[first.unit] * successes / runs
+    value = HIGHEST[first.unit] * successes / runs
     made = replace(
         first,
         value=value,
@@ -70,7 +70,7 @@ def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Pooled:
 
 def _count_successes(estimate: Estimate) -> int | str:
     """Return the number of successes behind a value of n, or the obstacle."""
-    scale = _SCALES.get(estimate.unit)
+    scale = HIGHEST.get(estimate.unit)
     if scale is None:
         return f"is in {estimate.unit}, which is no share"
     if (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import Gate
+from fieldassay.metrics.units import HIGHEST
 
-_HIGHEST = {"ratio": 1.0, "percent": 100.0}
 _AT_LEAST = (">=", ">")
 
 
@@ -28,7 +28,7 @@ def lint_gate(gate: Gate, unit: str, better: str = "higher") -> str:
             f"{gate.metric.name} is in percent, so that {gate.threshold:g} is hardly above 0; "
             f"write {meant} for {meant}%"
         )
-    highest = _HIGHEST.get(unit)
+    highest = HIGHEST.get(unit)
     if highest is None or not _is_bounded(gate.metric.name, unit) or 0 <= gate.threshold <= highest:
         return ""
     if unit == "percent":
@@ -55,13 +55,13 @@ def _is_bounded(name: str, unit: str) -> bool:
 def _check_regression(gate: Gate, unit: str) -> str:
     name, margin = str(gate.metric), abs(gate.threshold)
     if gate.operator not in _AT_LEAST:
-        shown = f"{margin:g}" if margin < _HIGHEST.get(unit, margin + 1) and margin else "0.01"
+        shown = f"{margin:g}" if margin < HIGHEST.get(unit, margin + 1) and margin else "0.01"
         what = (
             f"regression({name}) is negative where it got worse, "
             f"so that {gate.operator} asks for the wrong thing"
         )
         return f"{what}; write regression({name}) > -{shown}"
-    highest = _HIGHEST.get(unit)
+    highest = HIGHEST.get(unit)
     if highest is not None and margin >= highest and _is_bounded(gate.metric.name, unit):
         point = 1.0 if unit == "percent" else 0.01
         what = f"no {unit} can change by {margin:g}, so that the gate says nothing"

@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import pairwise
 from xml.sax.saxutils import escape
 
+from fieldassay.metrics.units import HIGHEST
 from fieldassay.result.estimate import Estimate
 from fieldassay.runs.run import DAMAGED, Run
 from fieldassay.wording.numbers import format_both, format_count, format_percent
@@ -116,7 +117,7 @@ def _span(points: Iterable[list[_Point]]) -> tuple[float, float]:
     if not ends:
         return 0.0, 1.0
     room = 0.05 * (max(ends) - min(ends)) or 0.05 * abs(max(ends)) or 0.05
-    highest = {"ratio": 1.0, "percent": 100.0}.get(estimates[0].unit)
+    highest = HIGHEST.get(estimates[0].unit)
     low, high = max(0.0, min(ends) - room), max(ends) + room
     return low, high if highest is None else min(high, highest)
 

@@ -15,6 +15,7 @@ from fieldassay.metrics.recipes import Coalesce, Constant, Evaluated, Quantile, 
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum, add_sums
+from fieldassay.metrics.units import HIGHEST
 from fieldassay.metrics.unseen_document import UnseenDocument, size_by_sums
 from fieldassay.result.estimate import Estimate
 from fieldassay.stats.intervals import (
@@ -31,9 +32,6 @@ SliceKey: TypeAlias = tuple[str, str] | None
 _Drawn: TypeAlias = tuple[float, float, int]
 
 _ROUNDING = 1e-9
-
-_HIGHEST = {"ratio": 1.0, "percent": 100.0}
-"""The largest value of metrics by unit, 0 being the smallest; other units have no bounds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -238,7 +236,7 @@ def highest_value(bound: BoundMetric) -> float:
     """
     if bound.metric.group == "extras":
         return float(isinstance(bound.recipe, Ratio) and bound.recipe.is_proportion)
-    return _HIGHEST.get(bound.metric.unit, 0.0)
+    return HIGHEST.get(bound.metric.unit, 0.0)
 
 
 def has_bounds(bound: BoundMetric) -> bool:

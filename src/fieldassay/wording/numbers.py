@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from fieldassay.metrics.units import HIGHEST
+
 if TYPE_CHECKING:
     from fieldassay.result.estimate import Estimate
 
@@ -22,8 +24,6 @@ LONGEST = 1e15
 
 _DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "tokens": 0, "usd": 5, "documents/min": 1}
 """The decimals of raw numbers, in tables for programs and papers."""
-
-_HIGHEST = {"ratio": 1.0, "percent": 100.0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def format_number(value: float, unit: str = "ratio") -> str:
     if abs(value) >= LONGEST:
         return repr(value)
     decimals = 3 if unit == "count" and value != round(value) else _DECIMALS.get(unit, 3)
-    return format_rounded(value, decimals, _HIGHEST.get(unit))
+    return format_rounded(value, decimals, HIGHEST.get(unit))
 
 
 def format_percent(value: float | None, unit: str = "ratio") -> str:
