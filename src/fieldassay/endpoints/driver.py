@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import heapq
 import os
 import queue
 import statistics
@@ -22,6 +21,7 @@ from fieldassay.endpoints.jobs import DocumentTiming, Finished, Job, Progress, R
 from fieldassay.endpoints.journal import Journal, ReadJournal
 from fieldassay.endpoints.lag import MOST_LAG, LagProbe
 from fieldassay.endpoints.outcome import read_answer
+from fieldassay.endpoints.senders import Event, Senders
 
 T = TypeVar("T")
 Price = Callable[[str, Usage], float | None]
@@ -63,17 +63,6 @@ class _Active(Generic[T]):
     retried: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Event:
-    """What a thread tells the driver: a job that was drawn, an answer, or an error."""
-
-    job: Job[Any] | None = None
-    key: str = ""
-    line: dict[str, Any] | None = None
-    error: BaseException | None = None
-    is_end: bool = False
-
-
 class Drive(Generic[T]):
     """Finished documents of lazily drawn jobs, in the order in which they end.
 
@@ -91,8 +80,8 @@ class Drive(Generic[T]):
     ) -> None:
         self._jobs, self._journal, self._channels = jobs, journal, channels
         self._options = options or DriveOptions()
-        self._events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
-        self._pools = {name: _Pool(one, journal, self._events) for name, one in channels.items()}
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._pools = {name: Senders(one, journal, self._events) for name, one in channels.items()}
         self._room = threading.Semaphore(max(4, sum(one.capacity for one in channels.values())))
         self._halt = threading.Event()
         self._active: dict[int, _Active[T]] = {}
@@ -163,7 +152,7 @@ class Drive(Generic[T]):
             return not self._asked
         return self._is_drained and not self._active
 
-    def _next_events(self) -> list[_Event]:
+    def _next_events(self) -> list[Event]:
         try:
             return [self._events.get(timeout=_TICK_SECONDS)]
         except queue.Empty:
@@ -182,16 +171,16 @@ class Drive(Generic[T]):
                 job = next(source, None)
                 if job is None:
                     return
-                self._events.put(_Event(job=job))
+                self._events.put(Event(job=job))
         except BaseException as error:  # told to whoever iterates
-            self._events.put(_Event(error=error))
+            self._events.put(Event(error=error))
         finally:
             close = getattr(source, "close", None)
             if close is not None:
                 close()
-            self._events.put(_Event(is_end=True))
+            self._events.put(Event(is_end=True))
 
-    def _handle(self, event: _Event) -> None:
+    def _handle(self, event: Event) -> None:
         if event.is_end:
             self._is_drained = True
         elif event.job is not None:
@@ -331,7 +320,7 @@ class Drive(Generic[T]):
     def _priced(self, answer: Answer, request: Request) -> Answer:
         return replace(answer, cost_usd=self._options.price(request.endpoint, answer.usage))
 
-    def _receive(self, event: _Event) -> None:
+    def _receive(self, event: Event) -> None:
         """Give an answer to every document that asked for it."""
         asked = self._asked.pop(event.key)
         if event.line is None:
@@ -368,7 +357,7 @@ class Drive(Generic[T]):
             possibly_billed=now.possibly_billed + answer.possibly_billed,
         )
 
-    def _give_up(self, event: _Event, numbers: list[int]) -> None:
+    def _give_up(self, event: Event, numbers: list[int]) -> None:
         """Leave documents unfinished whose request was not answered because the run stops."""
         if isinstance(event.error, StopRunError):
             self._stop_run(event.error.failure)
@@ -424,7 +413,7 @@ class Drive(Generic[T]):
             value,
             failure,
             timing,
-            sum_usage([one.usage for one in answers]),
+            Usage.total([one.usage for one in answers]),
             None if any(one is None for one in costs) else sum(one for one in costs if one is not None),
             sum(one.possibly_billed for one in answers),
             bool(answers) and all(one.reused for one in answers),
@@ -484,75 +473,3 @@ class Drive(Generic[T]):
                     "unpriced": progress.unpriced,
                 },
             )
-
-
-class _Pool:
-    """The threads that send the requests of one channel, those of earlier documents first."""
-
-    def __init__(self, channel: Channel, journal: Journal, events: queue.SimpleQueue[_Event]) -> None:
-        self._channel, self._journal, self._events = channel, journal, events
-        self._waiting: list[tuple[float, int, Call | None]] = []
-        """A heap; `_ready` has an entry for each of its entries."""
-        self._ready: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._guard = threading.Lock()
-        self._threads: list[threading.Thread] = []
-        self._count = 0
-
-    def submit(self, number: int, call: Call) -> None:
-        """Send a request as soon as a thread is free."""
-        self._count += 1
-        self._put(number, self._count, call)
-        if len(self._threads) < min(self._channel.capacity, self._count):
-            thread = threading.Thread(target=self._work, daemon=True, name="requests")
-            self._threads.append(thread)
-            thread.start()
-
-    def _put(self, number: float, count: int, call: Call | None) -> None:
-        with self._guard:
-            heapq.heappush(self._waiting, (number, count, call))
-        self._ready.put(None)
-
-    def _take(self) -> Call | None:
-        self._ready.get()
-        with self._guard:
-            return heapq.heappop(self._waiting)[2]
-
-    def _work(self) -> None:
-        while (call := self._take()) is not None:
-            try:
-                self._events.put(_Event(key=call.key, line=self._channel.ask(call, self._journal)))
-            except BaseException as error:  # told to whoever iterates
-                if isinstance(error, StopRunError):  # before the next request of this thread
-                    self._channel.stop()
-                self._events.put(_Event(key=call.key, error=error))
-
-    def close(self, until: float) -> None:
-        """Wait until the threads are done, or until a time."""
-        for at in range(len(self._threads)):
-            self._put(float("inf"), at, None)
-        for thread in self._threads:
-            thread.join(max(until - time.monotonic(), 0.0))
-
-
-def sum_usage(usages: Sequence[Usage]) -> Usage:
-    """Return the tokens of several answers; None stays None only where no answer has a count."""
-    if not usages:
-        return Usage()
-    names = (
-        "prompt_tokens",
-        "cached_prompt_tokens",
-        "completion_tokens",
-        "reasoning_tokens",
-        "embedding_tokens",
-        "image_tokens",
-    )
-    sums: dict[str, int | None] = {}
-    for name in names:
-        known = [count for one in usages if (count := getattr(one, name)) is not None]
-        sums[name] = sum(known) if known else None
-    return Usage(
-        usages[-1].model,
-        calls=sum(one.calls for one in usages),
-        attempts=sum(one.attempts for one in usages),
-        **sums,
-    )

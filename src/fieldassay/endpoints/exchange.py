@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 from fieldassay.json_value import Json
@@ -55,6 +55,22 @@ class Usage:
     """The tokens of images, which are among those of the prompt; few servers tell them apart."""
     calls: int = 0
     attempts: int = 0
+
+    @classmethod
+    def total(cls, usages: Sequence[Usage]) -> Usage:
+        """Return the tokens of several answers; None stays None only where no answer has a count."""
+        if not usages:
+            return cls()
+        sums: dict[str, int | None] = {}
+        for name in TOKENS:
+            known = [count for one in usages if (count := getattr(one, name)) is not None]
+            sums[name] = sum(known) if known else None
+        calls, attempts = sum(one.calls for one in usages), sum(one.attempts for one in usages)
+        return cls(usages[-1].model, calls=calls, attempts=attempts, **sums)
+
+
+TOKENS = tuple(one.name for one in fields(Usage) if one.name.endswith("_tokens"))
+"""The names of the counts in `Usage`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from fieldassay.endpoints.exchange import Answer, Failure, Request, Timing, TokenChoice, Usage
+from fieldassay.endpoints.exchange import TOKENS, Answer, Failure, Request, Timing, TokenChoice, Usage
 
 Action = Literal["not_sent", "refused", "unknown", "stop", "document", "answer"]
 """`not_sent` and `refused` cost nothing and are tried again until the deadline; `unknown` may have cost
@@ -296,15 +296,7 @@ def _read_usage(usage: Any, basic: Usage) -> Usage:
 
 def _read_own_usage(counted: Mapping[str, Any], basic: Usage) -> Usage:
     """Return the tokens that a program or a function says it used, by the names of `Usage`."""
-    names = (
-        "prompt_tokens",
-        "cached_prompt_tokens",
-        "completion_tokens",
-        "reasoning_tokens",
-        "embedding_tokens",
-        "image_tokens",
-    )
-    found = {name: _count(counted, name) for name in names}
+    found = {name: _count(counted, name) for name in TOKENS}
     model = str(counted.get("model") or basic.model)
     return Usage(model, calls=basic.calls, attempts=basic.attempts, **found)
 
