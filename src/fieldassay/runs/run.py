@@ -15,7 +15,7 @@ from fieldassay.atomic.parquet import guarded, quiet_panics, read_parquet
 from fieldassay.atomic.typed_json import convert
 from fieldassay.atomic.whole_files import check_plain
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.fingerprint.inputs import digest_input
+from fieldassay.fingerprint.inputs import find_change
 from fieldassay.metrics.definitions import Vocabulary
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
@@ -373,7 +373,7 @@ class Run:
         problems = [
             problem
             for label in labels
-            if (problem := _find_change(label, inputs.sha256.get(label))) is not None
+            if (problem := find_change(label, inputs.sha256.get(label))) is not None
         ]
         if problems:
             raise ProblemsError(problems)
@@ -430,32 +430,6 @@ def recorded_options(recorded: Mapping[str, Any] | None, where: str) -> InputOpt
     except ValueError as error:
         place, what = error.args
         raise ProblemsError([Problem(f"{where}: inputs.options{place[1:]}", what, AGAIN, _DAMAGED)]) from None
-
-
-def _find_change(label: str, digest: str | None) -> Problem | None:
-    """Return the problem that an input is not there as it was when it was scored, None if it is."""
-    if digest is None:
-        what = "was read from a stream, which cannot be read again"
-        return Problem(
-            label, what, "save it to a file, and score that with --gold and --pred", "changed_file"
-        )
-    try:
-        now = digest_input(label)
-    except OSError as error:
-        return Problem(
-            label, f"cannot be read ({error.strerror or error})", "see who may read it", "changed_file"
-        )
-    if now is None:
-        what = "is not there; the path is as it was given to the run"
-        return Problem(
-            label, what, "put it back, or run this in the folder where the run was scored", "changed_file"
-        )
-    if now != digest:
-        what = f"has changed since the run: its SHA-256 was {digest[:12]}, is now {now[:12]}"
-        return Problem(
-            label, what, "restore it, or score the new file with --gold and --pred", "changed_file"
-        )
-    return None
 
 
 @contextmanager
