@@ -89,6 +89,14 @@ def review() -> None:
     help="Review gold of this run instead; goes with --suspicious.",
 )
 @option(
+    "--from",
+    "former",
+    group="Inputs",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Ask what this review asked, by another spec, and carry its labels over by path.",
+)
+@option(
     "--suspicious",
     "is_suspicious",
     group="Inputs",
@@ -104,15 +112,19 @@ def review() -> None:
 def new(folder: Path, **given: Any) -> int:
     """Make a review of the predictions of one system; its shares are fixed from then on.
 
+    Without predictions, --documents alone asks every field of every document, and shows nothing.
+
     \b
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
     fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans --gold gold.jsonl
     fieldassay review new gold-1 --from-run runs/a --suspicious --documents scans
+    fieldassay review new gold-2 --spec spec.yaml --documents scans
+    fieldassay review new invoices-3 --from invoices-2 --spec corrected.yaml
     """
     from fieldassay.cli.output import complain, write
     from fieldassay.wording.numbers import format_count
 
-    made = _make(folder, given)
+    made = _make(folder, given) if given["former"] is None else _carry(folder, given)
     for note in made.notes:
         complain(note)
     write(
@@ -121,6 +133,29 @@ def new(folder: Path, **given: Any) -> int:
         f"label them with: fieldassay review open {folder}\n"
     )
     return 0
+
+
+def _carry(folder: Path, given: dict[str, Any]) -> Made:
+    """Return the review that follows another one; raise UsageError for options that it takes from there."""
+    from click.core import ParameterSource
+
+    from fieldassay.cli.inputs import read_spec_option
+    from fieldassay.review.carry import carry_review
+    from fieldassay.review.make import Made
+    from fieldassay.review.store import Store
+
+    context = click.get_current_context()
+    own = {"folder", "former", "spec", "protocol", "documents"}
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if is_given and parameter.name not in own:
+            raise click.UsageError(
+                f"--from takes everything from that review: leave {parameter.opts[-1]} out."
+            )
+    has_spec = given["spec"] is not None or given["protocol"] is not None
+    spec = read_spec_option(given) if has_spec else None
+    found = carry_review(folder, Store(given["former"]), spec, given["documents"])
+    return Made(found.store, found.documents, found.sheets, found.asked, tuple(found.notes()))
 
 
 def _make(folder: Path, given: dict[str, Any]) -> Made:

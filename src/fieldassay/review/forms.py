@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.plan.describe import describe
@@ -62,6 +62,22 @@ class Form:
     def lists(self) -> dict[str, ListNode]:
         """Return the lists with items of their own, by field."""
         return {node.path: node for node in _lists(self.plan.root)}
+
+    def kind(self, field: str) -> Literal["rows", "items", "value", "tree", "none"]:
+        """Return how a field is asked: as rows, as items or one value in one text, in a tree, or not."""
+        if field in self.lists:
+            return "rows"
+        leaf = self.leaf(field)
+        if leaf is not None:
+            return "items" if leaf.is_list else "value"
+        is_tree = any(
+            not tree or field == tree or field.startswith((f"{tree}.", f"{tree}[")) for tree in self._trees
+        )
+        return "tree" if is_tree else "none"
+
+    @cached_property
+    def _trees(self) -> tuple[str, ...]:
+        return tuple(_trees(self.plan.root))
 
     def cells(self, item: str) -> Iterator[tuple[str, str]]:
         """Yield the node and the field of each single value of an item of a list."""
@@ -170,6 +186,14 @@ def _lists(node: Node) -> Iterator[ListNode]:
     elif isinstance(node, ListNode):
         yield node
         yield from _lists(node.items)
+
+
+def _trees(node: Node) -> Iterator[str]:
+    if isinstance(node, AnyNode):
+        yield node.path
+    elif not isinstance(node, Leaf):
+        for child in node.children if isinstance(node, ObjectNode) else (node.items,):
+            yield from _trees(child)
 
 
 def _columns(node: Node) -> Iterator[Node]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError, nearest
 from fieldassay.review.journal import Entry, Journal
-from fieldassay.review.sheets import Person
+from fieldassay.review.sheets import Person, release_all
 
 ROLES = ("reviewer", "adjudicator", "lead", "observer")
 EVERYTHING = "alone"
@@ -40,10 +40,15 @@ def _check_name(db: sqlite3.Connection, name: str) -> None:
 
 
 def change_person(journal: Journal, name: str, *, role: str | None = None, is_disabled: bool = False) -> None:
-    """Change the role of a person, or disable the account; sessions end with that."""
+    """Change the role of a person, or disable the account; sessions end with that.
+
+    The sheets that a disabled person holds go back into the queue.
+    """
     number, alias, old = _find(journal.db, name)
     body = {"id": number, "alias": alias, "role": role or old, "disabled": int(is_disabled)}
     journal.append(Entry("person", body, "command"))
+    if is_disabled:
+        release_all(journal, Person(number, alias, old))
     end_sessions(journal.db, number)
 
 

@@ -132,7 +132,7 @@ def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer:
     row = db.execute("SELECT seq FROM label WHERE sheet=? AND node=?", (sheet, answer.node)).fetchone()
     if (0 if row is None else row[0]) != answer.expects:
         raise RefusedError("conflict", "this value was labeled elsewhere meanwhile; the newer label is shown")
-    body = _label_body(form, person, given, answer)
+    body = label_body(form, person, given, answer)
     return journal.append(Entry("label", body, person.alias, sheet))
 
 
@@ -162,7 +162,11 @@ def _items_of(node: str) -> list[tuple[str, str]]:
         return []
 
 
-def _label_body(form: Form, person: Person, given: str | None, answer: Answer) -> dict[str, Any]:
+def label_body(form: Form, person: Person, given: str | None, answer: Answer) -> dict[str, Any]:
+    """Return the content of the event of a label: its text as the spec reads it, and its origin.
+
+    Raises `RefusedError` for a text that is no value.
+    """
     field, text, canonical, flags = field_of(answer.node), None, None, list[str]()
     if answer.state not in STATES or len(answer.text or "") > _LONGEST or len(answer.note) > _LONGEST:
         raise RefusedError("invalid", "no such label")

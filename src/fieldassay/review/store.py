@@ -78,10 +78,16 @@ def _transact(db: sqlite3.Connection, work: Callable[[], Outcome]) -> Outcome:
     return outcome
 
 
-def create_store(folder: Path, entries: Iterable[Entry], source: Source = SYSTEM) -> Store:
+def create_store(
+    folder: Path,
+    entries: Iterable[Entry],
+    source: Source = SYSTEM,
+    then: Callable[[Journal], None] | None = None,
+) -> Store:
     """Return a new review with its first events, in a folder that holds none yet.
 
-    Raises `ProblemsError` if it holds one, or cannot be written; then nothing is left behind.
+    `then` may append more once these are in the tables. Raises `ProblemsError` if the folder holds a review,
+    or cannot be written; then nothing is left behind.
     """
     folder.mkdir(_OWNER_FOLDER, parents=True, exist_ok=True)
     check_place(folder)
@@ -91,7 +97,7 @@ def create_store(folder: Path, entries: Iterable[Entry], source: Source = SYSTEM
         raise ProblemsError([Problem(str(folder), "holds a review already", remedy, "review_exists")])
     staged.unlink(missing_ok=True)
     try:
-        _fill(staged, entries, source)
+        _fill(staged, entries, source, then)
         staged.rename(target)
     except sqlite3.OperationalError as error:
         raise unwritable(target, error) from None
@@ -105,7 +111,9 @@ _OWNER_FOLDER, _OWNER_FILE = 0o700, 0o600
 """The modes of a new review: sessions and values of documents are for its owner alone."""
 
 
-def _fill(staged: Path, entries: Iterable[Entry], source: Source) -> None:
+def _fill(
+    staged: Path, entries: Iterable[Entry], source: Source, then: Callable[[Journal], None] | None
+) -> None:
     staged.touch(_OWNER_FILE)
     with closing(sqlite3.connect(staged, isolation_level=None)) as db:
         db.execute("PRAGMA foreign_keys=ON")
@@ -115,6 +123,8 @@ def _fill(staged: Path, entries: Iterable[Entry], source: Source) -> None:
         journal = Journal(db, source)
         for entry in entries:
             journal.append(entry)
+        if then is not None:
+            then(journal)
         db.execute("COMMIT")
         db.execute("PRAGMA synchronous=FULL")
         db.execute("PRAGMA journal_mode=WAL")

@@ -26,7 +26,7 @@ async function startNext() {
   const { sheet, held_by_others: held, until } = await ask("POST", "/api/claim", {});
   if (sheet) window.location.assign(`/sheet/${sheet}`);
   else if (document.body.dataset.screen !== "queue") window.location.assign("/");
-  else tell(held ? `Nothing is left for you. ${showCount(held, "sheet is", "sheets are")} with others, until ${new Date(until).toLocaleTimeString()} at the earliest.` : "Nothing is left for you.");
+  else tell(held ? `Nothing is left for you. ${showCount(held, "sheet is", "sheets are")} with others${until ? `, until ${new Date(until).toLocaleTimeString()} at the earliest` : ", who began them"}.` : "Nothing is left for you.");
 }
 
 async function declineSheet() {
