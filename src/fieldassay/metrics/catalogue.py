@@ -3,68 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, TypeAlias
 
 from fieldassay.evidence import FLAGS, Outcome
-from fieldassay.metrics.recipes import FieldMean, Quantile, Ratio, Recipe, Total
+from fieldassay.metrics.document_metrics import list_documents, list_measured, list_repeats
+from fieldassay.metrics.metric import GRANULARITIES, REGIMES, Metric, Options, Parameter
+from fieldassay.metrics.recipes import FieldMean, Ratio, Total
 from fieldassay.metrics.statistics import (
-    Claim,
     Defined,
-    Documents,
     Form,
-    Known,
-    Number,
-    OverRuns,
     Reaches,
     Rows,
     RowSum,
     Share,
     form,
 )
-
-Options: TypeAlias = Mapping[str, Any]
-
-REGIMES = ("filled", "gold_nonempty", "baseline")
-GRANULARITIES = ("leaf", "slot")
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a metric: its name, default and valid values.
-
-    Without values it takes any text, or any number if `is_number`.
-    """
-
-    name: str
-    default: str | float | None = None
-    choices: tuple[str, ...] = ()
-    is_number: bool = False
-    is_required: bool = False
-    each: tuple[float, ...] = ()
-    """The values of `each`, one metric per value."""
-    is_many: bool = False
-    """True: several values may be given, joined by `|`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One entry of the catalogue.
-
-    `scope` is `both` (per field and overall), `overall`, or `field` (per field only).
-    """
-
-    name: str
-    group: str
-    build: Callable[[Options], Recipe]
-    parameters: tuple[Parameter, ...] = ()
-    better: str = "higher"
-    unit: str = "ratio"
-    scope: str = "overall"
-    granularity: str | None = None
-    """The granularity of metrics without that parameter."""
-
 
 _REGIME = Parameter("regime", "filled", REGIMES)
 _GRANULARITY = Parameter("granularity", "leaf", GRANULARITIES)
@@ -272,30 +225,6 @@ def _count_failed(options: Options) -> Total:
     return Total(rows.failed, rows.count(*Outcome), rows.failed)
 
 
-def _count_claim(column: str, is_wanted: bool = True) -> Callable[[Options], Total]:
-    return lambda _: Total(form(Claim(column, is_wanted)), form(Documents()))
-
-
-def _count_form(total: Form, population: Form) -> Callable[[Options], Total]:
-    return lambda _: Total(total, population)
-
-
-def _quantile(share: float) -> Callable[[Options], Quantile]:
-    return lambda _: Quantile("duration_ms", share)
-
-
-def _mean_number(column: str) -> Callable[[Options], Ratio]:
-    return lambda _: Ratio(form(Number(column)), form(Known(column)), form(Known(column)))
-
-
-def _sum_number(column: str) -> Callable[[Options], Total]:
-    return lambda _: Total(form(Number(column)), form(Known(column)))
-
-
-def _throughput(_: Options) -> Ratio:
-    return Ratio(60_000 * form(Known("duration_ms")), form(Number("duration_ms")), form(Known("duration_ms")))
-
-
 def _mean_column(options: Options) -> Ratio:
     column, regime = str(options["column"]), options["regime"]
     having, rows = choose_rows(options, ("has", column)), choose_rows(options)
@@ -427,105 +356,13 @@ def _list_items() -> list[Metric]:
     return made
 
 
-_CLAIMS = {
-    "missing": "has_prediction",
-    "invalid": "is_invalid",
-    "error": "has_error",
-    "timeout": "is_timeout",
-    "repaired": "is_repaired",
-    "unparsed": "is_unparsed",
-}
-_QUANTILES = {"p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "min": 0.0, "max": 1.0}
-
-
-def _list_documents() -> list[Metric]:
-    def of(
-        name: str, group: str, recipe: Callable[[Options], Recipe], unit: str, better: str = "lower"
-    ) -> Metric:
-        return Metric(name, group, recipe, (), better, unit, granularity="document")
-
-    everyone = Total(form(Documents()), form(Documents()))
-    violations, with_violations = form(Number("check_violations")), form(Claim("has_violations"))
-    checked = form(Known("check_violations"))
-    tokens = ("prompt_tokens", "completion_tokens", "embedding_tokens", "total_tokens")
+def _list_row_counts() -> list[Metric]:
     flags = (("structure_errors", "node", "wrong_kind"), ("unreadable_gold", "leaf", "unreadable_gold"))
     return [
-        of("documents", "counts", lambda _: everyone, "count", "higher"),
-        *(
-            of(f"documents_{name}", "counts", _count_claim(claim, name != "missing"), "count")
-            for name, claim in _CLAIMS.items()
-        ),
         Metric("failed", "counts", _count_failed, _COUNTED, "lower", "count", "both"),
         *(
             Metric(name, "counts", _count_flag(rows, flag), (), "lower", "count", "both", rows)
             for name, rows, flag in flags
-        ),
-        of("check_violations", "checks", _count_form(violations, checked), "count"),
-        of("documents_with_violations", "checks", _count_form(with_violations, checked), "count"),
-        *(of(f"latency_{name}", "latency", _quantile(share), "ms") for name, share in _QUANTILES.items()),
-        of("latency_mean", "latency", _mean_number("duration_ms"), "ms"),
-        of("throughput", "latency", _throughput, "documents/min", "higher"),
-        of("cost_usd", "cost", _mean_number("cost_usd"), "usd"),
-        of("cost_usd_total", "cost", _sum_number("cost_usd"), "usd"),
-        *(
-            one
-            for name in tokens
-            for one in (
-                of(name, "tokens", _mean_number(name), "tokens"),
-                of(f"{name}_sum", "tokens", _sum_number(name), "tokens"),
-            )
-        ),
-    ]
-
-
-def _pass(of: str, what: str) -> Callable[[Options], Ratio]:
-    """Return the recipe of a chance over runs: of perfect documents, or of gold values, all counted alike."""
-
-    def build(options: Options) -> Ratio:
-        draws = options["k"] or 0
-        if options["k"] is not None and (draws < 1 or draws != int(draws)):
-            raise ValueError(f"k={options['k']}: expected a whole number of runs, from 1")
-        judged = form(OverRuns(of, "judged", int(draws)))
-        documents = judged if of == "documents" else None
-        return Ratio(form(OverRuns(of, what, int(draws))), judged, documents, is_proportion=True)
-
-    return build
-
-
-def _share_of_values(what: str) -> Callable[[Options], Ratio]:
-    return lambda _: Ratio(
-        form(OverRuns("values", what)), form(OverRuns("values", "judged")), is_proportion=True
-    )
-
-
-def _list_repeats() -> list[Metric]:
-    """Return the metrics of repeated runs of one system; they are undefined for a single run."""
-    draws = (Parameter("k", None, is_number=True),)
-    return [
-        Metric("pass_hat", "repeats", _pass("documents", "all"), draws, granularity="document"),
-        Metric("pass_at", "repeats", _pass("documents", "any"), draws, granularity="document"),
-        Metric("value_pass_hat", "repeats", _pass("values", "all"), draws, scope="both", granularity="leaf"),
-        Metric("value_pass_at", "repeats", _pass("values", "any"), draws, scope="both", granularity="leaf"),
-        Metric(
-            "majority_accuracy", "repeats", _share_of_values("majority"), scope="both", granularity="leaf"
-        ),
-        Metric(
-            "majority_ties",
-            "repeats",
-            _share_of_values("tied"),
-            (),
-            "lower",
-            scope="both",
-            granularity="leaf",
-        ),
-        Metric(
-            "flaky_values",
-            "repeats",
-            _share_of_values("flaky"),
-            (),
-            "lower",
-            scope="both",
-            granularity="leaf",
         ),
     ]
 
@@ -541,7 +378,9 @@ def list_metrics() -> Mapping[str, Metric]:
             *_list_constraints(),
             *_list_items(),
             *_list_columns(),
-            *_list_documents(),
-            *_list_repeats(),
+            *list_documents(),
+            *_list_row_counts(),
+            *list_measured(),
+            *list_repeats(),
         )
     }

@@ -9,9 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from fieldassay.metrics.catalogue import Metric, Parameter, list_metrics
+from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.formula import Applied, Formula, Literal, Operation, parse_formula
 from fieldassay.metrics.grammar import MetricCall, Value
+from fieldassay.metrics.metric import Metric, Parameter
 from fieldassay.metrics.recipes import (
     Coalesce,
     Combined,

@@ -9,9 +9,10 @@ from functools import cache, lru_cache
 from typing import Any
 
 from fieldassay.errors import nearest
-from fieldassay.metrics.catalogue import Metric, Parameter, list_metrics
+from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.definitions import CATALOGUE, Vocabulary, bind_definition
 from fieldassay.metrics.grammar import MetricCall, Value, parse_metric
+from fieldassay.metrics.metric import Metric, Parameter
 from fieldassay.metrics.recipes import Recipe
 
 DEFAULT_METRICS = ("accuracy", "f1", "presence", "items", "counts", "latency", "cost")
