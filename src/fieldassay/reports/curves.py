@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 from typing import TYPE_CHECKING
-from xml.sax.saxutils import escape
+
+from fieldassay.wording.shown import escape_xml
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,7 +37,7 @@ def draw_curves(curves: pl.DataFrame, title: str = "F(t)") -> str:
         'font-size="12" role="img">'
     ]
     lines += [
-        f"<title>{_printable(title)}</title>",
+        f"<title>{escape_xml(title)}</title>",
         f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
         *_axes(),
     ]
@@ -81,7 +82,7 @@ def _curve(name: str, steps: list[tuple[float, float]], number: int) -> list[str
         f"V{_y(share):.2f}H{_x(t):.2f}" for t, share in steps[1:]
     )
     x, y = _LEFT + _SIDE + 24, _TOP + _ROW * (number + 1)
-    shown = _printable(name if len(name) <= 30 else f"{name[:29]}…")
+    shown = escape_xml(name if len(name) <= 30 else f"{name[:29]}…")
     return [
         f'<path d="{path}V{_y(0):g}" {style}/>',
         f'<path d="M{x} {y - 4}h24" {style}/>',
@@ -95,8 +96,3 @@ def _x(t: float) -> float:
 
 def _y(share: float) -> float:
     return _TOP + _SIDE * (1 - share)
-
-
-def _printable(text: str) -> str:
-    """Return the text as XML may hold it."""
-    return escape("".join(char if char.isprintable() else "\ufffd" for char in text))

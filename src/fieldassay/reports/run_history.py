@@ -7,13 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
-from xml.sax.saxutils import escape
 
 from fieldassay.metrics.units import HIGHEST
 from fieldassay.result.estimate import Estimate
 from fieldassay.runs.run import DAMAGED, Run
 from fieldassay.wording.numbers import format_both, format_count, format_percent
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, escape_xml
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")
 _INK, _PALE = "#1f2328", "#d0d7de"
@@ -66,9 +65,9 @@ def draw_history(found: RunHistory) -> str:
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" '
         'font-size="12" role="img">',
-        f"<title>{_text(title)}</title>",
+        f"<title>{escape_xml(title)}</title>",
         f'<rect width="{width}" height="{height}" fill="#fff"/>',
-        f'<text x="{_LEFT}" y="22" font-weight="600" fill="{_INK}">{_text(title)}</text>',
+        f'<text x="{_LEFT}" y="22" font-weight="600" fill="{_INK}">{escape_xml(title)}</text>',
     ]
     points = {system: _points(found, system) for system in systems}
     low, high = _span(points.values())
@@ -82,13 +81,12 @@ def draw_history(found: RunHistory) -> str:
 def render_history_page(found: RunHistory) -> str:
     """Return a page with the drawing and a table of its numbers; it loads nothing."""
     rows = "".join(
-        f"<tr><td>{_text(_when(run.started))}</td><td>{_text(clip(run.id or run.folder.name, 40))}</td>"
-        f"<td>{_text(clip(one.system, 60))}</td><td>{_text(format_both(one))}</td><td>{one.n:,}</td></tr>"
+        f"<tr>{''.join(f'<td>{escape_xml(cell)}</td>' for cell in _row(run, one))}</tr>"
         for run in found.runs
         for one in run.headline
     )
     heads = "".join(
-        f"<th>{head}</th>" for head in ("started (UTC)", "run", "system", _text(found.metric), "n")
+        f"<th>{head}</th>" for head in ("started (UTC)", "run", "system", escape_xml(found.metric), "n")
     )
     style = (
         "body{font-family:sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color-scheme:light dark}"
@@ -99,6 +97,11 @@ def render_history_page(found: RunHistory) -> str:
         f"<style>{style}</style></head><body><h1>History of runs</h1>\n{draw_history(found)}"
         f"<table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></body></html>\n"
     )
+
+
+def _row(run: Run, one: Estimate) -> list[str]:
+    name, system = clip(run.id or run.folder.name, 40), clip(one.system, 60)
+    return [_when(run.started), name, system, format_both(one), f"{one.n:,}"]
 
 
 def _points(found: RunHistory, system: str) -> list[_Point]:
@@ -129,16 +132,14 @@ def _axes(found: RunHistory, low: float, high: float) -> list[str]:
         value = low + (high - low) * tick / (_TICKS - 1)
         y = _y(value, (low, high))
         lines.append(f'<path d="M{_LEFT} {y:.1f}H{_LEFT + _PLOT}" stroke="{_PALE}"/>')
-        shown = format_percent(value, unit)
-        lines.append(
-            f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{_INK}">{_text(shown)}</text>'
-        )
+        shown = escape_xml(format_percent(value, unit))
+        lines.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{_INK}">{shown}</text>')
     step = max(1, -(-len(found.runs) // 6))
     for at in range(0, len(found.runs), step):
         x = _x(at, len(found.runs))
         lines.append(
             f'<text x="{x:.1f}" y="{_TOP + _HEIGHT + 20}" text-anchor="middle" fill="{_INK}">'
-            f"{_text(_when(found.runs[at].started)[:10])}</text>"
+            f"{escape_xml(_when(found.runs[at].started)[:10])}</text>"
         )
     return lines
 
@@ -157,11 +158,9 @@ def _draw(points: Sequence[_Point], color: str, span: tuple[float, float], runs:
         if one.estimate.interval is not None:
             low, high = (_y(end, span) for end in one.estimate.interval)
             lines.append(f'<path d="M{x:.1f} {low:.1f}V{high:.1f}" stroke="{color}" stroke-opacity="0.5"/>')
-        told = f"{clip(one.estimate.system, 60)}: {format_both(one.estimate)}"
+        told = escape_xml(f"{clip(one.estimate.system, 60)}: {format_both(one.estimate)}")
         y = _y(float(one.estimate.value or 0.0), span)
-        lines.append(
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{color}"><title>{_text(told)}</title></circle>'
-        )
+        lines.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4" fill="{color}"><title>{told}</title></circle>')
     return lines
 
 
@@ -171,13 +170,13 @@ def _legend(systems: Sequence[str], found: RunHistory) -> list[str]:
     for number, name in enumerate(systems):
         y, color = _TOP + 12 + _ROW * number, _COLORS[number % len(_COLORS)]
         lines.append(f'<circle cx="{left}" cy="{y - 4}" r="5" fill="{color}"/>')
-        lines.append(f'<text x="{left + 12}" y="{y}" fill="{_INK}">{_text(clip(name, 24))}</text>')
+        lines.append(f'<text x="{left + 12}" y="{y}" fill="{_INK}">{escape_xml(clip(name, 24))}</text>')
     more = len(found.systems) - len(systems)
     told = [format_count(more, "more system")] if more else []
     told += [f"{format_count(found.hidden, 'run')} without this metric"] if found.hidden else []
     lines += [
-        f'<text x="{left}" y="{_TOP + 12 + _ROW * (len(systems) + at)}" fill="{_INK}">{_text(text)}</text>'
-        for at, text in enumerate(told)
+        f'<text x="{left}" y="{_TOP + 12 + _ROW * (len(systems) + at)}" fill="{_INK}">{text}</text>'
+        for at, text in enumerate(map(escape_xml, told))
     ]
     about = "lines join runs on the same spec and gold; bars are intervals"
     return [*lines, f'<text x="{_LEFT}" y="{_TOP + _HEIGHT + 44}" fill="{_INK}">{about}</text>']
@@ -194,7 +193,3 @@ def _y(value: float, span: tuple[float, float]) -> float:
 
 def _when(started: datetime) -> str:
     return started.strftime("%Y-%m-%d %H:%M") if started.year > 1 else "—"
-
-
-def _text(text: str) -> str:
-    return escape("".join(char if char.isprintable() else "\ufffd" for char in text))
