@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
+from fieldassay.atomic.locks import lock_file
 from fieldassay.errors import FieldassayError
 from fieldassay.json_value import Json
 
@@ -240,14 +241,7 @@ def _is_sound(line: bytes) -> bool:
 def _lock(file: int, path: Path) -> None:
     """Take a file for this process. Raises `JournalError` if another one has it."""
     try:
-        try:
-            import fcntl
-        except ImportError:
-            import msvcrt
-
-            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-            return
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(file)
     except OSError:
         os.close(file)
         raise JournalError(

@@ -11,6 +11,7 @@ from threading import Thread
 from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 
+from fieldassay.atomic.locks import lock_file
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.review.journal import Journal
 from fieldassay.review.schema import connect, unwritable
@@ -113,14 +114,7 @@ def _take_lock(folder: Path) -> BinaryIO:
     """Return the lock of a review's server, held until it is closed."""
     stream = (folder / _LOCK).open("ab")
     try:
-        try:
-            import fcntl
-        except ImportError:
-            import msvcrt
-
-            msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        else:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock_file(stream.fileno())
     except OSError:
         stream.close()
         remedy = "open its address in the browser, or stop that server"
