@@ -9,13 +9,13 @@ import contextlib
 import errno
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from fieldassay.atomic.swap import exchange
 from fieldassay.atomic.whole_files import list_leftover_files, read_umask
 
 PARTIAL, OLD, REMOVED = ".partial-", ".old-", ".removed-"
@@ -32,6 +32,11 @@ OLD_ENOUGH = timedelta(days=1)
 """The age of untouched leftovers that count as abandoned where locks cannot tell."""
 
 _ATTEMPTS = 5
+
+_HERE = {"linux": -100, "darwin": -2}
+"""The constant for the current folder, by system."""
+_CALLS = {"linux": "renameat2", "darwin": "renameatx_np"}
+_EXCHANGE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +151,24 @@ def list_foreign(folder: Path, own: Collection[str]) -> tuple[Path, ...]:
         )
         return tuple(folder / name for name in names)
     return ()
+
+
+def exchange(one: Path, other: Path) -> bool:
+    """Exchange two folders; return whether that was done. Otherwise both are unchanged.
+
+    No other process ever sees either place empty, which two renames cannot guarantee.
+    """
+    import ctypes
+
+    call = _CALLS.get(sys.platform)
+    if call is None:
+        return False
+    function = getattr(ctypes.CDLL(None, use_errno=True), call, None)
+    if function is None:
+        return False
+    here = _HERE[sys.platform]
+    function.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return bool(function(here, os.fsencode(one), here, os.fsencode(other), _EXCHANGE) == 0)
 
 
 def _carry(source: Path, target: Path) -> None:
