@@ -117,7 +117,7 @@ class Input:
 
     def bound(self, file: Path | None = None) -> int:
         """Return how many bytes a packed file may unpack to."""
-        return unpacked_bound(file or self.path, self._most)
+        return _unpacked_bound((file or self.path).stat().st_size) if self._most is None else self._most
 
     def _copy(self, stream: BinaryIO, bound: int | None = None) -> Path:
         spool = Spool()
@@ -184,9 +184,9 @@ def is_open_pipe(path: Path) -> bool:
         return False
 
 
-def unpacked_bound(file: Path, most: int | None) -> int:
-    """Return the limit in bytes for unpacking: `most` if given, else `UNPACKED` or `RATIO` times the file."""
-    return max(UNPACKED, RATIO * file.stat().st_size) if most is None else most
+def _unpacked_bound(size: int) -> int:
+    """Return the default limit in bytes for unpacking a file of a size."""
+    return max(UNPACKED, RATIO * size)
 
 
 def too_large(label: str, bound: int) -> ProblemsError:
@@ -227,7 +227,7 @@ def read_packed(file: Path) -> bytes:
 def unpack_plain(data: bytes) -> bytes:
     """Return bytes, decompressed if they are packed; raise OSError, EOFError or ValueError."""
     if data.startswith((GZIP, ZSTD)):
-        bound = max(UNPACKED, RATIO * len(data))
+        bound = _unpacked_bound(len(data))
         try:
             with _decompressed(io.BytesIO(data), data.startswith(GZIP)) as stream:
                 data = stream.read(bound + 1)
