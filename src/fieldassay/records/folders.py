@@ -13,6 +13,7 @@ from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
 from fieldassay.records.rows import FolderRows, read_json_files
+from fieldassay.wording.numbers import format_count
 
 SUFFIXES = (".json",)
 ANSWERS = (".json", ".txt", ".md")
@@ -93,7 +94,7 @@ def _other_files(folder: Path | str, others: Counter[str]) -> Problem:
         ", …" if len(ranked) > 5 else ""
     )
     what = (
-        f"{count:,} file{'' if count == 1 else 's'} with other endings "
+        f"{format_count(count, 'file')} with other endings "
         f"{'was' if count == 1 else 'were'} not read: {named}"
     )
     return Problem(

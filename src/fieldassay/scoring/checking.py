@@ -22,6 +22,7 @@ from fieldassay.plan.nodes import Plan, PlannedCheck
 from fieldassay.records.record import Record
 from fieldassay.result.violations import CheckCount, Violation
 from fieldassay.spec.parse import read_spec
+from fieldassay.wording.numbers import format_count
 
 Sink: TypeAlias = Callable[[str, Violation], None]
 """Takes each violation of a system as it is found."""
@@ -243,9 +244,9 @@ def shown_value(value: Json) -> str:
     ('"m³/h"', '{1 key}', 203)
     """
     if isinstance(value, dict):
-        return f"{{{len(value):,} key{'' if len(value) == 1 else 's'}}}"
+        return f"{{{format_count(len(value), 'key')}}}"
     if isinstance(value, list):
-        return f"[{len(value):,} item{'' if len(value) == 1 else 's'}]"
+        return f"[{format_count(len(value), 'item')}]"
     if isinstance(value, str) and len(value) > _LONGEST_VALUE:
         return json_text(value[:_LONGEST_VALUE])[:-1] + '…"'
     text = json_text(value)

@@ -10,6 +10,7 @@ from fieldassay.paths import Pattern
 from fieldassay.plan.nodes import AnyNode, Plan
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
 from fieldassay.records.source import CHUNK, Source
+from fieldassay.wording.numbers import format_count
 
 
 def data_names(plan: Plan) -> frozenset[str]:
@@ -42,7 +43,7 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
     notes = [
         Problem(
             gold.label,
-            f"{key} is taken as metadata in {count:,} gold record{'' if count == 1 else 's'}",
+            f"{key} is taken as metadata in {format_count(count, 'gold record')}",
             remedy,
             "metadata",
         )
