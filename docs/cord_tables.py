@@ -16,6 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from corpus_tables import write_tables
+
 from fieldassay.public.extracting import ExtractOptions, Watch
 from fieldassay.public.scoring import score
 from fieldassay.public.sweeping import SweepOptions, run
@@ -176,12 +178,7 @@ def main() -> None:
         "cord": {one: f"{one} words" for one in ("published", "learned", "rules", "small")},
         "cord pages": {f"{one}, {form}": f"{one} {form}" for one in ("learned", "rules") for form in FORMS},
     }
-    text = PAGE.read_text(encoding="utf-8")
-    for name, columns in made.items():
-        pattern = rf"(?<=<!-- {name} -->\n).*?(?=<!-- end -->)"
-        content = f"\n{figures.table(columns)}\n\n"
-        text = re.sub(pattern, lambda _, content=content: content, text, count=1, flags=re.DOTALL)
-    PAGE.write_text(text, encoding="utf-8")
+    write_tables(PAGE, {name: figures.table(columns) for name, columns in made.items()})
 
 
 if __name__ == "__main__":

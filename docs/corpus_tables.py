@@ -10,7 +10,7 @@ import json
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from fieldassay.corpus.difficulty import DIFFICULTIES, THRESHOLDS
@@ -131,6 +131,15 @@ def _value(one: dict[str, object]) -> str:
     return f"{shown} [{interval[0]:.3f}, {interval[1]:.3f}]" if isinstance(interval, list) else shown
 
 
+def write_tables(page: Path, made: Mapping[str, str]) -> None:
+    """Put tables into a page, each between the comment of its name and the next that ends it."""
+    text = page.read_text(encoding="utf-8")
+    for name, content in made.items():
+        pattern = rf"(?<=<!-- {name} -->\n).*?(?=<!-- end -->)"
+        text = re.sub(pattern, lambda _, content=content: f"\n{content}\n\n", text, count=1, flags=re.DOTALL)
+    page.write_text(text, encoding="utf-8")
+
+
 def main() -> None:
     """Write the tables into the page."""
     out = Path(sys.argv[1])
@@ -145,11 +154,7 @@ def main() -> None:
         "tasks": by_task(out),
         "twins": twins(out),
     }
-    text = PAGE.read_text(encoding="utf-8")
-    for name, content in made.items():
-        pattern = rf"(?<=<!-- {name} -->\n).*?(?=<!-- end -->)"
-        text = re.sub(pattern, lambda _, content=content: f"\n{content}\n\n", text, count=1, flags=re.DOTALL)
-    PAGE.write_text(text, encoding="utf-8")
+    write_tables(PAGE, made)
 
 
 if __name__ == "__main__":
