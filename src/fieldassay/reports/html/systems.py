@@ -84,15 +84,14 @@ def _other_references(source: ReportSource) -> Iterator[dict[str, Any]]:
     known = {(one.metric, one.systems): one for one in compared}
     for ranking in source.result.rankings:
         for pair in ranking.pairs:
-            better, worse = pair.systems
-            if (ranking.metric, (worse, better)) in known:
-                yield _difference(known[ranking.metric, (worse, better)].turned)
-            elif (ranking.metric, (better, worse)) in known:
-                yield _difference(known[ranking.metric, (better, worse)].turned)
-            else:
-                found = _compare(ranking, pair)
-                for one in (found, found.turned):
-                    yield {**_difference(one), "wins": None, "losses": None, "ties": None}
+            orders = (pair.systems, pair.systems[::-1])
+            found = next((known[key] for one in orders if (key := (ranking.metric, one)) in known), None)
+            if found is not None:
+                yield _difference(found.turned)
+                continue
+            made = _compare(ranking, pair)
+            for each in (made, made.turned):
+                yield {**_difference(each), "wins": None, "losses": None, "ties": None}
 
 
 def _compare(ranking: Ranking, pair: RankedPair) -> Comparison:
