@@ -19,7 +19,7 @@ from fieldassay.result.comparison import VERDICTS, Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.scoring.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import format_difference, format_p, format_percent
+from fieldassay.wording.numbers import format_difference, format_in_unit, format_p
 from fieldassay.wording.sentences import describe_comparison, describe_estimate, describe_power, join_names
 
 FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
@@ -145,7 +145,7 @@ def test_zero_has_no_sign() -> None:
     assert (
         format_difference(0.0, "ratio"),
         format_difference(-0.0001, "ratio"),
-        format_percent(0.0, "usd"),
+        format_in_unit(0.0, "usd"),
     ) == (
         "0.0 points",
         "0.0 points",

@@ -10,7 +10,7 @@ from fieldassay.reports.latex import _number
 from fieldassay.reports.markdown import render_markdown
 from fieldassay.reports.summary import summarize
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import format_number, format_percent, format_rounded
+from fieldassay.wording.numbers import format_in_unit, format_number, format_rounded
 
 SHOWN = [
     ("ratio", 0.99952, "0.999…"),
@@ -35,7 +35,7 @@ def test_a_score_reads_like_one_only_if_it_is(unit: str, value: float, text: str
 
 
 @pytest.mark.parametrize(
-    "show", [format_number, format_percent, format_percent, _number], ids=lambda one: one.__name__
+    "show", [format_number, format_in_unit, format_in_unit, _number], ids=lambda one: one.__name__
 )
 @given(value=st.floats(0, 1 - 1e-6))
 def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float) -> None:

@@ -21,7 +21,7 @@ from fieldassay.scoring.ungated import judge_ungated
 from fieldassay.stats.intervals import FEW_DOCUMENTS
 from fieldassay.stats.power import documents_to_show, minimum_detectable_effect, unseen_reach
 from fieldassay.wording.compared import WORDS, format_compared, format_threshold, holds, is_number
-from fieldassay.wording.numbers import format_percent, format_percents, format_share
+from fieldassay.wording.numbers import format_bounds, format_in_unit, format_share
 
 
 class Reach(NamedTuple):
@@ -189,7 +189,7 @@ def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
     found = replace(outcome, detectable=reach.detectable, documents_needed=reach.needed)
     if reach.needed is None or estimate.value is None:
         return found
-    truly = f"a system that is truly at {format_percent(estimate.value, estimate.unit)}"
+    truly = f"a system that is truly at {format_in_unit(estimate.value, estimate.unit)}"
     return replace(
         found, rule=f"{outcome.rule}; with {reach.needed:,} documents {truly} passes 4 times out of 5"
     )
@@ -301,7 +301,7 @@ def _describe(estimate: Estimate) -> tuple[str, ...]:
         parts.append(f"{estimate.documents:,} documents")
     if estimate.interval is not None:
         parts.append(
-            f"interval {format_percents(estimate.interval, estimate.unit)}"
+            f"interval {format_bounds(estimate.interval, estimate.unit)}"
             f"{' (too narrow: few documents)' if FEW in estimate.marks else ''}"
         )
     if estimate.failed:

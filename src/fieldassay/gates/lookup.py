@@ -16,7 +16,7 @@ from fieldassay.result.result import Result
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.source import RecordedSpec
 from fieldassay.wording.compared import is_number
-from fieldassay.wording.numbers import format_percent
+from fieldassay.wording.numbers import format_in_unit
 
 _NEAR_WHOLE = 1e-6
 
@@ -47,7 +47,7 @@ def pool_shares(parts: Sequence[tuple[str, Estimate]]) -> Pooled:
         if isinstance(found, str):
             return Pooled(why=f"{label}: {estimate.metric} {found}, so it cannot be pooled")
         told.append(
-            f"{label}: {found} of {estimate.n} ({format_percent(estimate.value or 0.0, estimate.unit)})"
+            f"{label}: {found} of {estimate.n} ({format_in_unit(estimate.value or 0.0, estimate.unit)})"
         )
         successes, runs = successes + found, runs + estimate.n
         documents, failed = documents + estimate.documents, failed + estimate.failed

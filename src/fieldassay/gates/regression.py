@@ -28,7 +28,7 @@ from fieldassay.wording.compared import (
     format_threshold,
     holds,
 )
-from fieldassay.wording.numbers import difference_unit, format_p, format_percent, format_share, format_size
+from fieldassay.wording.numbers import difference_unit, format_in_unit, format_p, format_share, format_size
 
 BEFORE, NOW = "before", "now"
 """The names of the two systems of a baseline's arena."""
@@ -261,7 +261,7 @@ def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
 
 
 def _describe(found: Comparison) -> str:
-    before, now = (format_percent(value or 0.0, found.unit) for value in found.values)
+    before, now = (format_in_unit(value or 0.0, found.unit) for value in found.values)
     counts = (
         f"better in {found.wins:,}, worse in {found.losses:,}, "
         f"the same in {found.ties:,} of {found.documents:,} documents"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from fieldassay.reports.page import Column, Page
 from fieldassay.result.comparison import Comparison, Ranking
-from fieldassay.wording.numbers import format_percent
+from fieldassay.wording.numbers import format_in_unit
 from fieldassay.wording.sentences import (
     describe_comparison,
     describe_first,
@@ -135,7 +135,7 @@ def _ranking_rows(compared: Compared) -> list[list[str]]:
     ranking = compared.ranking
     if ranking is None:
         return []
-    values = [format_percent(one.value, ranking.unit) for one in ranking.places]
+    values = [format_in_unit(one.value, ranking.unit) for one in ranking.places]
     return [
         [
             describe_places(place),

@@ -16,7 +16,7 @@ from fieldassay.wording.numbers import (
     NOTHING,
     format_cost,
     format_count,
-    format_percent,
+    format_in_unit,
     format_seconds,
     format_value,
 )
@@ -101,7 +101,7 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
         shown = (
             f"{perfect.value:,.0f} of {perfect.n:,}"
             if perfect.unit == "count"
-            else format_percent(perfect.value, perfect.unit)
+            else format_in_unit(perfect.value, perfect.unit)
         )
         lines.append(f"- **Perfect documents**: {shown}")
     if cost is not None and cost.value is not None:
@@ -167,7 +167,7 @@ def _findings(result: Result, main: Estimate | None) -> list[str]:
             lowest, field = min(fields)
             lines.append(
                 f"- **Hardest field for {format_markdown(system)}**: {format_markdown(field)} "
-                f"({format_percent(lowest)})"
+                f"({format_in_unit(lowest)})"
             )
     return lines or ["- Nothing was compared."]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.wording.numbers import format_count, format_percent, format_percents, format_seconds
+from fieldassay.wording.numbers import format_bounds, format_count, format_in_unit, format_seconds
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def render_estimate(name: str, found: Estimate) -> str:
     first = f"{visible(name)}: {documents}{bad}; {format_count(found.calls, 'call')}, {tokens}\n"
     if found.least_usd is None or found.most_usd is None:
         return f"{first}  the cost is unknown: the model has no price; write `prices:` into the spec\n"
-    cost = format_percents((found.least_usd, found.most_usd), "usd")
+    cost = format_bounds((found.least_usd, found.most_usd), "usd")
     return f"{first}  {cost}, and more where an answer has to be asked for again\n"
 
 
@@ -87,8 +87,8 @@ def _cost(told: Mapping[str, Any], counts: Mapping[str, int]) -> str:
         text = f"cost: unknown for {unpriced} (no price, or no tokens reported)"
     else:
         spent = told["spent_now_usd"]
-        now = f", {format_percent(spent, 'usd')} of it now" if spent is not None and counts["reused"] else ""
-        text = f"cost: {format_percent(told['answers_usd'], 'usd')}{now}"
+        now = f", {format_in_unit(spent, 'usd')} of it now" if spent is not None and counts["reused"] else ""
+        text = f"cost: {format_in_unit(told['answers_usd'], 'usd')}{now}"
     billed = told["possibly_billed"]
     return text + (
         f"; {format_count(billed, 'attempt')} without an answer may have been billed too" if billed else ""

@@ -14,7 +14,7 @@ from typing import Any
 
 from fieldassay.reports.losses import Loss
 from fieldassay.reports.wording import CAUSES, DIAGNOSES, PROBLEMS, describe
-from fieldassay.wording.numbers import format_count, format_percent, format_size
+from fieldassay.wording.numbers import format_count, format_in_unit, format_size
 from fieldassay.wording.sentences import describe_interval, join_names
 from fieldassay.wording.shown import clip
 
@@ -37,7 +37,7 @@ def describe_cost(loss: Loss) -> str:
     without = (
         ""
         if loss.without is None
-        else f" Without them {clip(loss.system, _NAME)} has {format_percent(loss.without)}."
+        else f" Without them {clip(loss.system, _NAME)} has {format_in_unit(loss.without)}."
     )
     what = f"costs {describe_points(loss)} of accuracy{f' ({sure})' if sure else ''}"
     return f"{describe_cause(loss)}. It {what}.{without}"

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import format_count, format_p, format_percent, format_size
+from fieldassay.wording.numbers import format_count, format_in_unit, format_p, format_size
 from fieldassay.wording.sentences import join_names
 from fieldassay.wording.shown import clip
 
@@ -101,7 +101,7 @@ def describe_order(order: Order) -> str:
     'a is highest with 90.0% (b 70.0%); the difference was not tested'
     """
     level = [lead.other for lead in order.leads if lead.value == order.value]
-    top, shown = clip(order.first, 60), format_percent(order.value, order.unit)
+    top, shown = clip(order.first, 60), format_in_unit(order.value, order.unit)
     if level:
         return f"{join_names([top, *(clip(name, 60) for name in level)])} are equal with {shown}"
     if all(lead.certainty == "beyond_chance" for lead in order.leads):
@@ -111,7 +111,7 @@ def describe_order(order: Order) -> str:
         ]
         return f"{top} is highest with {shown} and better than {', '.join(sizes)}"
     others = ", ".join(
-        f"{clip(lead.other, 60)} {format_percent(lead.value, order.unit)}" for lead in order.leads
+        f"{clip(lead.other, 60)} {format_in_unit(lead.value, order.unit)}" for lead in order.leads
     )
     return f"{top} is highest with {shown} ({others}); {_doubt(order)}"
 

@@ -13,7 +13,7 @@ from fieldassay.result.result import Result
 from fieldassay.wording.numbers import (
     format_cost,
     format_count,
-    format_percent,
+    format_in_unit,
     format_seconds,
     format_size,
 )
@@ -156,7 +156,7 @@ def _describe_first(standings: Sequence[Standing]) -> str:
     first = standings[0]
     assert first.main is not None
     metric = first.main.metric.replace("_", " ")
-    value = format_percent(first.main.value, first.main.unit)
+    value = format_in_unit(first.main.value, first.main.unit)
     if len(standings) == 1:
         return f"{clip(first.system, _NAME)} has {value} {metric}; it has no gates, so nothing is decided"
     word = "lowest" if first.main.better == "lower" else "highest"
@@ -168,7 +168,7 @@ def _facts(result: Result, one: Standing, standings: Sequence[Standing]) -> tupl
     if one.main is None:
         return ()
     sure = describe_interval(one.main.interval, one.main.level, one.main.unit)
-    value = format_percent(one.main.value, one.main.unit)
+    value = format_in_unit(one.main.value, one.main.unit)
     whose = f"{clip(one.system, _NAME)} has " if len(standings) > 1 else ""
     told = f"{whose}{value} {one.main.metric.replace('_', ' ')}{f' ({sure})' if sure else ''}"
     rival = next((other for other in standings if other.system != one.system), None)

@@ -9,7 +9,7 @@ from fieldassay.reports.page import Column, Page
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.repeats import AnswerCount, FlakyValue, Repeats, VarianceParts
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import format_count, format_percent, format_points
+from fieldassay.wording.numbers import format_count, format_in_unit, format_points
 from fieldassay.wording.shown import clip, format_json, format_markdown
 
 MOST_FLAKY_SHOWN = 10
@@ -86,7 +86,7 @@ def _sentences(result: Result, repeats: Repeats) -> Iterator[str]:
 
 
 def _percent(estimate: Estimate | None) -> str:
-    return "—" if estimate is None else format_percent(estimate.value)
+    return "—" if estimate is None else format_in_unit(estimate.value)
 
 
 def describe_variance(parts: VarianceParts) -> str:
@@ -118,8 +118,8 @@ def describe_variance(parts: VarianceParts) -> str:
         else "so both help, documents more"
     )
     return (
-        f"the standard error of {name} is {format_points(parts.error)} points, {format_percent(share)} of "
-        f"its variance from the runs and {format_percent(1 - share)} from the documents: with twice the "
+        f"the standard error of {name} is {format_points(parts.error)} points, {format_in_unit(share)} of "
+        f"its variance from the runs and {format_in_unit(1 - share)} from the documents: with twice the "
         f"documents it would be {format_points(more)}, with twice the runs {format_points(again)}, {advice}"
     )
 

@@ -11,7 +11,7 @@ from itertools import pairwise
 from fieldassay.metrics.units import HIGHEST
 from fieldassay.result.estimate import Estimate
 from fieldassay.runs.run import DAMAGED, Run
-from fieldassay.wording.numbers import format_both, format_count, format_percent
+from fieldassay.wording.numbers import format_both, format_count, format_in_unit
 from fieldassay.wording.shown import clip, escape_xml
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")
@@ -132,7 +132,7 @@ def _axes(found: RunHistory, low: float, high: float) -> list[str]:
         value = low + (high - low) * tick / (_TICKS - 1)
         y = _y(value, (low, high))
         lines.append(f'<path d="M{_LEFT} {y:.1f}H{_LEFT + _PLOT}" stroke="{_PALE}"/>')
-        shown = escape_xml(format_percent(value, unit))
+        shown = escape_xml(format_in_unit(value, unit))
         lines.append(f'<text x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end" fill="{_INK}">{shown}</text>')
     step = max(1, -(-len(found.runs) // 6))
     for at in range(0, len(found.runs), step):

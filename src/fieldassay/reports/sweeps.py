@@ -11,7 +11,7 @@ from fieldassay.wording.numbers import (
     format_both,
     format_cost,
     format_difference,
-    format_percent,
+    format_in_unit,
     format_seconds,
     format_value,
 )
@@ -132,7 +132,7 @@ def describe_twins(one: Comparison) -> str:
     name = f"{visible(one.systems[0])}, {visible(one.slice['degradation'])}, {one.metric}"
     if one.difference is None or None in one.values:
         return f"{name}: undefined"
-    before, after = (format_percent(value, one.unit) for value in one.values)
+    before, after = (format_in_unit(value, one.unit) for value in one.values)
     interval = "" if one.interval is None else f" ({format_changes(one.interval, one.unit)})"
     verdict = one.verdict.replace("_", " ")
     change = f"{before} to {after}: {format_difference(one.difference, one.unit)}{interval}"
@@ -142,7 +142,7 @@ def describe_twins(one: Comparison) -> str:
 def _chosen(one: Holdout) -> str:
     value = one.estimate
     held = "undefined" if value.value is None else format_both(value)
-    chosen = "undefined" if one.chosen_value is None else format_percent(one.chosen_value, value.unit)
+    chosen = "undefined" if one.chosen_value is None else format_in_unit(one.chosen_value, value.unit)
     return (
         f"Best on {one.chosen_on:,} documents: {visible(one.system)} ({chosen}); "
         f"on the {one.held_out:,} held out: {held}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import MissingExtraError
 from fieldassay.result.estimate import Estimate
-from fieldassay.wording.numbers import format_count, format_percent, format_percents
+from fieldassay.wording.numbers import format_bounds, format_count, format_in_unit
 from fieldassay.wording.shown import clip
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def describe_systems(estimates: Sequence[Estimate]) -> str:
         first.setdefault(one.system, one)
     shown = [
         f"{clip(one.system, _NAME)} {one.metric} "
-        f"{'undefined' if one.value is None else format_percent(one.value, one.unit)}"
+        f"{'undefined' if one.value is None else format_in_unit(one.value, one.unit)}"
         for one in list(first.values())[:_MOST_NAMED]
     ]
     more = [f"{len(first) - len(shown)} more"] if len(first) > len(shown) else []
@@ -121,8 +121,8 @@ def _cell(one: Estimate | None) -> str:
         return "<td></td>"
     if one.value is None:
         return f'<td style="{_CELL}">undefined</td>'
-    bounds = "" if one.interval is None else f"{format_percents(one.interval, one.unit)}, "
+    bounds = "" if one.interval is None else f"{format_bounds(one.interval, one.unit)}, "
     return (
-        f'<td style="{_CELL}">{escape(format_percent(one.value, one.unit))} '
+        f'<td style="{_CELL}">{escape(format_in_unit(one.value, one.unit))} '
         f'<span style="{_SMALL}">({escape(bounds)}n = {one.n:,})</span></td>'
     )

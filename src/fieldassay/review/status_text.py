@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fieldassay.review.controls import Anchoring, Count, Status
-from fieldassay.wording.numbers import format_count, format_percent, format_percents, format_signed_points
+from fieldassay.wording.numbers import format_bounds, format_count, format_in_unit, format_signed_points
 
 _FEWEST_PLANTED = 59
 """Planted errors of which none is missed that show a miss rate of at most 5 %, at 95 %."""
@@ -32,12 +32,12 @@ def _lines(status: Status) -> Iterator[str]:
     yield "system accuracy  " + (
         "not known: nothing was labeled unseen yet"
         if accuracy.value is None
-        else f"{format_percent(accuracy.value)}{_interval(accuracy.interval)}, from "
+        else f"{format_in_unit(accuracy.value)}{_interval(accuracy.interval)}, from "
         f"{format_count(accuracy.n, 'value')} in "
         f"{format_count(accuracy.documents, 'document')}, labeled unseen"
     )
     if accuracy.risk is not None:
-        yield f"accepted, wrong  {format_percent(accuracy.risk)}{_interval(accuracy.risk_interval)}"
+        yield f"accepted, wrong  {format_in_unit(accuracy.risk)}{_interval(accuracy.risk_interval)}"
     few = f" ({_FEWEST_PLANTED} without a miss show 5 %)" if 0 < status.missed.n < _FEWEST_PLANTED else ""
     yield f"missed errors    {_missed(status.missed)}{few}"
     for alias, counts in status.reviewers.items():
@@ -70,14 +70,14 @@ def _anchoring(found: Anchoring) -> str:
 def _residual(value: float | None, upper: float | None) -> str:
     if value is None or upper is None:
         return "not known"
-    bound = f"{format_percent(upper)} with the upper bound of missed errors"
-    return f"{format_percent(value)} of all values; {bound}"
+    bound = f"{format_in_unit(upper)} with the upper bound of missed errors"
+    return f"{format_in_unit(value)} of all values; {bound}"
 
 
 def _missed(count: Count) -> str:
     if count.upper is None:
         return "not known: no planted error was answered yet"
-    return f"{_count(count)} planted, at most {format_percent(count.upper)} at 95 %"
+    return f"{_count(count)} planted, at most {format_in_unit(count.upper)} at 95 %"
 
 
 def _count(count: Count) -> str:
@@ -85,7 +85,7 @@ def _count(count: Count) -> str:
 
 
 def _interval(bounds: tuple[float, float] | None) -> str:
-    return "" if bounds is None else f" [{format_percents(bounds)}]"
+    return "" if bounds is None else f" [{format_bounds(bounds)}]"
 
 
 def _points(bounds: tuple[float, float] | None) -> str:

@@ -128,12 +128,12 @@ def format_number(value: float, unit: str = "ratio") -> str:
     return format_rounded(value, decimals, HIGHEST.get(unit))
 
 
-def format_percent(value: float | None, unit: str = "ratio") -> str:
+def format_in_unit(value: float | None, unit: str = "ratio") -> str:
     """Return a value as people read it: shares in percent, times in seconds, money in dollars.
 
-    >>> format_percent(0.94879), format_percent(0.99952), format_percent(1234.5, "ms"), format_percent(-0.012)
+    >>> format_in_unit(0.94879), format_in_unit(0.99952), format_in_unit(1234.5, "ms"), format_in_unit(-0.012)
     ('94.9%', '99.9…%', '1.2 s', '−1.2%')
-    >>> format_percent(0.00781, "usd"), format_percent(0.0, "usd"), format_percent(4, "count")
+    >>> format_in_unit(0.00781, "usd"), format_in_unit(0.0, "usd"), format_in_unit(4, "count")
     ('$0.0078', '$0', '4')
     """
     if value is None:
@@ -150,7 +150,7 @@ def format_percent(value: float | None, unit: str = "ratio") -> str:
 
 def format_value(estimate: Estimate | None) -> str:
     """Return an estimate's value in its unit; `—` for an undefined one and for None."""
-    return NOTHING if estimate is None else format_percent(estimate.value, estimate.unit)
+    return NOTHING if estimate is None else format_in_unit(estimate.value, estimate.unit)
 
 
 FEW = "few: a metric without bounds (a time, a cost) on fewer than 20 documents, whose interval is too narrow"
@@ -172,7 +172,7 @@ def format_interval(estimate: Estimate | None) -> str:
     """
     if estimate is None or estimate.interval is None or estimate.interval[0] == estimate.interval[1]:
         return ""
-    return format_percents(estimate.interval, estimate.unit) + (" few" if is_narrow(estimate) else "")
+    return format_bounds(estimate.interval, estimate.unit) + (" few" if is_narrow(estimate) else "")
 
 
 def format_both(estimate: Estimate | None) -> str:
@@ -202,7 +202,7 @@ def format_seconds(milliseconds: float) -> str:
     >>> [format_seconds(value) for value in (3998.0, 538.0, 42.0, 30_000.0, 0.0)]
     ['4.0 s', '0.54 s', '0.042 s', '30 s', '0 s']
     """
-    return format_percent(milliseconds, "ms")
+    return format_in_unit(milliseconds, "ms")
 
 
 def format_cost(usd: float) -> str:
@@ -215,14 +215,14 @@ def format_cost(usd: float) -> str:
     return "$0" if price == 0 else "less than $0.01" if price < 0.01 else f"${price:,.2f}"
 
 
-def format_percents(interval: Sequence[float], unit: str = "ratio") -> str:
+def format_bounds(interval: Sequence[float], unit: str = "ratio") -> str:
     """Return an interval, its unit only where it stands before a number.
 
-    >>> format_percents((0.938, 0.958)), format_percents((3715, 4773), "ms"), format_percents((0.5, 1), "usd")
+    >>> format_bounds((0.938, 0.958)), format_bounds((3715, 4773), "ms"), format_bounds((0.5, 1), "usd")
     ('93.8 to 95.8', '3.7 to 4.8', '$0.50 to $1.00')
     """
     suffix = shown_as(unit).suffix
-    low, high = (format_percent(bound, unit).removesuffix(suffix) for bound in interval)
+    low, high = (format_in_unit(bound, unit).removesuffix(suffix) for bound in interval)
     return f"{low} to {high}"
 
 
@@ -232,7 +232,7 @@ def format_points(value: float, unit: str = "ratio") -> str:
     >>> format_points(0.061), format_points(-0.2), format_points(3.0, "count"), format_points(-120, "ms")
     ('6.1', '20.0', '3', '0.12')
     """
-    return format_percent(abs(value), difference_unit(unit)).removesuffix(points_of(unit))
+    return format_in_unit(abs(value), difference_unit(unit)).removesuffix(points_of(unit))
 
 
 def format_signed_points(value: float, unit: str = "ratio") -> str:

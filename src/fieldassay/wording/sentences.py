@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from fieldassay.stats.power import documents_needed
 from fieldassay.wording.numbers import (
+    format_bounds,
     format_count,
     format_difference,
+    format_in_unit,
     format_p,
-    format_percent,
-    format_percents,
     format_points,
     format_share,
     format_signed_points,
@@ -44,7 +44,7 @@ def describe_estimate(estimate: Estimate) -> str:
         if "few_documents" in estimate.marks
         else ""
     )
-    return f"{format_percent(estimate.value, estimate.unit)} ({interval}{few})"
+    return f"{format_in_unit(estimate.value, estimate.unit)} ({interval}{few})"
 
 
 def describe_interval(interval: Sequence[float] | None, level: float | None, unit: str = "ratio") -> str:
@@ -53,7 +53,7 @@ def describe_interval(interval: Sequence[float] | None, level: float | None, uni
     >>> describe_interval((0.938, 0.958), 0.95), describe_interval(None, None)
     ('95% CI 93.8 to 95.8', '')
     """
-    return "" if interval is None else f"{format_share(level or 0.95)} CI {format_percents(interval, unit)}"
+    return "" if interval is None else f"{format_share(level or 0.95)} CI {format_bounds(interval, unit)}"
 
 
 def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None) -> str:
@@ -165,7 +165,7 @@ def describe_first(ranking: Ranking) -> str:
     first = ranking.places[0] if ranking.places else None
     if first is None or first.value is None or first.chance_first is None or ranking.on_new_documents is None:
         return ""
-    here, there = (format_percent(value, ranking.unit) for value in (first.value, ranking.on_new_documents))
+    here, there = (format_in_unit(value, ranking.unit) for value in (first.value, ranking.on_new_documents))
     often = f"it is first in {100 * first.chance_first:.0f}% of resamples of these documents"
     return f"first: {clip(first.system, _NAME)} with {here}, on new documents about {there}; {often}"
 

@@ -12,7 +12,7 @@ from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import Decision, decisions_data
 from fieldassay.wording.compared import format_change, format_changes
-from fieldassay.wording.numbers import format_count, format_p, format_percent, format_percents
+from fieldassay.wording.numbers import format_bounds, format_count, format_in_unit, format_p
 from fieldassay.wording.shown import clip, visible
 
 _DIGITS = 12
@@ -142,7 +142,7 @@ def _summary(held: Baseline) -> list[str]:
 
 
 def _headline_row(one: Headline) -> list[str]:
-    interval = "" if one.interval is None else format_percents(one.interval, one.unit)
+    interval = "" if one.interval is None else format_bounds(one.interval, one.unit)
     return [
         clip(one.system, _NAME),
         clip(one.metric, _NAME),
@@ -195,4 +195,4 @@ def _verdict(found: Comparison) -> str:
 
 
 def _value(value: float | None, unit: str) -> str:
-    return "undefined" if value is None else format_percent(value, unit)
+    return "undefined" if value is None else format_in_unit(value, unit)

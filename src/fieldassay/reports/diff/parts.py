@@ -17,8 +17,8 @@ from fieldassay.wording.numbers import (
     NOTHING,
     format_count,
     format_effect,
+    format_in_unit,
     format_p_cell,
-    format_percent,
     format_share,
     format_signed_points,
 )
@@ -174,7 +174,7 @@ def _table(
 
 
 def _row(one: Comparison) -> tuple[str, ...]:
-    before, after = (format_percent(value, one.unit) for value in one.values)
+    before, after = (format_in_unit(value, one.unit) for value in one.values)
     return (
         f"{one.documents:,}",
         before,
@@ -257,7 +257,7 @@ def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
         (
             places.get(system, NOTHING),
             clip(system, _NAME),
-            format_percent(values[system], family[0].unit),
+            format_in_unit(values[system], family[0].unit),
             *_standing(against.get(system)),
         )
         for system in order

@@ -9,7 +9,7 @@ from typing import Any
 from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.reports.html.overview import NAMES
 from fieldassay.wording.compared import WORDS, format_compared, format_threshold
-from fieldassay.wording.numbers import NOTHING, difference_unit, format_percents
+from fieldassay.wording.numbers import NOTHING, difference_unit, format_bounds
 
 SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "SKIPPED": "–"}
 TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "SKIPPED": "none"}
@@ -80,7 +80,7 @@ def _gate(one: Mapping[str, Any]) -> GateLine:
     verdict, value, bounds = str(one["verdict"]), one["value"], one["interval"]
     unit, threshold = str(one["unit"]), one["threshold"]
     unit = difference_unit(unit) if str(one["gate"]).startswith("regression(") else unit
-    interval = "" if bounds is None else format_percents(bounds, unit)
+    interval = "" if bounds is None else format_bounds(bounds, unit)
     return GateLine(
         gate=str(one["gate"]),
         name=str(one.get("title") or "") or _name(str(one["gate"])),

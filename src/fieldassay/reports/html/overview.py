@@ -16,10 +16,10 @@ from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
 from fieldassay.wording.numbers import (
+    format_bounds,
     format_cost,
     format_count,
-    format_percent,
-    format_percents,
+    format_in_unit,
     format_share,
     is_narrow,
 )
@@ -151,12 +151,12 @@ def _explain_lack(one: Estimate) -> str:
 
 def _format(value: float, unit: str) -> str:
     """Return a value in the language of pages: percent, seconds, dollars for 1,000 documents."""
-    return format_cost(value) if unit == "usd" else format_percent(value, unit)
+    return format_cost(value) if unit == "usd" else format_in_unit(value, unit)
 
 
 def _format_bounds(interval: tuple[float, float], unit: str) -> str:
     if unit not in ("ms", "usd"):
-        return format_percents(interval, unit)
+        return format_bounds(interval, unit)
     if interval[0] == interval[1]:
         return ""
     low, high = (_format(bound, unit) for bound in interval)
@@ -295,7 +295,7 @@ def _fixes(source: ReportSource, best: str) -> tuple[dict[str, Fixes], str]:
     }
     begin = math.floor(20 * min(reached.values(), default=0.0)) / 20
     fixes = {
-        system: Fixes(format_percent(reached[system]), _line_up(found[system], reached[system], begin))
+        system: Fixes(format_in_unit(reached[system]), _line_up(found[system], reached[system], begin))
         for system in order
     }
     return fixes, format_share(begin, 0)

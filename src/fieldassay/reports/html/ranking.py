@@ -9,7 +9,7 @@ from fieldassay.metrics.grammar import parse_gate
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.recommendation import Standing
 from fieldassay.result.estimate import Estimate
-from fieldassay.wording.numbers import format_cost, format_percent, format_percents, format_seconds, is_narrow
+from fieldassay.wording.numbers import format_bounds, format_cost, format_in_unit, format_seconds, is_narrow
 from fieldassay.wording.sentences import describe_estimate
 
 _NOTHING = "—"
@@ -72,9 +72,9 @@ def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
     )
     unit = standings[0].main.unit if standings and standings[0].main is not None else "ratio"
     return RankingTable(
-        rows, tuple(_HEADS[at] for at in kept), format_percent(low, unit), format_percent(high, unit),
+        rows, tuple(_HEADS[at] for at in kept), format_in_unit(low, unit), format_in_unit(high, unit),
         None if threshold is None else _place(threshold, low, high),
-        "" if threshold is None else format_percent(threshold, unit),
+        "" if threshold is None else format_in_unit(threshold, unit),
         max((one.main.documents for one in standings if one.main is not None), default=0),
     )  # fmt: skip
 
@@ -131,8 +131,8 @@ def _row(
         place=one.place,
         answer=one.answer,
         gates=f"{one.passed}/{one.gates}" if one.gates else "",
-        value=format_percent(main.value, main.unit) if main is not None and known else _NOTHING,
-        interval="" if bounds is None or main is None or low == high else format_percents(bounds, main.unit),
+        value=format_in_unit(main.value, main.unit) if main is not None and known else _NOTHING,
+        interval="" if bounds is None or main is None or low == high else format_bounds(bounds, main.unit),
         behind=_behind(one, first),
         title=""
         if main is None
@@ -168,4 +168,4 @@ def _cells(one: Standing) -> tuple[str, ...]:
 def _share(one: Estimate | None) -> str:
     if one is None or one.value is None:
         return _NOTHING
-    return f"{one.value:,.0f} of {one.n:,}" if one.unit == "count" else format_percent(one.value, one.unit)
+    return f"{one.value:,.0f} of {one.n:,}" if one.unit == "count" else format_in_unit(one.value, one.unit)
