@@ -14,6 +14,7 @@ from tests.effort import characters, costs_at_most
 
 from fieldassay.errors import ProblemsError
 from fieldassay.records.answer import parse_answer
+from fieldassay.records.decode import decode_json
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
@@ -195,6 +196,34 @@ def test_what_means_one_thing_only_is_read_and_noted(tmp_path: Path, name: str) 
 def test_equal_keys_in_different_objects_are_no_duplicates(tmp_path: Path) -> None:
     (tmp_path / "p.jsonl").write_text('{"id":1,"a":[{"b":":"},{"b":"\\":"}],"c":{"b":" :"}}')
     assert open_source(tmp_path / "p.jsonl").fetch([0])[0].meta.repairs == ()
+
+
+SPELLINGS = st.sampled_from(
+    ["a", "\\u0061", "b", '\\"', "\\u0022", ":", "\\u003a", 'a"b'.replace('"', '\\"')]
+)
+TEXTS = SPELLINGS.map(lambda text: f'"{text}"')
+VALUES = st.recursive(
+    TEXTS | st.sampled_from(["1", "null", '"x:\\"y"']),
+    lambda inner: st.lists(
+        st.tuples(TEXTS, st.sampled_from([":", " : ", "\t:", "\n:"]), inner).map("".join), max_size=3
+    ).map(lambda pairs: "{" + ",".join(pairs) + "}"),
+    max_leaves=6,
+)
+
+
+@given(VALUES)
+def test_no_spelling_hides_a_duplicate_key(text: str) -> None:
+    """The oracle tells repeats of keys from the pairs, as the standard library reads them."""
+    repeated: list[bool] = []
+
+    def hold(pairs: list[tuple[str, object]]) -> dict[str, object]:
+        repeated.append(len(dict(pairs)) < len(pairs))
+        return dict(pairs)
+
+    value = json.loads(text, object_pairs_hook=hold)
+    row = decode_json(text.encode())
+    assert row.value == value
+    assert row.repairs == (("duplicate_key",) if any(repeated) else ())
 
 
 def test_gold_with_a_duplicate_key_is_invalid(tmp_path: Path) -> None:
