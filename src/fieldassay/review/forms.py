@@ -12,8 +12,13 @@ from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.plan.describe import describe
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.scoring.explain import find_leaf
+from fieldassay.types.base import Reader
 from fieldassay.types.column import Reading
 from fieldassay.types.enums import EnumReader
+from fieldassay.types.numbers.locales import territory_currencies
+from fieldassay.types.numbers.money import MoneyReader
+from fieldassay.types.numbers.quantities import QuantityReader
+from fieldassay.types.scaled import ScaledReader
 from fieldassay.types.text import json_text
 
 _BETWEEN = " | "
@@ -132,6 +137,7 @@ class Form:
             found["columns"] = [one.path for one in _columns(listed.items)]
         if leaf is not None:
             found["choices"] = _choices(leaf)
+            found["endings"] = _endings(leaf.reader)
             found["is_list"] = leaf.is_list
         return found
 
@@ -169,6 +175,19 @@ def _choices(leaf: Leaf) -> list[str]:
     if isinstance(leaf.reader, EnumReader):
         return [json_text(value) for value in leaf.reader.values[:_MOST_CHOICES]]
     return []
+
+
+def _endings(reader: Reader) -> list[str]:
+    """Return the currencies or units that the spec names for a field, which may follow a typed amount."""
+    if isinstance(reader, ScaledReader):
+        return _endings(reader.inner)
+    if isinstance(reader, MoneyReader):
+        named = [reader.currency, *territory_currencies(reader.locale)]
+    elif isinstance(reader, QuantityReader):
+        named = [reader.unit, reader.canonical]
+    else:
+        named = []
+    return list(dict.fromkeys(one for one in named if one is not None))
 
 
 def _places(node: Node) -> Iterator[str]:

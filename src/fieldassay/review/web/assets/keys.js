@@ -1,23 +1,30 @@
 // Which key does what on a sheet; single keys only while no text is edited, and only if they are switched on.
 const SINGLE = "fieldassay-single-keys";
-const KEYS = [
-  ["Enter", "take what stands here, go to the next value"],
-  ["↑ ↓ or k j", "value before, after"],
-  ["F2 or typing", "edit"],
-  ["F4 or a", "absent: the document does not have it"],
-  ["F8 or i", "illegible: it is there, and cannot be read"],
-  ["F9 or s", "skip, with a note"],
-  ["1 to 9", "take this choice"],
-  [".", "next place on the page where the value could stand"],
-  ["[ ]", "page before, after"],
-  ["+ − 0", "zoom"],
-  ["Insert, Delete", "add a row to a list, remove it"],
-  ["Alt+↑ Alt+↓", "move a row of a list"],
-  ["n", "note"],
-  ["Esc", "leave a field, change nothing"],
-  ["Ctrl+Z, Ctrl+Shift+Z", "undo, redo, over documents too"],
-  ["Ctrl+Enter", "finish the sheet, next one"],
-  ["?", "these keys"],
+const CHANGED = "fieldassay-keys";
+const LETTERS = { up: "k", down: "j", absent: "a", illegible: "i", skip: "s", note: "n", place: ".", before: "[", after: "]", larger: "+", smaller: "-", help: "?" };
+const LETTER_WORDS = { up: "value before", down: "value after", absent: "absent", illegible: "illegible", skip: "skip", note: "note", place: "next place on the page", before: "page before", after: "page after", larger: "larger", smaller: "smaller", help: "these keys" };
+const letters = () => ({ ...LETTERS, ...readStored(localStorage, CHANGED, {}) });
+const allKeys = (own) => [
+  [["Enter"], "take what stands here, go to the next value"],
+  [["↑", "↓", own.up, own.down], "value before, after"],
+  [["F2"], "edit; typing does too"],
+  [["F4", own.absent], "absent: the document does not have it"],
+  [["F8", own.illegible], "illegible: it is there, and cannot be read"],
+  [["F9", own.skip], "skip, with a note"],
+  [["1 to 9"], "take this choice"],
+  [["Alt+1 to 9"], "put this currency or unit behind the amount"],
+  [[own.place], "next place on the page where the value could stand"],
+  [["F6"], "to the outline on the page, and back: arrows move it, Shift+arrows change its size"],
+  [[own.before, own.after], "page before, after"],
+  [[own.larger, own.smaller, "0"], "zoom"],
+  [["Insert", "Delete"], "add a row to a list, remove it"],
+  [["Alt+↑", "Alt+↓"], "move a row of a list"],
+  [["Alt+Insert", "Alt+Delete"], "split a row at the cursor, join it with the next row"],
+  [[own.note], "note"],
+  [["Esc"], "leave a field, change nothing"],
+  [["Ctrl+Z", "Ctrl+Shift+Z"], "undo, redo, over documents too"],
+  [["Ctrl+Enter"], "finish the sheet, next one"],
+  [[own.help], "these keys"],
 ];
 
 function sheetKey(event, row) {
@@ -27,6 +34,10 @@ function sheetKey(event, row) {
   if (isCommand && key.toLowerCase() === "z") return row && row.isEditing && row.draft !== null ? null : (desk) => desk.turnBack(event.shiftKey);
   if (!row || isCommand) return null;
   if (event.altKey) {
+    const ending = /^[1-9]$/.test(key) && (row.field.endings || [])[Number(key) - 1];
+    if (ending) return () => endWith(row, ending);
+    if (key === "Insert") return (desk) => desk.splitItem(row);
+    if (key === "Delete") return (desk) => desk.joinItem(row);
     const by = { ArrowUp: -1, ArrowDown: 1 }[key];
     return by ? (desk) => desk.changeItem((items, at) => { if (items[at + by]) [items[at], items[at + by]] = [items[at + by], items[at]]; }) : null;
   }
@@ -36,6 +47,7 @@ function sheetKey(event, row) {
     ArrowUp: (desk) => desk.step(-1),
     ArrowDown: (desk) => desk.step(1),
     Escape: (desk) => desk.leave(row),
+    F6: () => viewer.grasp(),
     F2: () => { row.input.focus(); row.input.select(); },
     F4: (desk) => { desk.say(row, { state: "absent" }); desk.next(); },
     F8: (desk) => { desk.say(row, { state: "illegible" }); desk.next(); },
@@ -47,14 +59,16 @@ function sheetKey(event, row) {
   if (isTyping) return null;
   if (key === "Delete" && row.node.includes("[")) return (desk) => desk.changeItem((items, at) => items.splice(at, 1));
   if (localStorage.getItem(SINGLE) !== "off") {
-    const single = {
-      j: always.ArrowDown, k: always.ArrowUp, a: always.F4, i: always.F8, s: always.F9,
-      ".": (desk) => desk.toPlace(row, row.place + 1),
-      "[": () => viewer.show(viewer.number - 1), "]": () => viewer.show(viewer.number + 1),
-      "+": () => viewer.setZoom(viewer.zoom * 1.25), "-": () => viewer.setZoom(viewer.zoom / 1.25), 0: () => viewer.setZoom(1),
-      n: (desk) => desk.editNote(),
-      "?": () => find("#keys").showModal(),
-    }[key];
+    const own = letters();
+    const acts = {
+      up: always.ArrowUp, down: always.ArrowDown, absent: always.F4, illegible: always.F8, skip: always.F9,
+      place: (desk) => desk.toPlace(row, row.place + 1),
+      before: () => viewer.show(viewer.number - 1), after: () => viewer.show(viewer.number + 1),
+      larger: () => viewer.setZoom(viewer.zoom * 1.25), smaller: () => viewer.setZoom(viewer.zoom / 1.25),
+      note: (desk) => desk.editNote(),
+      help: () => find("#keys").showModal(),
+    };
+    const single = key === "0" ? () => viewer.setZoom(1) : acts[Object.keys(own).find((name) => own[name] === key)];
     const choice = /^[1-9]$/.test(key) && (row.field.choices || [])[Number(key) - 1];
     if (choice) return (desk) => desk.choose(row, choice);
     if (single) return single;
@@ -67,9 +81,38 @@ function keysDialog() {
   const box = el("input", { type: "checkbox", id: "single-keys" });
   box.checked = localStorage.getItem(SINGLE) !== "off";
   box.addEventListener("change", () => localStorage.setItem(SINGLE, box.checked ? "on" : "off"));
-  return el("dialog", { id: "keys", "aria-labelledby": "keys-title" }, el("h2", { id: "keys-title", text: "Keys" }), keysTable(),
-    el("p", {}, box, " ", el("label", { for: "single-keys", text: "Single letters and signs act (a, i, s, j, k, n, ., [, ], +, −, 0, 1 to 9)" })),
+  const table = el("div", {}, keysTable());
+  return el("dialog", { id: "keys", "aria-labelledby": "keys-title" }, el("h2", { id: "keys-title", text: "Keys" }), table,
+    el("p", {}, box, " ", el("label", { for: "single-keys", text: "Single letters and signs act, while no text is edited" })),
+    lettersForm(() => replace(table, keysTable())),
     el("form", { method: "dialog" }, el("button", { class: "button", text: "Close" })));
 }
 
-const keysTable = () => el("table", { class: "keys" }, el("tbody", {}, KEYS.map(([keys, what]) => el("tr", {}, el("th", { scope: "row" }, keys.split(", ").map((one, at) => [at ? ", " : "", el("kbd", { text: one })])), el("td", { text: what })))));
+// Every single key can be another one; it is kept in this browser.
+function lettersForm(onChange) {
+  const told = el("p", { class: "small", role: "status", id: "letters-told" });
+  const inputs = Object.keys(LETTERS).map((name) => {
+    const input = el("input", { type: "text", id: `letter-${name}`, maxlength: "1", autocomplete: "off", spellcheck: "false" });
+    input.addEventListener("change", () => {
+      const own = letters();
+      const key = input.value.toLowerCase();
+      const other = Object.keys(own).find((one) => one !== name && own[one] === key);
+      if (!key.trim() || /[0-9]/.test(key)) told.textContent = "Give one letter or sign; digits take choices.";
+      else if (other) told.textContent = `${key} is the key for: ${LETTER_WORDS[other]}`;
+      else {
+        localStorage.setItem(CHANGED, JSON.stringify({ ...own, [name]: key }));
+        told.textContent = `${key}: ${LETTER_WORDS[name]}`;
+        onChange();
+      }
+      draw();
+    });
+    return input;
+  });
+  const draw = () => inputs.forEach((input, at) => { input.value = letters()[Object.keys(LETTERS)[at]]; });
+  draw();
+  const reset = el("button", { type: "button", class: "button", on: { click: () => { localStorage.removeItem(CHANGED); draw(); onChange(); told.textContent = "All keys are as they were."; } } }, "Take back all changes");
+  return el("details", { class: "letters" }, el("summary", { text: "Change single keys" }),
+    el("div", { class: "letter-rows" }, Object.keys(LETTERS).map((name, at) => el("label", { for: `letter-${name}` }, inputs[at], " ", LETTER_WORDS[name]))), told, reset);
+}
+
+const keysTable = () => el("table", { class: "keys" }, el("tbody", {}, allKeys(letters()).map(([keys, what]) => el("tr", {}, el("th", { scope: "row" }, keys.map((one) => [el("kbd", { text: one }), " "])), el("td", { text: what })))));

@@ -50,7 +50,10 @@ const detail = {
     replace(this.crop, crop(row.region));
     this.note.textContent = row.note ? `Note: ${row.note}` : "";
     const choices = row.field.choices || [];
-    replace(this.choices, choices.slice(0, 40).map((text, at) => el("button", { type: "button", class: "choice", tabindex: "-1", on: { click: () => choose(row, text) } }, at < 9 ? el("kbd", { text: String(at + 1) }) : null, " ", text)));
+    const endings = (row.field.endings || []).slice(0, 9);
+    const button = (keys, text, act) => el("button", { type: "button", class: "choice", tabindex: "-1", on: { click: act } }, keys ? el("kbd", { text: keys }) : null, " ", text);
+    replace(this.choices, [...choices.slice(0, 40).map((text, at) => button(at < 9 ? String(at + 1) : "", text, () => choose(row, text))),
+      ...endings.map((text, at) => button(`Alt+${at + 1}`, text, () => endWith(row, text)))]);
     this.read(row);
   },
   read(row) {
@@ -70,3 +73,13 @@ const detail = {
     this.reading.textContent = found.problem ? `Not readable: ${found.problem}` : found.is_empty ? "Means that there is no value" : `= ${found.canonical}${ambiguous}`;
   },
 };
+
+// A currency or unit behind the amount in the field, in the place of another one that the spec names.
+function endWith(row, ending) {
+  const text = (row.field.endings || []).reduce((left, one) => (left.endsWith(` ${one}`) ? left.slice(0, -one.length) : left), standing(row).trim()).trim();
+  if (!text) return tell("Type the amount first.");
+  row.input.value = `${text} ${ending}`;
+  row.draft = row.input.value;
+  row.input.focus();
+  detail.read(row);
+}

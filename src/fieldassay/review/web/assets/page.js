@@ -8,6 +8,8 @@ const viewer = {
   regions: [],
   active: null,
   onPick: () => {},
+  onMove: null,
+  onLeave: () => {},
 
   async open(document) {
     this.document = document;
@@ -39,7 +41,7 @@ const viewer = {
     find("#page-number").textContent = `${this.number} / ${this.pages.length}`;
     this.outline();
     await this.loadWords(this.number);
-    if (page.is_drawn && page === this.pages[this.number - 1]) replace(find(".drawn"), this.words.get(this.number).map((word) => this.drawn(word, page)));
+    if (page.is_drawn && page === this.pages[this.number - 1]) this.draw(page);
     if (this.number < this.pages.length) new Image().src = `/api/pages/${this.document.id}/${this.number + 1}`;
   },
   async loadWords(number) {
@@ -61,8 +63,72 @@ const viewer = {
     const over = find("#page .over");
     if (!over) return;
     const boxes = [...this.regions.map((one) => [one, "faint"]), ...(this.active ? [[this.active, "active"]] : [])].filter(([one]) => one.page === this.number);
-    replace(over, boxes.map(([one, kind]) => this.box(one.box, kind)));
-    this.reveal(find("#page .over .active"));
+    const isHeld = over.contains(document.activeElement);
+    replace(over, boxes.map(([one, kind]) => (kind === "active" && this.onMove ? this.handled(one) : this.box(one.box, kind))));
+    const active = find("#page .over .active");
+    this.reveal(active);
+    if (isHeld) active?.focus({ preventScroll: true });
+  },
+  grasp() {
+    const active = find("#page .over .active");
+    if (active) active.focus({ preventScroll: true });
+    else tell("No place is outlined: click a word of the page, or drag over the place.");
+  },
+  // The outline of the current value, with handles; its text is that of the words in it.
+  handled(region) {
+    const made = this.box(region.box, "active");
+    made.tabIndex = 0;
+    made.setAttribute("role", "group");
+    made.setAttribute("aria-label", "Place of the value. Arrow keys move it, Shift and arrow keys change its size, F6 goes back.");
+    const set = (box) => {
+      region = { page: region.page, box, text: this.textIn(region.page, box) };
+      this.place(made, box);
+    };
+    made.addEventListener("keydown", (event) => {
+      if (["F6", "Escape", "Enter"].includes(event.key) && !event.ctrlKey) {
+        event.preventDefault();
+        event.stopPropagation();
+        return this.onLeave();
+      }
+      const by = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] }[event.key];
+      if (!by || event.ctrlKey || event.altKey || event.metaKey) return;
+      event.preventDefault();
+      event.stopPropagation();
+      const [dx, dy] = by.map((one) => one * STEP);
+      set(event.shiftKey ? changed(region.box, [0, 0, dx, dy]) : changed(region.box, [dx, dy, dx, dy]));
+    });
+    made.addEventListener("keyup", (event) => { if (event.key.startsWith("Arrow")) this.onMove(region); });
+    for (const [name, sides] of [["move", [1, 1, 1, 1]], ["nw", [1, 1, 0, 0]], ["ne", [0, 1, 1, 0]], ["sw", [1, 0, 0, 1]], ["se", [0, 0, 1, 1]]]) {
+      const handle = el("div", { class: `handle ${name}` });
+      let from = null;
+      handle.addEventListener("pointerdown", (event) => {
+        event.preventDefault();
+        event.stopPropagation();
+        handle.setPointerCapture(event.pointerId);
+        from = [event.clientX, event.clientY, region.box];
+      });
+      handle.addEventListener("pointermove", (event) => {
+        if (!from) return;
+        const paper = find(".paper").getBoundingClientRect();
+        const by = [(event.clientX - from[0]) / paper.width, (event.clientY - from[1]) / paper.height];
+        set(changed(from[2], sides.map((side, at) => side * by[at % 2])));
+      });
+      handle.addEventListener("pointerup", (event) => {
+        event.stopPropagation();
+        const isMoved = from && region.box !== from[2];
+        from = null;
+        if (isMoved) return this.onMove(region);
+        const paper = find(".paper").getBoundingClientRect();
+        const at = [(event.clientX - paper.left) / paper.width, (event.clientY - paper.top) / paper.height];
+        this.pick(at, at);
+      });
+      made.append(handle);
+    }
+    return made;
+  },
+  textIn(page, [x0, y0, x1, y1]) {
+    const inside = ([, a, b, c, d]) => (a + c) / 2 >= x0 && (a + c) / 2 <= x1 && (b + d) / 2 >= y0 && (b + d) / 2 <= y1;
+    return (this.words.get(page) || []).filter(inside).map((word) => word[0]).join(" ");
   },
   // Scrolls within the pane alone: on a narrow screen the value that is asked for must stay in sight.
   reveal(box) {
@@ -72,7 +138,17 @@ const viewer = {
     pane.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
     if (inner.left < outer.left || inner.right > outer.right) pane.scrollLeft += inner.left - outer.left;
   },
-  // A word of plain text at its place; ten twelfths of a line's height is the font whose letters are as wide as a column.
+  // The words of a page without a picture, each as wide as its box, whatever the letters of the font are.
+  draw(page) {
+    const [host, words] = [find(".drawn"), this.words.get(this.number)];
+    const made = words.map((word) => this.drawn(word, page));
+    replace(host, made);
+    const whole = host.clientWidth;
+    made.map((one) => one.offsetWidth).forEach((wide, at) => {
+      if (wide && whole) made[at].style.setProperty("transform", `scaleX(${((words[at][3] - words[at][1]) * whole) / wide})`);
+    });
+  },
+  // A word at its place; ten twelfths of a line's height is the font whose letters are as wide as a column of plain text.
   drawn([text, x0, y0, , y1], page) {
     const made = el("span", {}, visiblePieces(text));
     made.style.setProperty("left", `${100 * x0}%`);
@@ -80,10 +156,13 @@ const viewer = {
     made.style.setProperty("font-size", `${((y1 - y0) * page.height * 1000) / 12 / page.width}cqw`);
     return made;
   },
-  box([x0, y0, x1, y1], kind) {
+  box(box, kind) {
     const made = el("div", { class: `region ${kind}` });
-    Object.entries({ left: x0, top: y0, width: x1 - x0, height: y1 - y0 }).forEach(([name, share]) => made.style.setProperty(name, `${100 * share}%`));
+    this.place(made, box);
     return made;
+  },
+  place(made, [x0, y0, x1, y1]) {
+    Object.entries({ left: x0, top: y0, width: x1 - x0, height: y1 - y0 }).forEach(([name, share]) => made.style.setProperty(name, `${100 * share}%`));
   },
   listen(sheet) {
     let from = null;
@@ -111,6 +190,21 @@ const viewer = {
     this.onPick({ page: this.number, box, text: chosen.map((word) => word[0]).join(" ") });
   },
 };
+
+// A box with its sides moved, within the page: as a whole it keeps its size, else it keeps a least one.
+const STEP = 0.004;
+function changed([x0, y0, x1, y1], [a, b, c, d]) {
+  const inside = (value) => Math.min(1, Math.max(0, value));
+  const pair = (low, high, down, up) => {
+    if (down === up) {
+      const by = Math.min(1 - high, Math.max(-low, down));
+      return [low + by, high + by];
+    }
+    return [down ? inside(Math.min(low + down, high - STEP)) : low, up ? inside(Math.max(high + up, low + STEP)) : high];
+  };
+  const [[left, right], [top, bottom]] = [pair(x0, x1, a, c), pair(y0, y1, b, d)];
+  return [left, top, right, bottom];
+}
 
 // The part of the page around a region, above the field.
 function crop(region) {

@@ -18,6 +18,8 @@ const desk = {
     replace(find("main"), sheetShell());
     detail.build();
     viewer.onPick = (region) => this.pick(region);
+    viewer.onMove = (region) => this.move(region);
+    viewer.onLeave = () => (this.at?.isEditing ? this.at.input : this.at?.box)?.focus();
     saver.seqOf = (sheet, node) => (this.sheet && sheet === this.sheet.id ? this.byNode.get(node)?.seq ?? 0 : 0);
     saver.onSaved = (one, saved) => this.saved(one, saved);
     saver.onRefused = (one, error) => this.refused(one, error);
@@ -143,6 +145,16 @@ const desk = {
     if (region.text) row.input.value = row.draft = region.text;
     row.input.focus();
     detail.show(row, (one, text) => this.choose(one, text));
+    viewer.point(viewer.regions, region);
+  },
+  // The outline was moved or has another size: the text in the field stays.
+  move(region) {
+    const row = this.at;
+    if (!row) return;
+    row.region = region;
+    replace(detail.crop, crop(region));
+    if (row.draft === null && row.label?.state === "value") this.say(row, { ...row.label, regions: [region] });
+    row.region = region;
     viewer.point(viewer.regions, region);
   },
   leave(row) {
@@ -272,6 +284,40 @@ const desk = {
     const place = here < 0 ? items.length : here + 1;
     const nodes = await this.setItems(list, [...items.slice(0, place), null, ...items.slice(place)]);
     if (nodes) this.go(this.rows.find((row) => row.node === nodes[place] || row.node.startsWith(`${nodes[place]}.`)));
+  },
+  // The text behind the cursor goes to a new row, in the same column.
+  async splitItem(row) {
+    const list = this.listOf(row);
+    const item = list && this.itemOf(row, list);
+    if (!item) return tell("Only a row of a list can be split.");
+    const at = row.input.selectionStart;
+    const [before, after] = [row.input.value.slice(0, at).trim(), row.input.value.slice(at).trim()];
+    if (!row.isEditing || !before || !after) return tell("Put the cursor where the text is to be split: F2, then ← and →.");
+    this.say(row, { state: "value", text: before });
+    const items = this.items(list);
+    const place = items.indexOf(item) + 1;
+    const nodes = await this.setItems(list, [...items.slice(0, place), null, ...items.slice(place)]);
+    const made = nodes && this.byNode.get(nodes[place] + row.node.slice(item.length));
+    if (!made) return;
+    this.say(made, { state: "value", text: after });
+    this.go(made);
+  },
+  // The texts of the next row go behind those of this one, and that row is removed.
+  async joinItem(row) {
+    const list = this.listOf(row);
+    const item = list && this.itemOf(row, list);
+    const items = list ? this.items(list) : [];
+    const next = items[items.indexOf(item) + 1];
+    if (!item || !next) return tell("There is no next row to join with.");
+    const pairs = this.form.get(list).columns.map((path) => path.slice(`${list}[]`.length)).map((end) => [this.byNode.get(item + end), this.byNode.get(next + end)]);
+    const joined = pairs.filter(([, other]) => other && standing(other).trim() && !other.isContext);
+    if (joined.some(([one]) => !one || one.isContext)) return tell("The next row has a value in a column that is not asked here.");
+    for (const [one, other] of joined) {
+      const [text, more] = [standing(one).trim(), standing(other).trim()];
+      if (text !== more) this.say(one, { state: "value", text: `${text} ${more}`.trim() });
+    }
+    await this.setItems(list, items.filter((one) => one !== next));
+    this.go(this.byNode.get(row.node));
   },
   async changeItem(change) {
     if (this.at && (this.at.draft || "").trim()) this.say(this.at, { state: "value", text: this.at.draft.trim() });

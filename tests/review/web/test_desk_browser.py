@@ -1,0 +1,232 @@
+"""Rows, places and keys of the sheet in a real browser: split and joined, moved and resized, changed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.review.receipts import prediction
+from tests.review.web.desk import Desk
+from tests.review.web.test_sheet_browser import BLIND, opened
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+
+def rows_of(desk: Desk) -> list[list[str]]:
+    """Return the texts in the rows of the grid."""
+    found: list[list[str]] = desk.page.evaluate(
+        "desk.items('lines').map((item) => ['sku', 'amount'].map((name) => desk.byNode.get(`${item}.${name}`))"
+        ".map((row) => (row ? standing(row) : '')))"
+    )
+    return found
+
+
+def go(desk: Desk, node: str) -> None:
+    desk.page.evaluate(f"desk.go(desk.byNode.get({json.dumps(node)}))")
+
+
+def test_a_row_is_split_at_the_cursor(browser: Browser, tmp_path: Path) -> None:
+    lines = [{"sku": "A-1 B-2", "amount": "1.00"}, {"sku": "C-3", "amount": "3.00"}]
+    with opened(browser, tmp_path, [prediction(1, lines=lines)]) as desk:
+        go(desk, "lines[0].sku")
+        desk.press("F2", "Home", *["ArrowRight"] * 3, "Alt+Insert")
+        desk.until("desk.items('lines').length === 3 && desk.at.node === 'lines[2].sku'")
+        assert rows_of(desk) == [["A-1", "1.00"], ["B-2", ""], ["C-3", "3.00"]]
+        assert desk.labels() == {"lines[0].sku": ("value", "A-1"), "lines[2].sku": ("value", "B-2")}
+
+
+def test_a_row_is_not_split_without_a_cursor_in_its_text(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, tmp_path, [prediction(1)]) as desk:
+        go(desk, "lines[0].sku")
+        desk.press("F2", "End", "Alt+Insert")
+        assert "Put the cursor where the text is to be split" in desk.text("#told")
+        go(desk, "shop")
+        desk.press("Alt+Insert")
+        assert "Only a row of a list can be split" in desk.text("#told")
+        assert desk.labels() == {}
+
+
+def test_a_row_is_joined_with_the_next_one(browser: Browser, tmp_path: Path) -> None:
+    lines: list[dict[str, Any]] = [{"sku": "A-1", "amount": "1.00"}, {"sku": "long"}, {"sku": "C-3"}]
+    with opened(browser, tmp_path, [prediction(1, lines=lines)]) as desk:
+        go(desk, "lines[0].sku")
+        desk.press("Alt+Delete")
+        desk.until("desk.items('lines').length === 2")
+        assert rows_of(desk)[0] == ["A-1 long", "1.00"]
+        assert desk.labels() == {"lines[0].sku": ("value", "A-1 long")}
+        assert desk.at == "lines[0].sku"
+        go(desk, "lines[2].sku")
+        desk.press("Alt+Delete")
+        assert "There is no next row" in desk.text("#told")
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys", "told", "text"),
+    [("12.50", ["Alt+1"], "= 12.5 USD", "12.50 USD"), ("12.50 USD", ["Alt+1"], "= 12.5 USD", "12.50 USD")],
+)
+def test_a_currency_of_the_spec_is_put_behind_the_amount(
+    browser: Browser, tmp_path: Path, typed: str, keys: list[str], told: str, text: str
+) -> None:
+    spec = "{locale: en_AU, fields: {total: {type: money, currency: USD}, flow: {type: quantity, canonical: m3/h}}}"
+    with opened(browser, tmp_path, [{"id": "a", "total": "1"}], spec, shares=BLIND) as desk:
+        assert desk.page.evaluate("desk.form.get('total').endings") == ["USD", "AUD"]
+        desk.page.keyboard.type(typed)
+        desk.press(*keys)
+        desk.until(f"document.querySelector('#reading').textContent === {json.dumps(told)}")
+        desk.press("Alt+2")
+        assert desk.page.input_value("[data-row=total] input") == "12.50 AUD"
+        desk.press("Alt+1", "Enter")
+        assert desk.at == "flow"
+        desk.page.keyboard.type("5")
+        desk.page.click("text=m3/h")
+        desk.until("document.querySelector('#reading').textContent === '= 5 m3/h'")
+        assert desk.labels() == {"total": ("value", text)}
+
+
+def test_single_keys_are_changed_and_taken_back(browser: Browser, tmp_path: Path) -> None:
+    with opened(browser, tmp_path, [prediction(1)]) as desk:
+        desk.press("?")
+        desk.page.click("text=Change single keys")
+        desk.page.fill("#letter-absent", "x")
+        desk.press("Tab")
+        assert desk.text("#letters-told") == "x: absent"
+        desk.page.fill("#letter-skip", "x")
+        desk.press("Tab")
+        assert desk.text("#letters-told") == "x is the key for: absent"
+        assert desk.page.input_value("#letter-skip") == "s"
+        desk.page.fill("#letter-skip", "4")
+        desk.press("Tab")
+        assert "digits take choices" in desk.text("#letters-told")
+        assert "F4 x" in desk.text("#keys table")
+        assert desk.axe() == []
+        desk.press("Escape")
+        go(desk, "shop")
+        desk.press("x")
+        assert desk.labels() == {"shop": ("absent", None)}
+        desk.page.reload()
+        desk.on_sheet()
+        go(desk, "total")
+        desk.press("x")
+        assert desk.labels()["total"] == ("absent", None)
+        desk.press("?")
+        desk.page.click("text=Change single keys")
+        desk.page.click("text=Take back all changes")
+        desk.press("Escape")
+        go(desk, "day")
+        desk.press("a")
+        assert desk.labels()["day"] == ("absent", None)
+
+
+@pytest.fixture
+def documents(tmp_path: Path) -> Path:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    (folder / "doc-001.txt").write_text("Shop 1 Pty Ltd\n\nDate 03/04/2025\nTotal 11.50\n")
+    return folder
+
+
+def region_of(desk: Desk, node: str) -> tuple[list[float], str]:
+    desk.saved()
+    [(*box, text)] = desk.site.room.db.execute(
+        "SELECT x0, y0, x1, y1, text FROM region WHERE node=?", (node,)
+    ).fetchall()
+    return box, text
+
+
+def test_the_outline_is_moved_and_resized_by_keyboard(
+    browser: Browser, tmp_path: Path, documents: Path
+) -> None:
+    with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
+        go(desk, "total")
+        desk.page.wait_for_selector(".region.active")
+        desk.press("Enter")
+        before, text = region_of(desk, "total")
+        assert text == "11.50"
+        go(desk, "total")
+        desk.page.wait_for_selector(".region.active")
+        desk.press("F6", *["ArrowRight"] * 3)
+        after, _ = region_of(desk, "total")
+        assert [round(b - a, 3) for a, b in zip(before, after, strict=True)] == [0.012, 0, 0.012, 0]
+        assert desk.page.evaluate("document.activeElement.matches('.region.active')")
+        assert desk.axe() == []
+        desk.press(*["Shift+ArrowLeft"] * 2)
+        smaller, _ = region_of(desk, "total")
+        assert [round(b - a, 3) for a, b in zip(after, smaller, strict=True)] == [0, 0, -0.008, 0]
+        desk.press("F6")
+        assert desk.page.evaluate("document.activeElement === desk.at.box")
+        assert desk.labels()["total"] == ("value", "11.50")
+        desk.press("Control+z")
+        desk.saved()
+        assert region_of(desk, "total")[0] != smaller
+
+
+def drag(desk: Desk, selector: str, dx: int, dy: int) -> None:
+    box = desk.page.locator(selector).bounding_box()
+    assert box is not None
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    desk.page.mouse.move(x, y)
+    desk.page.mouse.down()
+    desk.page.mouse.move(x + dx, y + dy, steps=4)
+    desk.page.mouse.up()
+
+
+@pytest.mark.parametrize(
+    ("handle", "moved"),
+    [
+        ("move", [True, True, True, True]),
+        ("nw", [True, True, False, False]),
+        ("ne", [False, True, True, False]),
+        ("sw", [True, False, False, True]),
+        ("se", [False, False, True, True]),
+    ],
+)
+def test_the_outline_is_moved_and_resized_by_its_handles(
+    browser: Browser, tmp_path: Path, documents: Path, handle: str, moved: list[bool]
+) -> None:
+    with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
+        go(desk, "total")
+        desk.page.wait_for_selector(".region.active")
+        before = desk.page.evaluate("desk.at.found.box")
+        drag(desk, f".region.active .handle.{handle}", -9, -7)
+        assert desk.page.input_value("[data-row=total] input") == "11.50"
+        go(desk, "total")
+        desk.press("Enter")
+        after, _ = region_of(desk, "total")
+        assert [abs(b - a) > 0.001 for a, b in zip(before, after, strict=True)] == moved
+        assert all(b <= a + 1e-9 for a, b in zip(before, after, strict=True))
+
+
+def test_moving_the_outline_keeps_a_text_that_is_being_typed(
+    browser: Browser, tmp_path: Path, documents: Path
+) -> None:
+    with opened(browser, tmp_path, [prediction(1)], documents=documents) as desk:
+        go(desk, "total")
+        desk.page.wait_for_selector(".region.active")
+        desk.press("F2", "End")
+        desk.page.keyboard.type(" AUD")
+        desk.press("F6", "ArrowLeft", "F6")
+        assert desk.page.input_value("[data-row=total] input") == "11.50 AUD"
+        desk.press("Enter")
+        assert desk.labels() == {"total": ("value", "11.50 AUD")}
+
+
+WORDS = [[40, 100, 200, 130, "illicit"], [40, 160, 120, 190, "WWWWWWWW"], [40, 220, 300, 250, "合計金額"]]
+
+
+def test_words_of_another_ocr_are_as_wide_as_their_boxes(browser: Browser, tmp_path: Path) -> None:
+    folder = tmp_path / "documents"
+    folder.mkdir()
+    page = {"width": 600, "height": 800, "words": WORDS}
+    (folder / "words.jsonl").write_text(json.dumps({"id": "doc-001", "pages": [page]}) + "\n")
+    with opened(browser, tmp_path, [prediction(1)], documents=folder / "words.jsonl") as desk:
+        desk.until(f"document.querySelectorAll('.drawn span').length === {len(WORDS)}")
+        boxes = desk.page.evaluate(
+            "[...document.querySelectorAll('.drawn span')].map((one) => { const a = one.getBoundingClientRect(),"
+            " b = document.querySelector('.paper').getBoundingClientRect();"
+            " return [(a.left - b.left) / b.width, (a.right - b.left) / b.width]; })"
+        )
+    for (x0, _, x1, _, _), (left, right) in zip(WORDS, boxes, strict=True):
+        assert (left, right) == (pytest.approx(x0 / 600, abs=0.004), pytest.approx(x1 / 600, abs=0.004))
