@@ -10,10 +10,10 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from fieldassay.atomic.whole_files import open_file
 from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.loaders.content import Content, Task
 from fieldassay.documents.options import DEFAULTS, LoadOptions
+from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.json_value import Json
 
@@ -46,19 +46,9 @@ def load(path: Path, options: LoadOptions = DEFAULTS, name: str | None = None) -
 
     Raises `DocumentError` where it cannot be read. Nothing that the document names is fetched, opened or run.
     """
-    return replace(load_bytes(read_document(path, options), path.name, options), id=name or path.name)
-
-
-def read_document(path: Path, options: LoadOptions = DEFAULTS) -> bytes:
-    """Return the bytes of a plain file. Raises `DocumentError` if it is none, or too large."""
-    try:
-        with open_file(path) as stream:
-            data = stream.read(options.max_bytes + 1)
-    except (OSError, ValueError) as error:
-        raise DocumentError("unreadable", f"cannot be opened ({error})") from None
-    if len(data) > options.max_bytes:
-        raise DocumentError("too_large", f"is larger than {options.max_bytes / 1e6:,.0f} MB")
-    return data
+    return replace(
+        load_bytes(DocumentFile(path.name, path).read(options), path.name, options), id=name or path.name
+    )
 
 
 def load_bytes(
