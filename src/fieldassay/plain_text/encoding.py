@@ -44,6 +44,25 @@ def detect_encoding(data: bytes) -> str | None:
     return _guess(sample) or ("cp1252" if western is not None else None)
 
 
+def decode_lines(data: bytes) -> str:
+    """Return the text of UTF-8; lines that are none are taken as Western (cp1252).
+
+    >>> decode_lines("café\\n".encode() + "café".encode("cp1252"))
+    'café\\ncafé'
+    """
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return "\n".join(map(_decode_line, data.split(b"\n")))
+
+
+def _decode_line(line: bytes) -> str:
+    try:
+        return line.decode("utf-8")
+    except UnicodeDecodeError:
+        return line.decode("cp1252", "replace")
+
+
 def is_unicode(path: Path, named: str) -> bool:
     """Return whether a file is certainly Unicode text, so that the encoding `named` by the user is wrong.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plain_text.delimited import find_delimiter, split_rows
+from fieldassay.plain_text.encoding import decode_lines
 from fieldassay.records.columns import Columns, Table
 from fieldassay.records.files import Input
 from fieldassay.records.grouping import group_rows
@@ -70,18 +71,7 @@ def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Pr
 
 
 def _read_text(source: Input) -> str:
-    data = source.as_utf8().read_bytes()
-    try:
-        return data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError:  # a file whose beginning is UTF-8 and whose end is not
-        return "\n".join(map(_decode_line, data.split(b"\n"))).removeprefix("\ufeff")
-
-
-def _decode_line(line: bytes) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        return line.decode("cp1252", "replace")
+    return decode_lines(source.as_utf8().read_bytes()).removeprefix("\ufeff")
 
 
 def check_header(table: Table, number: int) -> None:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 from fieldassay.documents.options import LoadOptions
 from fieldassay.documents.transcript import DocumentError, Line, Page, Source, Word
-from fieldassay.plain_text.encoding import detect_encoding
+from fieldassay.plain_text.encoding import decode_lines, detect_encoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +47,9 @@ def decode(data: bytes) -> str:
     encoding = detect_encoding(data)
     if encoding is None:
         raise DocumentError("unreadable", "its encoding cannot be told; save it as UTF-8")
-    read = _decode_lines(data) if encoding == "utf-8" else data.decode(encoding, "replace")
+    read = decode_lines(data) if encoding == "utf-8" else data.decode(encoding, "replace")
     text = read.removeprefix("\ufeff").replace("\0", "")
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _decode_lines(data: bytes) -> str:
-    """Return the text of UTF-8; lines that are none are taken as Western (cp1252)."""
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return "\n".join(map(_decode_line, data.split(b"\n")))
-
-
-def _decode_line(line: bytes) -> str:
-    try:
-        return line.decode("utf-8")
-    except UnicodeDecodeError:
-        return line.decode("cp1252", "replace")
 
 
 def plain_line(text: str, source: Source = "text", visible: bool = True) -> Line | None:
