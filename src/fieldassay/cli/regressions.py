@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fieldassay.cli.grouping import option
+from fieldassay.cli.thresholds import read_gates
 
 if TYPE_CHECKING:
     from fieldassay.metrics.definitions import Vocabulary
@@ -89,13 +90,7 @@ def read_regressions(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
     >>> [str(gate) for gate in read_regressions(["accuracy", "f1=0.01"], "fields: {total: number}")]
     ['regression(accuracy) >= 0', 'regression(f1) > -0.01']
     """
-    if not texts:
-        return ()
-    from fieldassay.plan.compile import read_plan
-    from fieldassay.plan.expressions import vocabulary_of
-
-    vocabulary = vocabulary_of(read_plan(spec).spec)
-    return tuple(_read(text, vocabulary) for text in texts)
+    return read_gates(texts, spec, _read)
 
 
 def _read(text: str, vocabulary: Vocabulary) -> Gate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -29,13 +29,18 @@ def read_thresholds(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
     >>> [str(gate) for gate in read_thresholds(texts, "fields: {total: number}")]
     ['f1(granularity=slot)[total] >= 0.9', 'lower(accuracy) > 0.8']
     """
+    return read_gates(texts, spec, _read)
+
+
+def read_gates(texts: Sequence[str], spec: Any, read: Callable[[str, Vocabulary], Gate]) -> tuple[Gate, ...]:
+    """Return the gates that a function reads from texts with the metrics of a spec."""
     if not texts:
         return ()
     from fieldassay.plan.compile import read_plan
     from fieldassay.plan.expressions import vocabulary_of
 
     vocabulary = vocabulary_of(read_plan(spec).spec)
-    return tuple(_read(text, vocabulary) for text in texts)
+    return tuple(read(text, vocabulary) for text in texts)
 
 
 def _read(text: str, vocabulary: Vocabulary) -> Gate:
