@@ -148,26 +148,38 @@ def corrected(sums: Floats) -> dict[str, Floats]:
     }  # fmt: skip
 
 
+def undefined(sums: Floats) -> dict[str, npt.NDArray[np.bool_]]:
+    """Return where each reason leaves the share of reading of sums (first axis: `COUNTS`) undefined."""
+    at = {name: sums[position] for name, position in AT.items()}
+    found, is_lossy = corrected(sums), at["values"] > 0
+    has_rates = is_lossy & (at["foreign"] > 0) & (at["perfect"] > 0)
+    is_strong = found["power"] >= LEAST_POWER - 1e-12
+    return {
+        "unknown": ~is_lossy & (at["kept"] == 0) & (at["unknown"] > 0),
+        "no chance": is_lossy & (at["foreign"] == 0),
+        "no twins": is_lossy & (at["foreign"] > 0) & (at["perfect"] == 0),
+        "weak": has_rates & ~is_strong,
+        "unread": has_rates & is_strong & ~(found["p"] < 1.0),
+    }
+
+
+def _is_undefined(sums: Floats) -> npt.NDArray[np.bool_]:
+    return np.asarray(np.stack(list(undefined(sums).values())).any(axis=0))
+
+
 def undefined_reason(sums: Floats) -> str:
     """Return why the share of reading of a field is undefined; the empty text if it is defined."""
-    at = {name: float(sums[position]) for name, position in AT.items()}
-    if at["values"] + at["kept"] == 0 and at["unknown"] > 0:
-        return "it is not known whether its values are in a text that was sent"
-    if at["values"] == 0:
-        return ""
-    if at["foreign"] == 0:
-        return "no other document of its type has another value, to measure chance"
-    if at["perfect"] == 0:
-        return "no value is known to have been read: give twins"
-    found = corrected(sums)
-    if float(found["power"]) < LEAST_POWER - 1e-12:
-        return (
-            f"presence tells too little: {float(found['chance']):.0%} of foreign values are in the text, and "
-            f"{float(found['missed']):.0%} of the values that were read are not found"
-        )
-    if not float(found["p"]) < 1.0:
-        return "no value of it was read"
-    return ""
+    reason = next((reason for reason, is_so in undefined(sums).items() if is_so), "")
+    rates = corrected(sums) if reason == "weak" else {"chance": 0.0, "missed": 0.0}
+    return {
+        "": "",
+        "unknown": "it is not known whether its values are in a text that was sent",
+        "no chance": "no other document of its type has another value, to measure chance",
+        "no twins": "no value is known to have been read: give twins",
+        "weak": f"presence tells too little: {float(rates['chance']):.0%} of foreign values are in the text, "
+        f"and {float(rates['missed']):.0%} of the values that were read are not found",
+        "unread": "no value of it was read",
+    }[reason]
 
 
 def estimate_shares(
@@ -222,20 +234,22 @@ def _field_shares(
     )  # fmt: skip
     wrong = int(point[AT["all_wrong"]])
     open_ = float(point[AT["unknown"]]) + (float(found["wrong"]) if reason else 0.0)
-    shares = _stages(
-        _parts(point, float(found["due"]), bool(reason)),
-        _parts(replicates, corrected(replicates)["due"], bool(reason)),
-        reason, documents, draw,
-    )  # fmt: skip
+    unknown = _is_undefined(replicates)
+    drawn = _parts(replicates, unknown | bool(reason))
+    drawn["covered"] = np.where(unknown, np.nan, drawn["covered"])
+    shares = _stages(_parts(point, bool(reason)), drawn, reason, documents, draw)
     return FieldShares(name, wrong, wrong - int(open_), documents, shares, rates)
 
 
 def _whole(
     points: Floats, replicates: Floats, reasons: Sequence[str], draw: BootstrapSettings, documents: int
 ) -> FieldShares:
-    defined = np.array([not reason for reason in reasons], dtype=bool)
-    point, drawn = _sum_parts(points, defined), _sum_parts(replicates, defined)
-    reason = "" if defined.any() else _common(reasons)
+    without = [bool(reason) for reason in reasons]
+    point = _sum_parts(points, without)
+    drawn = _sum_parts(
+        replicates, [_is_undefined(one) | is_out for one, is_out in zip(replicates, without, strict=True)]
+    )
+    reason = _common(reasons) if all(without) else ""
     wrong = int(points[:, AT["all_wrong"]].sum())
     covered = int(point["covered"])
     return FieldShares(None, wrong, covered, documents, _stages(point, drawn, reason, documents, draw))
@@ -246,23 +260,19 @@ def _common(reasons: Sequence[str]) -> str:
     return distinct[0] if len(distinct) == 1 else "no field has a defined share"
 
 
-def _sum_parts(sums: Floats, defined: npt.NDArray[np.bool_]) -> dict[str, Any]:
-    parts = [
-        _parts(one, corrected(one)["due"], not is_defined)
-        for one, is_defined in zip(sums, defined, strict=True)
-    ]
+def _sum_parts(sums: Floats, is_out: Sequence[Any]) -> dict[str, Any]:
+    parts = [_parts(one, is_one_out) for one, is_one_out in zip(sums, is_out, strict=True)]
     return {name: sum(part[name] for part in parts) for name in parts[0]} if parts else {}
 
 
-def _parts(sums: Floats, due: Any, is_undefined: bool) -> dict[str, Any]:
-    """Return the wrong values by stage, and those that the shares cover."""
-    base = sums[AT["wrong"]] + sums[AT["kept_wrong"]]
-    reading = np.zeros_like(base) if is_undefined else np.where(base > 0, due, 0.0)
+def _parts(sums: Floats, is_out: Any) -> dict[str, Any]:
+    """Return the wrong values by stage, and those that the shares cover; where it is out, none of reading."""
+    base = np.where(is_out, 0.0, sums[AT["wrong"]] + sums[AT["kept_wrong"]])
+    reading = np.where(base > 0, corrected(sums)["due"], 0.0)
     observed = {name: sums[AT[name]] for name in ("decoding", "post", "gold", "runtime")}
-    left = np.zeros_like(base) if is_undefined else base
     return {
-        "reading": reading, "model": left - reading, **observed,
-        "covered": left + sum(observed.values()), "all": sums[AT["all_wrong"]],
+        "reading": reading, "model": base - reading, **observed,
+        "covered": base + sum(observed.values()), "all": sums[AT["all_wrong"]],
     }  # fmt: skip
 
 
