@@ -12,6 +12,7 @@ from fieldassay.corpus.recipe import list_recipes
 from fieldassay.public.corpora import CorpusRun, run_corpus
 from fieldassay.reports.corpora import render_corpus
 from fieldassay.reports.page import Screen
+from fieldassay.result.estimate import Estimate
 
 FEW = (
     "case_csv_002_tab",
@@ -78,6 +79,21 @@ def test_a_twin_that_cannot_be_read_counts_as_empty_and_is_named(made: CorpusRun
         in text
     )
     assert "accuracy by difficulty" in text and "rules, low_resolution, accuracy" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(0.9499999999999, "95.0% PASS"), (0.95, "95.0% PASS"), (0.9496, "94.96% FAIL"), (0.97, "97.0% PASS")],
+    ids=["rounded", "equal", "just below", "above"],
+)
+def test_a_value_is_held_to_a_threshold_and_shown_beside_it_as_by_gates(value: float, shown: str) -> None:
+    whole, easy = (
+        Estimate("accuracy", "rules", None, where, "filled", value, 10, 10, 0, "leaf")
+        for where in ({}, {"difficulty": "easy"})
+    )
+    text = render_corpus(CorpusRun(Path("out"), {}, (whole, easy)), Screen(width=160))
+    lines = [" ".join(line.split()) for line in text.splitlines()]
+    assert f"easy 95% 10 {shown}" in lines
 
 
 def test_the_summary_holds_all_figures(made: CorpusRun) -> None:

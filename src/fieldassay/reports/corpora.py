@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from fieldassay.corpus.difficulty import DIFFICULTIES, METRICS, THRESHOLDS
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.reports.sweeps import describe_twins
-from fieldassay.wording.numbers import NOTHING, format_both
+from fieldassay.wording.compared import format_compared, format_threshold, holds
+from fieldassay.wording.numbers import NOTHING, format_both, format_interval
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def _tables(page: Page, made: CorpusRun) -> None:
             asked = THRESHOLDS.get(value, {}).get(metric)
             cells = list(_cells(made.estimates, metric, (DIFFICULTY, value), systems, asked))
             if cells:
-                rows.append((value, "—" if asked is None else f"{asked:.2f}", *cells))
+                rows.append((value, NOTHING if asked is None else format_threshold(asked), *cells))
         page.line(
             f"{metric.replace('_', ' ')} by difficulty, with the thresholds of the engineering protocol"
         )
@@ -103,5 +104,8 @@ def _cells(
 def _format_value(one: Estimate | None, asked: float | None) -> str:
     if one is None or one.value is None:
         return NOTHING
-    verdict = "" if asked is None else " PASS" if one.value >= asked else " FAIL"
-    return f"{format_both(one)}{verdict}"
+    if asked is None:
+        return format_both(one)
+    interval = f" ({bounds})" if (bounds := format_interval(one)) else ""
+    verdict = "PASS" if holds(one.value, ">=", asked, one.unit) else "FAIL"
+    return f"{format_compared(one.value, asked, one.unit)}{interval} {verdict}"
