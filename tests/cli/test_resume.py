@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import Any
 
 import pytest
 from command_runs import Ran, spawn
+
+from fieldassay.scoring.kept_shards import KeptShards, open_kept
 
 Run = Callable[..., Ran]
 DOCUMENTS, SHARD = 1000, 200
@@ -249,6 +252,31 @@ def test_two_processes_do_not_share_shards(inputs: Path, stopped: Path) -> None:
         process = spawn(*arguments(inputs, stopped, "--resume"))
         _, told = process.communicate()
     assert process.returncode == 2 and b"in use by another process" in told
+
+
+REFUSED = """
+import sys
+from pathlib import Path
+from fieldassay.errors import ProblemsError
+from fieldassay.scoring.kept_shards import KeptShards, open_kept
+try:
+    with open_kept(KeptShards(Path(sys.argv[1]), 200, None), {}, is_resumed=True):
+        print("has them")
+except ProblemsError as error:
+    print(error)
+"""
+
+
+def test_a_process_that_is_refused_leaves_what_the_other_began(tmp_path: Path) -> None:
+    folder = tmp_path / "run.incomplete"
+    with open_kept(KeptShards(folder, 200, None), {}, is_resumed=False):
+        began = sorted(folder.iterdir())
+        told = subprocess.run(
+            [sys.executable, "-c", REFUSED, folder], capture_output=True, text=True, check=True
+        )
+        assert "in use by another process" in told.stdout
+        assert sorted(folder.iterdir()) == began
+    assert not folder.exists()
 
 
 def test_resume_needs_a_run_to_go_on_with(inputs: Path, run: Run) -> None:

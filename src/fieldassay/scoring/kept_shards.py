@@ -141,17 +141,18 @@ def open_kept(kept: KeptShards, facts: Mapping[str, str], *, is_resumed: bool) -
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with claim(folder):
-            found = count_kept(folder)
-            if found and not is_resumed:
-                what = f"holds {found:,} finished shards of a run that was interrupted"
-                raise _refusal(folder, what, "go on with --resume, or remove the folder to start again")
-            size = _check(folder, facts) if found else _begin(kept, facts)
-            yield replace(kept, size=size)
+            try:
+                found = count_kept(folder)
+                if found and not is_resumed:
+                    what = f"holds {found:,} finished shards of a run that was interrupted"
+                    raise _refusal(folder, what, "go on with --resume, or remove the folder to start again")
+                size = _check(folder, facts) if found else _begin(kept, facts)
+                yield replace(kept, size=size)
+            finally:
+                if not count_kept(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
     except BusyError:
         raise _refusal(folder, "is in use by another process", "wait for its end") from None
-    finally:
-        if folder.is_dir() and not count_kept(folder):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _begin(kept: KeptShards, facts: Mapping[str, str]) -> int:
