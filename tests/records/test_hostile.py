@@ -15,6 +15,8 @@ from tests.effort import characters, costs_at_most
 from fieldassay.errors import ProblemsError
 from fieldassay.records.answer import parse_answer
 from fieldassay.records.decode import decode_json
+from fieldassay.records.ids import id_text
+from fieldassay.records.lines import id_reader
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
@@ -224,6 +226,14 @@ def test_no_spelling_hides_a_duplicate_key(text: str) -> None:
     row = decode_json(text.encode())
     assert row.value == value
     assert row.repairs == (("duplicate_key",) if any(repeated) else ())
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=8) | st.integers(), st.booleans())
+def test_the_index_reads_an_id_as_the_record_does(value: str | int, is_escaped: bool) -> None:
+    line = json.dumps({"x": 1, "id": value}, ensure_ascii=is_escaped).encode()
+    row = decode_json(line).value
+    assert isinstance(row, dict)
+    assert id_reader(["id"])(line) == (id_text(row["id"]), None)
 
 
 def test_gold_with_a_duplicate_key_is_invalid(tmp_path: Path) -> None:

@@ -99,6 +99,8 @@ def id_reader(names: Sequence[str]) -> Callable[[bytes], tuple[str | None, str |
 def _read_scalar(raw: bytes) -> str | None:
     if raw[:1] in b"{[tfn":
         return None
+    if raw[:1] == b'"' and raw.isascii() and b"\\" not in raw:
+        return id_text(raw[1:-1].decode("ascii"))
     return id_text(decode_json(raw).value)
 
 
