@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from fieldassay.documents.load import load_bytes
 from fieldassay.documents.options import DEFAULTS
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.text import page_text
-from fieldassay.documents.transcript import DocumentError, Page, Transcript
+from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript
 
 MOST_PAGES = 2000
 _DRAWN = ("text", "words")
@@ -36,19 +37,65 @@ def read_pages(file: DocumentFile, sha256: str | None = None) -> str:
         if error.kind != "no_text":
             raise
         transcript = Transcript(file.id, "", "", _empty_pages(file, data))
-    return json.dumps([_page(page, transcript.kind in _DRAWN) for page in transcript.pages])
+    return json.dumps([_page(page, transcript.kind) for page in transcript.pages])
 
 
-def _page(page: Page, is_drawn: bool) -> dict[str, Any]:
+def _page(page: Page, kind: str) -> dict[str, Any]:
     has_picture = page.width > 0 and page.height > 0
+    if kind == "text" and has_picture:
+        page = replace(page, lines=tuple(_turned(line, page.width) for line in page.lines))
     return {
         "number": page.number,
         "width": page.width,
         "height": page.height,
         "words": list(_words(page)) if has_picture else [],
         "text": None if has_picture else page_text(page).text,
-        "is_drawn": is_drawn and has_picture,
+        "is_drawn": kind in _DRAWN and has_picture,
+        "has_widths": kind == "words" and has_picture,
     }
+
+
+def _turned(line: Line, width: float) -> Line:
+    """Return a line of plain text with its words where a reader sees them.
+
+    The columns of plain text are in the order of writing. A line that begins from right to left begins at the
+    right edge; words from left to right that follow each other in it keep their order.
+    """
+    if any(word.box is None for word in line.words):
+        return line
+    words = sorted(line.words, key=lambda word: 0.0 if word.box is None else word.box.left)  # as written
+    directions = [_direction(word.text) for word in words]
+    if next((one for one in directions if one), "L") != "R":
+        return replace(line, words=tuple(words))
+    for run in _runs(directions):
+        boxes = [box for at in run if (box := words[at].box) is not None]
+        by = width - max(box.right for box in boxes) - min(box.left for box in boxes)
+        for at, box in zip(run, boxes, strict=True):
+            words[at] = replace(words[at], box=replace(box, left=box.left + by, right=box.right + by))
+    return replace(line, words=tuple(words))
+
+
+def _runs(directions: Sequence[str]) -> list[list[int]]:
+    """Return the places of words that move together: those from left to right, with digits between them.
+
+    >>> _runs(["R", "L", "", "L", "", "R"])
+    [[0], [1, 2, 3], [4], [5]]
+    """
+    runs: list[list[int]] = []
+    for at, direction in enumerate(directions):
+        following = next((one for one in directions[at:] if one), "R")
+        is_left = bool(runs) and directions[runs[-1][0]] == "L"
+        if is_left and (direction or following) == "L":
+            runs[-1].append(at)
+        else:
+            runs.append([at])
+    return runs
+
+
+def _direction(text: str) -> str:
+    """Return the direction of a word by its first letter: L, R, or nothing for digits and signs."""
+    kinds = (unicodedata.bidirectional(one) for one in text)
+    return next(("L" if kind == "L" else "R" for kind in kinds if kind in ("L", "R", "AL")), "")
 
 
 def _words(page: Page) -> Iterator[tuple[str, float, float, float, float]]:

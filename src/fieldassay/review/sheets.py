@@ -21,7 +21,7 @@ LEASE = timedelta(minutes=30)
 
 State = Literal["value", "absent", "illegible", "skipped", "open"]
 STATES = ("value", "absent", "illegible", "skipped", "open")
-_LONGEST = 20_000
+_LONGEST, _MOST_ITEMS = 20_000, 20_000
 
 
 class RefusedError(Exception):
@@ -224,7 +224,9 @@ def save_items(
     ever = {*known, *_labeled_items(db, sheet, listed)}
     is_list = _is_asked_list(db, form, sheet, listed)
     wanted = [node for node in nodes if node is not None]
-    if not is_list or len(nodes) > 2000 or len(set(wanted)) < len(wanted) or set(wanted) - ever:
+    if len(nodes) > _MOST_ITEMS:
+        raise RefusedError("invalid", f"a list takes at most {_MOST_ITEMS:,} rows")
+    if not is_list or len(set(wanted)) < len(wanted) or set(wanted) - ever:
         raise RefusedError("invalid", "no such items")
     free = 1 + max((number_of(node) for node in ever), default=-1)
     named = []

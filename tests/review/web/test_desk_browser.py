@@ -230,3 +230,29 @@ def test_words_of_another_ocr_are_as_wide_as_their_boxes(browser: Browser, tmp_p
         )
     for (x0, _, x1, _, _), (left, right) in zip(WORDS, boxes, strict=True):
         assert (left, right) == (pytest.approx(x0 / 600, abs=0.004), pytest.approx(x1 / 600, abs=0.004))
+
+
+def test_a_list_of_two_thousand_rows_takes_another_one(browser: Browser, tmp_path: Path) -> None:
+    lines = [{"sku": f"A-{number}", "amount": "1.00"} for number in range(2000)]
+    with opened(browser, tmp_path, [prediction(1, lines=lines)]) as desk:
+        go(desk, "lines[1999].sku")
+        desk.press("Insert")
+        desk.until("desk.items('lines').length === 2001 && desk.at.node === 'lines[2000].sku'")
+        desk.page.keyboard.type("last")
+        desk.press("Enter")
+        assert desk.labels() == {"lines[2000].sku": ("value", "last")}
+
+
+def test_a_value_from_right_to_left_does_not_turn_its_reading(browser: Browser, tmp_path: Path) -> None:
+    text = "متجر الرياض رقم ٥ (A-1)"
+    with opened(browser, tmp_path, [prediction(1, shop=text)]) as desk:
+        go(desk, "shop")
+        desk.until(f"document.querySelector('#reading').textContent === {json.dumps('= ' + text)}")
+        assert desk.text("#reading bdi") == text
+        ends = desk.page.evaluate(
+            "(() => { const whole = document.querySelector('#reading').getBoundingClientRect(),"
+            " value = document.querySelector('#reading bdi').getBoundingClientRect();"
+            " return [value.left - whole.left, getComputedStyle(desk.at.input).direction]; })()"
+        )
+        assert ends[0] > 5
+        assert ends[1] == "rtl"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import json
 import os
 import threading
 import time
@@ -17,6 +19,8 @@ from tests.review.web.test_bombs import png
 
 from fieldassay.cli.main import main
 from fieldassay.documents.pool import DocumentPool
+from fieldassay.documents.sources import list_documents
+from fieldassay.review.page_words import read_pages
 from fieldassay.review.sheets import RefusedError
 from fieldassay.review.web.room import Pages
 from fieldassay.review.web.serve import open_room
@@ -97,3 +101,26 @@ def test_documents_that_were_moved_are_named_anew(tmp_path: Path, capsys: pytest
     assert "documents are not there; say with --documents where they are now" in capsys.readouterr().err
     with open_room(store, "a cookie", documents=moved) as room:
         assert room.pages.read("doc-001.txt")[0]["words"][0][0] == "Total"
+
+
+RIGHT_TO_LEFT = {
+    "words": ("שלום עולם 12", ["12", "עולם", "שלום"]),
+    "a run from left to right": ("מחיר ACME Pty Ltd 12", ["12", "ACME", "Pty", "Ltd", "מחיר"]),
+    "digits within the run": ("מחיר ACME 3 Ltd", ["ACME", "3", "Ltd", "מחיר"]),
+    "Arabic": ("متجر الرياض 5", ["5", "الرياض", "متجر"]),
+    "from left to right": ("Total שלום עולם", ["Total", "שלום", "עולם"]),
+}
+
+
+@pytest.mark.parametrize(("text", "seen"), RIGHT_TO_LEFT.values(), ids=RIGHT_TO_LEFT)
+def test_a_line_of_text_from_right_to_left_begins_at_the_right(
+    tmp_path: Path, text: str, seen: list[str]
+) -> None:
+    (tmp_path / "a.txt").write_text(f"{text}\nTotal 5.00\n", encoding="utf-8")
+    [page] = json.loads(read_pages(list_documents(tmp_path).files[0]))
+    line = [word for word in page["words"] if word[2] < 0.5][: len(seen)]
+    assert [word[0] for word in line] == text.split()
+    assert [word[0] for word in sorted(line, key=lambda word: word[1])] == seen
+    ends = sorted(line, key=lambda word: word[1])
+    assert all(one[3] <= other[1] for one, other in itertools.pairwise(ends))
+    assert all(0 <= word[1] < word[3] <= 1 for word in line)

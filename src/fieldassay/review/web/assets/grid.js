@@ -8,9 +8,11 @@ function gridElement(list, rows, act) {
     const row = rows.get(node);
     return row ? cellElement(row, act) : el("td", { class: "cell is-empty" });
   })));
+  const table = el("table", {}, el("thead", {}, head), el("tbody", {}, body));
+  table.style.setProperty("min-width", `${3 + 6 * columns.length}rem`);
   return el("section", { class: "grid", "aria-label": list.field },
     el("div", { class: "row-head" }, el("span", { class: "row-name", text: list.field }), el("span", { class: "row-type", text: "list" })),
-    el("div", { class: "grid-scroll", tabindex: "-1" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body))),
+    el("div", { class: "grid-scroll", tabindex: "-1" }, table),
     el("button", { type: "button", class: "button", on: { click: () => act.addItem(list.field) } }, "Add a row ", el("kbd", { text: "Insert" })));
 }
 

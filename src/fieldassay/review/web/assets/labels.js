@@ -51,7 +51,7 @@ const detail = {
     this.note.textContent = row.note ? `Note: ${row.note}` : "";
     const choices = row.field.choices || [];
     const endings = (row.field.endings || []).slice(0, 9);
-    const button = (keys, text, act) => el("button", { type: "button", class: "choice", tabindex: "-1", on: { click: act } }, keys ? el("kbd", { text: keys }) : null, " ", text);
+    const button = (keys, text, act) => el("button", { type: "button", class: "choice", tabindex: "-1", on: { click: act } }, keys ? el("kbd", { text: keys }) : null, " ", el("bdi", { text }));
     replace(this.choices, [...choices.slice(0, 40).map((text, at) => button(at < 9 ? String(at + 1) : "", text, () => choose(row, text))),
       ...endings.map((text, at) => button(`Alt+${at + 1}`, text, () => endWith(row, text)))]);
     this.read(row);
@@ -70,7 +70,9 @@ const detail = {
     if (standing(row) !== text) return;
     this.reading.classList.toggle("bad", Boolean(found.problem));
     const ambiguous = (found.flags || []).length ? ` (${found.flags.join(", ")})` : "";
-    this.reading.textContent = found.problem ? `Not readable: ${found.problem}` : found.is_empty ? "Means that there is no value" : `= ${found.canonical}${ambiguous}`;
+    // The value stands apart, so that its direction does not turn what is around it.
+    if (found.problem || found.is_empty) this.reading.textContent = found.problem ? `Not readable: ${found.problem}` : "Means that there is no value";
+    else replace(this.reading, "= ", el("bdi", { text: found.canonical }), ambiguous);
   },
 };
 

@@ -138,11 +138,12 @@ const viewer = {
     pane.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 2;
     if (inner.left < outer.left || inner.right > outer.right) pane.scrollLeft += inner.left - outer.left;
   },
-  // The words of a page without a picture, each as wide as its box, whatever the letters of the font are.
+  // The words of a page without a picture; those with a width of their own are as wide, whatever the font is.
   draw(page) {
     const [host, words] = [find(".drawn"), this.words.get(this.number)];
     const made = words.map((word) => this.drawn(word, page));
     replace(host, made);
+    if (!page.has_widths) return;
     const whole = host.clientWidth;
     made.map((one) => one.offsetWidth).forEach((wide, at) => {
       if (wide && whole) made[at].style.setProperty("transform", `scaleX(${((words[at][3] - words[at][1]) * whole) / wide})`);

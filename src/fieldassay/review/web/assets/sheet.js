@@ -48,10 +48,10 @@ const desk = {
     const asked = this.sheet.asked.map((one) => makeRow(one, this.form));
     this.byNode = new Map(asked.map((row) => [row.node, row]));
     const grids = [...this.form.values()].filter((one) => one.is_grid && (this.items(one.field).length || this.byNode.has(one.field)));
+    const filled = new Set(asked.flatMap((row) => [...row.node.matchAll(/\]/g)].map((end) => row.node.slice(0, end.index + 1))));
     for (const list of grids) for (const item of this.items(list.field)) for (const path of list.columns) {
       const node = item + path.slice(`${list.field}[]`.length);
-      const isAdded = !asked.some((row) => row.node === node || row.node.startsWith(`${item}.`) || row.node === item);
-      if (isAdded && !this.byNode.has(node) && !this.form.get(path)?.is_grid) this.byNode.set(node, makeRow({ node, field: path, given: null }, this.form));
+      if (!filled.has(item) && !this.byNode.has(node) && !this.form.get(path)?.is_grid) this.byNode.set(node, makeRow({ node, field: path, given: null }, this.form));
     }
     for (const [node, label] of Object.entries(this.sheet.labels)) {
       const row = this.byNode.get(node);
@@ -211,7 +211,9 @@ const desk = {
     if (saver.waiting.some((other) => other.sheet === one.sheet)) return;
     this.open = new Set(saved.open);
     for (const other of this.rows) if (!other.label) {
-      other.isOpen = this.open.has(other.node) || other.node.includes("[") ? undefined : false;
+      const isOpen = this.open.has(other.node) || other.node.includes("[") ? undefined : false;
+      if (isOpen === other.isOpen) continue;
+      other.isOpen = isOpen;
       drawMark(other);
     }
     this.count();
