@@ -230,3 +230,45 @@ def test_the_commands_go_there_and_back(tmp_path: Path, capsys: pytest.CaptureFi
     assert "1 sheet with 7 labels" in capsys.readouterr().out
     assert [one.reviewer for one in read_labels(tmp_path / "back.jsonl")] == ["r2"]
     assert main(["review", "export", paths[0], "-o", paths[1], "--reviewer", "r9"]) == 2
+
+
+POLYGON = [2.0, 4.0, 3.0, 4.0, 3.0, 4.4, 2.0, 4.4]
+SECOND = [3.1, 4.0, 4.0, 4.0, 4.0, 4.4, 3.1, 4.4]
+OCR = {
+    "2024": {"pages": [{"pageNumber": 2, "width": 8.0, "height": 8.0, "unit": "inch", "words": [
+        {"content": "1,250.00", "polygon": POLYGON}, {"content": "EUR", "polygon": SECOND},
+        {"content": "elsewhere", "polygon": [0, 0, 1, 0, 1, 1, 0, 1]},
+    ]}]},
+    "2.1": {"readResults": [{"page": 2, "width": 8.0, "height": 8.0, "unit": "inch", "lines": [
+        {"text": "1,250.00 EUR", "words": [
+            {"text": "1,250.00", "boundingBox": POLYGON}, {"text": "EUR", "boundingBox": SECOND},
+        ]},
+    ]}]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("version", OCR)
+def test_the_words_that_azure_recognized_are_the_text_of_regions(tmp_path: Path, version: str) -> None:
+    export_labels([SHEET], "azure", tmp_path / "set")
+    result = {"status": "succeeded", "analyzeResult": OCR[version]}
+    (tmp_path / "set" / "inv-1.pdf.ocr.json").write_text(json.dumps(result), encoding="utf-8")
+    found = import_labels(tmp_path / "set", "azure", "r1")
+    [sheet] = found.sheets
+    first, second = sheet.labels["total"].regions
+    assert first == replace(REGION, text="1,250.00 EUR")
+    assert second.text is None
+    assert not any("without words" in note for note in found.notes)
+
+
+def test_documents_without_recognized_words_are_told(tmp_path: Path) -> None:
+    export_labels([SHEET], "azure", tmp_path / "set")
+    notes = import_labels(tmp_path / "set", "azure", "r1").notes
+    assert any("1 document without words in *.ocr.json" in note for note in notes)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"analyzeResult": {"pages": [{}]}}', "no json"])
+def test_a_result_that_cannot_be_read_is_told_with_its_labels(tmp_path: Path, text: str) -> None:
+    export_labels([SHEET], "azure", tmp_path / "set")
+    (tmp_path / "set" / "inv-1.pdf.ocr.json").write_text(text)
+    with pytest.raises(ProblemsError, match="is no file of labels, or the result beside it"):
+        import_labels(tmp_path / "set", "azure", "r1")

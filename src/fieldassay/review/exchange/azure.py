@@ -1,12 +1,16 @@
-"""Labels as Azure Document Intelligence keeps them: `fields.json`, and a `*.labels.json` per document."""
+"""Labels as Azure Document Intelligence keeps them: `fields.json`, and a `*.labels.json` per document.
+
+The `*.ocr.json` beside it, what the service recognized, is read for the text of the page in each region.
+"""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from fieldassay.atomic.typed_json import parse_json
 from fieldassay.errors import Problem, ProblemsError
@@ -14,9 +18,10 @@ from fieldassay.paths import Step, join_path, split_path
 from fieldassay.records.ids import cap_problems
 from fieldassay.records.labels_file import Label, Region, Sheet
 from fieldassay.review.exchange.exchanged import Exported, Imported, list_lost
+from fieldassay.wording.numbers import format_count
 
 _SCHEMA = "https://schema.cognitiveservices.azure.com/formrecognizer/2021-03-01/{}.json"
-_ENDING = ".labels.json"
+_ENDING, _OCR = ".labels.json", ".ocr.json"
 
 
 def export_azure(sheets: Iterable[Sheet]) -> Exported:
@@ -44,7 +49,7 @@ def export_azure(sheets: Iterable[Sheet]) -> Exported:
     lost = [*list_lost(labels, states=True, regions=True)]
     lost += [f"that {whole:,} lists or objects were labeled as a whole"] if whole else []
     lost += ["who labeled, on which sheet, and whether blind"]
-    lost += ["*.ocr.json is not written: run the layout in the studio"]
+    lost += ["all words of the page: *.ocr.json is not written, run the layout in the studio"]
     return Exported({"fields.json": _text(_fields_file(paths)), **files}, tuple(lost))
 
 
@@ -131,23 +136,71 @@ def import_azure(folder: Path, reviewer: str) -> Imported:
         raise ProblemsError(
             [Problem(str(folder), f"has no {_ENDING} files", "name a folder with some", "labels_file")]
         )
-    sheets, problems = [], []
+    sheets, problems, recognized = [], [], 0
     for place in places:
         try:
             data = parse_json(place.read_bytes())
             name = place.relative_to(folder).as_posix().removesuffix(_ENDING)
-            sheets.append(Sheet(name, reviewer, labels=_read_labels(data)))
-        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-            what = f"is no file of labels ({str(error)[:100]})"
+            beside = place.with_name(place.name.removesuffix(_ENDING) + _OCR)
+            words = read_words(parse_json(beside.read_bytes())) if beside.is_file() else {}
+            recognized += bool(words)
+            sheets.append(Sheet(name, reviewer, labels=_read_labels(data, words)))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, ZeroDivisionError) as error:
+            what = f"is no file of labels, or the result beside it is none ({str(error)[:100]})"
             problems.append(Problem(str(place), what, "export it again", "labels_file"))
     if problems:
         raise ProblemsError(problems[:20])
-    return Imported(
-        tuple(sheets), ("what has no label may be absent, illegible or not asked: it is not asked here",)
-    )
+    notes = ["what has no label may be absent, illegible or not asked: it is not asked here"]
+    if recognized < len(sheets):
+        without = format_count(len(sheets) - recognized, "document")
+        notes.append(
+            f"{without} without words in *{_OCR}: the text of the page in their regions is not known"
+        )
+    return Imported(tuple(sheets), tuple(notes))
 
 
-def _read_labels(data: Mapping[str, Any]) -> dict[str, Label]:
+Words: TypeAlias = Mapping[int, Sequence[tuple[str, tuple[float, float, float, float]]]]
+"""The words of each page with their boxes, in shares of the page."""
+
+
+def read_words(data: Mapping[str, Any]) -> Words:
+    """Return the words of a result of the service: `pages` (from 2022 on), or `readResults` (2.0 and 2.1).
+
+    Raises KeyError, TypeError or ValueError for another file.
+
+    >>> word = {"content": "5.00", "polygon": [1, 2, 2, 2, 2, 3, 1, 3]}
+    >>> page = {"pageNumber": 1, "width": 4, "height": 8, "words": [word]}
+    >>> read_words({"analyzeResult": {"pages": [page]}})
+    {1: [('5.00', (0.25, 0.25, 0.5, 0.375))]}
+    """
+    result = data["analyzeResult"]
+    found: dict[int, list[tuple[str, tuple[float, float, float, float]]]] = {}
+    for page in result["pages"] if "pages" in result else result["readResults"]:
+        number = int(page["pageNumber"] if "pageNumber" in page else page["page"])
+        width, height = float(page["width"]), float(page["height"])
+        words = page.get("words") or [word for line in page.get("lines") or () for word in line["words"]]
+        held = found.setdefault(number, [])
+        for word in words:
+            corners = word["polygon"] if "polygon" in word else word["boundingBox"]
+            shares = [float(one) / (height if at % 2 else width) for at, one in enumerate(corners)]
+            held.append(
+                (str(word["content"] if "content" in word else word["text"]), _region(number, shares).box)
+            )
+    return found
+
+
+def _text_in(words: Words, region: Region) -> str | None:
+    """Return the words whose middle is in a region; None without any."""
+    left, top, right, bottom = region.box
+    inside = [
+        text
+        for text, (x0, y0, x1, y1) in words.get(region.page, ())
+        if left <= (x0 + x1) / 2 <= right and top <= (y0 + y1) / 2 <= bottom
+    ]
+    return " ".join(inside) or None
+
+
+def _read_labels(data: Mapping[str, Any], words: Words) -> dict[str, Label]:
     labels: dict[str, Label] = {}
     for one in data["labels"]:
         texts = [str(value["text"]) for value in one["value"] or () if value.get("text")]
@@ -157,7 +210,8 @@ def _read_labels(data: Mapping[str, Any]) -> dict[str, Label]:
             for box in value.get("boundingBoxes") or ()
         ]
         path = join_path(_steps(str(one["label"])))
-        labels[path] = Label("value", " ".join(texts), tuple(regions))
+        known = tuple(replace(region, text=_text_in(words, region)) for region in regions)
+        labels[path] = Label("value", " ".join(texts), known)
     return labels
 
 
