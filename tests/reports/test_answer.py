@@ -140,3 +140,23 @@ def test_a_comment_folds_every_table_but_the_first(demo: tuple[Result, Summary])
     outside = re.sub(r"<details>.*?</details>", "", text, flags=re.DOTALL)
     assert outside.count("| --- |") == 1 and "| place | system |" in outside
     assert text.count("| --- |") > 5 and "✅ PASS" in text and "❌ FAIL" in text
+
+
+def test_twenty_systems_with_long_names_have_their_answer_and_their_table_on_one_screen() -> None:
+    summary = shown({f"vendor/model-with-a-long-name-20250514-prompt-{at:02}": at for at in range(20)})
+    lines = render_answer(summary, Screen(80)).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert next(at for at, line in enumerate(lines) if line.startswith("place")) <= 18
+    assert "16 more" in " ".join(lines)
+    assert len([line for line in lines if re.match(r"\d+( to( \d+)?)? +vendor", line)]) == 20
+
+
+def test_columns_of_counts_have_even_heads_in_eighty_columns() -> None:
+    gold = [{"id": 1, **{f"a_field_with_a_long_name_{at}": "x" for at in range(3)}}]
+    spec = "fields: {" + ", ".join(f"{name}: text" for name in gold[0] if name != "id") + "}"
+    result = score(gold, gold, spec, ScoreOptions(metrics=("presence(granularity=slot)",), replicates=0))
+    lines = render_terminal(summarize(result), Screen(80)).splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("Filled or empty"))
+    head = [" ".join(line.split()) for line in lines[first + 1 : first + 3]]
+    assert head == ["both only only", "field empty pred gold both FDA HR MR RFA"]
+    assert [line.split()[0].count("…") for line in lines[first + 4 : first + 7]] == [1, 1, 1]

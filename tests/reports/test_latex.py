@@ -97,6 +97,11 @@ def widths(table: str) -> list[float]:
     for line in lines:
         for at, cell in enumerate(re.split(r"(?<!\\) & ", line)):
             size = SMALL if "footnotesize" in cell else CHARACTER
+            boxed = re.fullmatch(r"\\parbox\[b\]\{(\d+)pt\}\{\\raggedleft (.*)\}", cell)
+            if boxed is not None:
+                assert all(size * len(part) <= float(boxed[1]) for part in boxed[2].split(r"\allowbreak{}"))
+                columns[at] = max(columns.get(at, 0.0), float(boxed[1]))
+                continue
             stacked = re.sub(r"\\shortstack\[r\]\{(.*)\}", r"\1", cell).split(r"\\")
             plain = [re.sub(r"\\textsuperscript\{[^}]*\}|\\[a-z]+\{?|[\\{}$]", "", part) for part in stacked]
             columns[at] = max(columns.get(at, 0.0), *(size * len(part.strip()) for part in plain))
@@ -104,17 +109,25 @@ def widths(table: str) -> list[float]:
     return [float(fixed[1]) if fixed else columns[0], *(columns[at] for at in sorted(columns) if at)]
 
 
-def wide(systems: int, fields: int) -> Result:
+SHORT = "model-of-{:02}-parts"
+LONG = "vendor/a-model-with-a-very-long-name-20250514-and-{:02}-examples"
+UNBROKEN = "vendorsmodelwithaverylongnamewithoutanyseparator{:02}"
+
+
+def wide(systems: int, fields: int, name: str = SHORT) -> Result:
     timing = {"timing": {"duration_ms": 1234.5}, "usage": {"cost_usd": 0.01}}
     gold = [{"id": at, **{f"some_long_name_of_a_field_{k}": at for k in range(fields)}} for at in range(25)]
     pred = [{**row, **timing} for row in gold]
     spec = "{fields: {" + ", ".join(f"some_long_name_of_a_field_{k}: number" for k in range(fields)) + "}}"
-    return score(gold, {f"model-of-{k:02}-parts": pred for k in range(systems)}, spec)
+    return score(gold, {name.format(k): pred for k in range(systems)}, spec)
 
 
-@pytest.mark.parametrize(("systems", "fields"), [(1, 3), (3, 5), (8, 61)])
-def test_no_table_is_wider_than_the_page_or_taller_than_a_float(systems: int, fields: int) -> None:
-    text = latex(wide(systems, fields))
+@pytest.mark.parametrize(
+    ("systems", "fields", "name"),
+    [(1, 3, SHORT), (3, 5, SHORT), (8, 61, SHORT), (3, 5, LONG), (3, 5, UNBROKEN)],
+)
+def test_no_table_is_wider_than_the_page_or_taller_than_a_float(systems: int, fields: int, name: str) -> None:
+    text = latex(wide(systems, fields, name))
     tables = re.findall(r"\\begin\{(?:tabular|longtable)\}.*?\\end\{(?:tabular|longtable)\}", text, re.DOTALL)
     assert tables and all(sum(found) + GAP * len(found) <= TEXT for found in map(widths, tables))
     for table in tables:

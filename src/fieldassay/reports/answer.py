@@ -19,7 +19,8 @@ from fieldassay.wording.shown import clip, format_pair, visible
 REPAIRS = 3
 """The most losses of the best system."""
 
-_NAME, _NARROW = 32, 16
+LONGEST_NAME, _NARROW, _MOST = 32, 16, 5
+"""The most characters of a name in a table, of one in a narrow table, and the most names of an answer."""
 _ORDER = (Answer.GO, Answer.INCONCLUSIVE, Answer.NO_GO)
 
 
@@ -51,9 +52,17 @@ def describe_answers(decisions: Sequence[Decision]) -> str:
 
 def _list_answers(decisions: Sequence[Decision]) -> list[tuple[Answer, str]]:
     names = {
-        answer: [clip(one.system, _NAME) for one in decisions if one.answer is answer] for answer in _ORDER
+        answer: [clip(one.system, LONGEST_NAME) for one in decisions if one.answer is answer]
+        for answer in _ORDER
     }
-    return [(answer, f"{answer} {', '.join(named)}") for answer, named in names.items() if named]
+    return [(answer, f"{answer} {_list_names(named)}") for answer, named in names.items() if named]
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """Return names, and from some length on how many more there are."""
+    kept = names if len(names) <= _MOST else names[: _MOST - 2]
+    more = [f"{len(names) - len(kept)} more"] if len(kept) < len(names) else []
+    return ", ".join([*kept, *more])
 
 
 def add_systems(page: Page, summary: Summary) -> None:
@@ -61,12 +70,19 @@ def add_systems(page: Page, summary: Summary) -> None:
     heads, rows = systems_table(summary)
     numbers = [Column(head, is_number=True) for head in heads[3:]]
     columns = [Column(heads[0]), Column(heads[1], is_name=True), Column(heads[2]), *numbers]
-    for width in (_NAME, _NARROW):
-        short = [[row[0], clip(row[1], width), *row[2:]] for row in rows]
-        apart = len({row[1] for row in short}) == len({row[1] for row in rows})
+    page.table(columns, shorten_names(page, columns, rows, 1))
+
+
+def shorten_names(
+    page: Page, columns: Sequence[Column], rows: Sequence[Sequence[str]], place: int
+) -> list[list[str]]:
+    """Return rows whose names are cut so that a table fits the page, or whole where they would be alike."""
+    for width in (LONGEST_NAME, 24, _NARROW):
+        short = [[*row[:place], clip(row[place], width), *row[place + 1 :]] for row in rows]
+        apart = len({row[place] for row in short}) == len({row[place] for row in rows})
         if (apart and page.has_room(columns, short)) or width == _NARROW:
             break
-    page.table(columns, short if apart else rows)
+    return short if apart else [list(row) for row in rows]
 
 
 def systems_table(summary: Summary) -> tuple[list[str], list[list[str]]]:
@@ -104,7 +120,7 @@ def add_repairs(page: Page, summary: Summary, positions: Sequence[int], most: in
         return
     for position in positions:
         losses = summary.losses[position][:most]
-        name = f" in {clip(summary.systems[position], _NAME)}" if len(summary.systems) > 1 else ""
+        name = f" in {clip(summary.systems[position], LONGEST_NAME)}" if len(summary.systems) > 1 else ""
         page.line()
         page.title(f"What to fix first{name}: points of accuracy lost, at most")
         if not losses:

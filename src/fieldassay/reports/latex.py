@@ -269,9 +269,22 @@ def _caption(result: Result) -> str:
 
 
 def _name(text: str) -> str:
-    """Return a name that may be broken behind its separators."""
-    escaped = escape_latex(clip(text, 60))
-    return re.sub(r"(\\_|[.\]/-])(?=\w)", r"\1\\allowbreak{}", escaped) if len(text) > _LONGEST else escaped
+    """Return a name; a long one may be broken behind its separators, and in words longer than a line."""
+    shown = clip(text, 60)
+    if len(shown) <= _LONGEST:
+        return escape_latex(shown)
+    parts = re.findall(rf"[^_.\]/-]{{1,{_LINE}}}[_.\]/-]*|[_.\]/-]+", shown)
+    return r"\allowbreak{}".join(map(escape_latex, parts))
+
+
+def _head(system: str) -> str:
+    """Return a name as the head of a column; a long one in lines."""
+    name = _name(system)
+    return (
+        name
+        if len(clip(system, 60)) <= _LONGEST
+        else rf"\parbox[b]{{{DIGIT * _LONGEST:.0f}pt}}{{\raggedleft {name}}}"
+    )
 
 
 def _fields_table(result: Result) -> _Table | None:
@@ -285,11 +298,11 @@ def _fields_table(result: Result) -> _Table | None:
         estimates = [by_system[system].get(field) for system in result.systems]
         best = _best(estimates)
         rows.append([_name(field), *(_value(one, one is best and one is not None) for one in estimates)])
-    heads = [DIGIT * max(8, len(_name(system))) for system in result.systems]
+    heads = [DIGIT * max(8, min(_LONGEST, len(clip(system, 60)))) for system in result.systems]
     return _Table(
         "Accuracy by field.",
         "tab:fields",
-        ["Field", *map(_name, result.systems)],
+        ["Field", *map(_head, result.systems)],
         rows,
         [_name_width(names), *heads],
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -14,6 +14,9 @@ from fieldassay.wording.sentences import join_names
 from fieldassay.wording.shown import clip
 
 Certainty: TypeAlias = Literal["beyond_chance", "may_be_chance", "unknown"]
+
+_NAME, _MOST = 60, 3
+"""The most characters of a name, and the most systems that a sentence names beside the best one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +104,25 @@ def describe_order(order: Order) -> str:
     'a is highest with 90.0% (b 70.0%); the difference was not tested'
     """
     level = [lead.other for lead in order.leads if lead.value == order.value]
-    top, shown = clip(order.first, 60), format_in_unit(order.value, order.unit)
+    top, shown = clip(order.first, _NAME), format_in_unit(order.value, order.unit)
     if level:
-        return f"{join_names([top, *(clip(name, 60) for name in level)])} are equal with {shown}"
+        return f"{join_names([top, *(clip(name, _NAME) for name in level)])} are equal with {shown}"
     if all(lead.certainty == "beyond_chance" for lead in order.leads):
         sizes = [
-            f"{clip(lead.other, 60)} by {format_size(order.value - lead.value, order.unit)}{_p(lead)}"
+            f"{clip(lead.other, _NAME)} by {format_size(order.value - lead.value, order.unit)}{_p(lead)}"
             for lead in order.leads
         ]
-        return f"{top} is highest with {shown} and better than {', '.join(sizes)}"
-    others = ", ".join(
-        f"{clip(lead.other, 60)} {format_in_unit(lead.value, order.unit)}" for lead in order.leads
+        return f"{top} is highest with {shown} and better than {_join(sizes)}"
+    others = _join(
+        [f"{clip(lead.other, _NAME)} {format_in_unit(lead.value, order.unit)}" for lead in order.leads]
     )
     return f"{top} is highest with {shown} ({others}); {_doubt(order)}"
+
+
+def _join(parts: Sequence[str]) -> str:
+    """Return the first parts, and how many more there are: the table of systems has them all."""
+    more = [f"{len(parts) - _MOST} more"] if len(parts) > _MOST else []
+    return ", ".join([*parts[:_MOST], *more])
 
 
 def _p(lead: Lead) -> str:
@@ -121,9 +130,9 @@ def _p(lead: Lead) -> str:
 
 
 def _doubt(order: Order) -> str:
-    open_ = [f"{clip(lead.other, 60)}{_p(lead)}" for lead in order.leads if lead.certainty == "may_be_chance"]
+    open_ = [
+        f"{clip(lead.other, _NAME)}{_p(lead)}" for lead in order.leads if lead.certainty == "may_be_chance"
+    ]
     if not open_:
         return "the difference was not tested"
-    return (
-        f"no difference could be shown to {', '.join(open_)} in {format_count(order.documents, 'document')}"
-    )
+    return f"no difference could be shown to {_join(open_)} in {format_count(order.documents, 'document')}"

@@ -23,7 +23,7 @@ from fieldassay.wording.shown import clip
 FEWEST = 20
 """With fewer documents nothing is recommended."""
 
-_NAME = 60
+_NAME, _NAMES = 60, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,11 +145,17 @@ def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standin
     elif len(usable) == 1:
         why = f"Use {name}: it alone passes all gates ({first.gates})"
     else:
-        others = join_names([clip(one.system, _NAME) for one in usable[1:]])
+        others = _name_others(usable[1:])
         pass_ = "passes" if len(usable) == 2 else "pass"
         why = f"Use {name}: it is the best of those that pass all gates ({others} {pass_} them too)"
     cheaper = _cheaper(result, first, usable)
     return Recommendation(why, (*_facts(result, first, standings), *cheaper), "good", cheaper)
+
+
+def _name_others(usable: Sequence[Standing]) -> str:
+    """Return the names of systems, or how many they are where their names would be longer than the answer."""
+    names = join_names([clip(one.system, _NAME) for one in usable])
+    return names if len(names) <= _NAMES or len(usable) == 1 else f"{len(usable)} others"
 
 
 def _describe_first(standings: Sequence[Standing]) -> str:

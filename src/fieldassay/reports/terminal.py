@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from fieldassay.reports.answer import REPAIRS, add_answer, add_repairs
+from fieldassay.reports.answer import LONGEST_NAME, REPAIRS, add_answer, add_repairs, shorten_names
 from fieldassay.reports.asked import Grid
 from fieldassay.reports.checked import describe_first
 from fieldassay.reports.comparisons import add_comparisons
@@ -264,10 +264,11 @@ def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
 def _grid(page: Page, grid: Grid) -> None:
     page.line()
     page.title(clip(grid.title, 60))
-    page.table(
-        [Column(grid.head[0]), *(Column(name, is_number=True) for name in grid.head[1:])],
-        [[clip(row[0], 40), *row[1:]] for row in grid.rows],
-    )
+    named = [[clip(row[0], LONGEST_NAME), *row[1:]] for row in grid.rows]
+    whole = sum(3 + max(map(len, column)) for column in zip(grid.head, *named, strict=True))
+    heads = [name if whole <= page.width else name.replace(" ", "\n") for name in grid.head[1:]]
+    columns = [Column(grid.head[0], is_name=True), *(Column(name, is_number=True) for name in heads)]
+    page.table(columns, shorten_names(page, columns, grid.rows, 0))
     if grid.hidden:
         page.line(f"and {grid.hidden} more", "dim")
 

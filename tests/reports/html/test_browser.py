@@ -83,7 +83,7 @@ def test_a_mark_of_a_chart_says_its_numbers(demo: OpenReport) -> None:
 def test_the_table_behind_a_chart_is_a_csv_file(demo: OpenReport, tmp_path: Path) -> None:
     demo.show("systems")
     with demo.page.expect_download() as waiting:
-        demo.page.locator('[data-chart="forest"] .chart-tools > button').click()
+        demo.page.locator('[data-chart="forest"] .chart-tools > button', has_text="CSV").click()
     waiting.value.save_as(tmp_path / "rows.csv")
     lines = (tmp_path / "rows.csv").read_text(encoding="utf-8-sig").splitlines()
     assert lines[0].startswith("metric,slice,group,reference,system,difference,low,high,p_adjusted,")

@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 
 
 SCRIPTS = (
-    "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "charts.js", "specs.js", "state.js",
-    "systems.js", "fields.js",
+    "dom.js", "blocks.js", "visible.js", "differences.js", "csv.js", "markdown.js", "charts.js",
+    "specs.js", "state.js", "pictures.js", "systems.js", "fields.js",
     "field.js", "table.js", "errors.js", "documents.js", "changes.js",
     "alignment.js", "items.js", "answers.js", "document.js", "confidence.js", "print.js",
     "keys.js", "main.js",

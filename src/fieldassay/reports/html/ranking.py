@@ -43,13 +43,17 @@ class RankingRow:
 
 @dataclass(frozen=True, slots=True)
 class RankingTable:
-    """The rows, the heads of their cells with their metrics, the ends of the axis, and the gate on it."""
+    """The rows, the heads of their cells with their metrics, the ends of the axis, and the gate on it.
+
+    `gate` is the threshold as a value of the metric, `gate_place` its place on the axis, 0 to 100.
+    """
 
     rows: tuple[RankingRow, ...]
     heads: tuple[tuple[str, str], ...]
     low: str
     high: str
     gate: float | None
+    gate_place: float | None
     threshold: str
     documents: int
 
@@ -73,7 +77,7 @@ def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
     unit = standings[0].main.unit if standings and standings[0].main is not None else "ratio"
     return RankingTable(
         rows, tuple(_HEADS[at] for at in kept), format_in_unit(low, unit), format_in_unit(high, unit),
-        None if threshold is None else _place(threshold, low, high),
+        threshold, None if threshold is None else _place(threshold, low, high),
         "" if threshold is None else format_in_unit(threshold, unit),
         max((one.main.documents for one in standings if one.main is not None), default=0),
     )  # fmt: skip
@@ -141,12 +145,6 @@ def _row(
         cells=cells,
         failed=sum(int(own.get(name) or 0) for name in ("missing", "invalid", "error", "timeout")),
     )
-
-
-def _title(main: Estimate | None) -> str:
-    if main is None:
-        return ""
-    return f"{describe_estimate(main)}{' (few documents)' if is_narrow(main) else ''}"
 
 
 def _behind(one: Standing, first: Standing) -> str:

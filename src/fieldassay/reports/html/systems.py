@@ -32,7 +32,7 @@ def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
             *_other_references(source),
         ],
         "slices": [_row(one) for one in whole if len(one.slice) == 1 and found and _is_alike(one, found[0])],
-        "ranking": [ranking.to_dict() for ranking in source.result.rankings],
+        "gate": page.table.gate,
         "cost": _beside(whole, found, "cost_usd"),
         "latency": _latency(whole, source.systems),
     }

@@ -33,16 +33,19 @@ const SYSTEM_COLORS = () => ["#2f7fb8", "#d5762b", "#2f9e74", "#b8609a", "#8d7a1
 // Draws into a figure; `make` gets the width and returns the specification, `rows` and `columns` are the table behind it.
 async function drawChart(figure, { title, name, columns, rows, make, alt }) {
   const plot = el("div", { class: "plot", role: "img", "aria-label": alt || title });
-  const save = el("button", { type: "button", class: "link", text: "CSV", "aria-label": `Download the table behind “${title}” as CSV`, on: { click: () => download(`${name}.csv`, toCsv(columns, rows)) } });
   const table = el("details", {}, el("summary", { text: "Table" }));
   table.addEventListener("toggle", () => table.open && table.childElementCount === 1 && table.append(rowTable(title, columns, rows)));
-  replace(figure, el("figcaption", { text: title }), plot, el("div", { class: "chart-tools" }, table, save));
+  const markdown = () => toMarkdown(columns, rows.map((row) => columns.map((column) => shownCell(row[column]))), (at) => rows.every((row) => typeof (row[columns[at]] ?? 0) === "number"));
+  const tools = [copyButton(title, markdown), csvButton(`the table behind ${title}`, name, columns, rows), make ? pictureButtons({ title, name, make }) : null];
+  replace(figure, el("figcaption", { text: title }), plot, el("div", { class: "chart-tools" }, table, tools));
   drawn.set(figure, { plot, make });
   await redraw(figure);
 }
 
+const shownCell = (value) => (typeof value === "number" ? String(+value.toPrecision(6)) : plain(value ?? "—", 200));
+
 function rowTable(title, columns, rows, most = 300) {
-  const cell = (value) => el("td", { class: typeof value === "number" ? "num" : null, text: typeof value === "number" ? String(+value.toPrecision(6)) : plain(value ?? "—", 200) });
+  const cell = (value) => el("td", { class: typeof value === "number" ? "num" : null, text: shownCell(value) });
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Table: ${title}` }, el("table", {},
     el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col", text: name })))),
     el("tbody", {}, rows.slice(0, most).map((row) => el("tr", {}, columns.map((name) => cell(row[name])))))),
@@ -61,16 +64,20 @@ async function redraw(figure) {
   }
 }
 
-async function drawView(figure, plot, make, view) {
-  const width = Math.max(240, figure.clientWidth - 40);
-  const spec = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", autosize: { type: "fit-x", contains: "padding" }, width, ...make(width), config: chartConfig() };
+// A specification as a view of Vega; `more` goes beside the page's own configuration.
+function viewOf(made, width, more, renderer) {
+  const spec = { $schema: "https://vega.github.io/schema/vega-lite/v6.json", autosize: { type: "fit-x", contains: "padding" }, width, ...made, config: { ...chartConfig(), ...more } };
   const quiet = window.vega.logger(window.vega.Error);
-  const compiled = window.vegaLite.compile(spec, { logger: quiet }).spec;
-  if (view) view.finalize();
-  const made = new window.vega.View(window.vega.parse(compiled, null, { ast: true }), {
-    expr: window.vega.expressionInterpreter, renderer: "svg", hover: true, logger: quiet, tooltip: showTip,
+  return new window.vega.View(window.vega.parse(window.vegaLite.compile(spec, { logger: quiet }).spec, null, { ast: true }), {
+    expr: window.vega.expressionInterpreter, renderer, hover: renderer !== "none", logger: quiet, tooltip: showTip,
     loader: { load: () => Promise.reject(new Error("nothing is loaded")), sanitize: () => Promise.reject(new Error("no links")) },
   });
+}
+
+async function drawView(figure, plot, make, view) {
+  const width = Math.max(240, figure.clientWidth - 40);
+  const made = viewOf(make(width), width, {}, "svg");
+  if (view) view.finalize();
   replace(plot);
   drawn.get(figure).view = made;
   await made.initialize(plot).runAsync();

@@ -20,7 +20,7 @@ function riskSpec(rows) {
   const tooltip = tips(["label", "system"], ["threshold", "confidence at least", ".4~g"], ["coverageSaid", "go through unseen"], ["riskSaid", "of these wrong"], ["errors", "wrong values", ",d"]);
   return () => ({
     data: { values }, height: 280,
-    encoding: { x: { field: "coverage", ...percentAxis("values that go through unseen") }, y: { field: "risk", ...percentAxis("of these wrong") }, ...bySystem(values), tooltip },
+    encoding: { x: { field: "coverage", ...percentAxis("values that go through unseen") }, y: { field: "risk", ...percentAxis("of these wrong"), scale: scaleOf(values.map((row) => row.risk), "percent", {}) }, ...bySystem(values), tooltip },
     layer: [{ mark: { type: "line", interpolate: "step-after", strokeWidth: 2, tooltip: false } }, { mark: { type: "point", filled: true, size: 25, opacity: 0.9 }, encoding: { shape: { field: "label", type: "nominal", title: null, ...inOrder(values) } } }],
   });
 }

@@ -11,13 +11,12 @@ function toCsv(columns, rows) {
   return [columns, ...rows.map((row) => columns.map((name) => row[name]))].map((row) => row.map(csvCell).join(",")).join("\r\n") + "\r\n";
 }
 
-function csvLink(title, name, columns, rows) {
-  const save = el("button", { type: "button", class: "link", text: "CSV", "aria-label": `Download “${title}” as CSV`, on: { click: () => download(`${name}.csv`, toCsv(columns, rows)) } });
-  return el("div", { class: "chart-tools" }, save);
-}
+const csvButton = (title, name, columns, rows) => el("button", { type: "button", class: "link", text: "CSV", "aria-label": `Download “${title}” as CSV`, on: { click: () => download(`${name}.csv`, toCsv(columns, rows)) } });
+const csvLink = (...table) => el("div", { class: "chart-tools" }, csvButton(...table));
+const download = (name, text) => saveFile(name, new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
 
-function download(name, text) {
-  const address = URL.createObjectURL(new Blob(["\ufeff", text], { type: "text/csv;charset=utf-8" }));
+function saveFile(name, blob) {
+  const address = URL.createObjectURL(blob);
   const link = el("a", { href: address, download: name });
   document.body.append(link);
   link.click();

@@ -18,6 +18,15 @@ function scaled(rows, unit, names, told = showNumber) {
   return rows.map((row) => ({ ...row, ...Object.fromEntries(names.flatMap((name) => both(row, name))) }));
 }
 
+// The scale of an axis. Numbers that are all equal get room around them: an axis from a number to itself has one tick only.
+function scaleOf(numbers, unit, more = { zero: false }) {
+  const known = numbers.filter((number) => Number.isFinite(number));
+  const [low, high] = [Math.min(...known), Math.max(...known)];
+  if (!known.length || high > low) return more;
+  const isShare = AS_POINTS[unit] !== undefined;
+  return { ...more, nice: true, domain: isShare ? [Math.max(0, low - 5), Math.min(100, low + 5)] : low === 0 ? [0, 1] : [Math.min(0, 2 * low), Math.max(0, 2 * low)] };
+}
+
 // An order is given as a domain: an order given as `sort` would put the names into an expression.
 const inOrder = (rows, name = "label") => ({ sort: null, scale: { domain: [...new Set(rows.map((row) => row[name]))] } });
 const yOrder = (rows) => ({ field: "label", type: "nominal", title: null, ...inOrder(rows), axis: { ticks: false, domain: false } });
@@ -29,13 +38,31 @@ function forestSpec(rows, title, unit) {
   const shades = { domain: ["better", "worse", "no difference shown", "the same", "undefined"], range: [color("good"), color("bad"), color("muted"), color("muted"), color("muted")] };
   const shapes = { domain: shades.domain, range: ["triangle-up", "triangle-down", "circle", "square", "cross"] };
   const tooltip = tips(["label", "system"], ["differenceSaid", "difference"], ["lowSaid", "from"], ["highSaid", "to"], ["said", "verdict"], ["pSaid", "p, adjusted"], ["documents", "documents", ",d"]);
-  const axis = { field: "low", type: "quantitative", title, scale: { zero: true, nice: true } };
+  const isFlat = values.every((row) => !row.difference && !row.low && !row.high);
+  const axis = { field: "low", type: "quantitative", title, scale: isFlat ? { domain: [-1, 1] } : { zero: true, nice: true } };
   return (width) => ({
     data: { values }, height: { step: 30 }, encoding: { y: yOrder(values), tooltip },
     layer: [
       { data: { values: [{ zero: 0 }] }, mark: { type: "rule", strokeDash: [4, 3], tooltip: false }, encoding: { x: { field: "zero", type: "quantitative" }, y: null, color: { value: color("line-strong") }, tooltip: null } },
       { mark: { type: "rule", strokeWidth: 2 }, encoding: { x: { ...axis, axis: ticks(width) }, x2: { field: "high" }, color: { field: "said", type: "nominal", scale: shades, legend: null } } },
       { mark: { type: "point", filled: true, size: 110, opacity: 1 }, encoding: { x: { field: "difference", type: "quantitative" }, color: { field: "said", type: "nominal", scale: shades, legend: null }, shape: { field: "said", type: "nominal", scale: shapes, legend: null } } },
+    ],
+  });
+}
+
+function rankingSpec(rows, { label, unit, better }, gate) {
+  const sign = better === "lower" ? 1 : -1;
+  const values = labels(scaled(rows, unit, ["value", "low", "high"])).sort((one, other) => sign * (one.value - other.value));
+  const limit = gate === null ? [] : scaled([{ gate }], unit, ["gate"]);
+  const x = { type: "quantitative", title: `${label} (${unitTitle(unit)})`, scale: scaleOf([...values.flatMap((row) => [row.low, row.value, row.high]), ...limit.map((row) => row.gate)], unit) };
+  return (width) => ({
+    data: { values }, height: { step: 36 }, encoding: { y: yOrder(values) },
+    layer: [
+      { mark: { type: "rule", strokeWidth: 5, opacity: 0.4, color: color("accent") }, encoding: { x: { ...x, field: "low", axis: ticks(width) }, x2: { field: "high" } } },
+      { mark: { type: "point", filled: true, size: 80, opacity: 1, color: color("accent") }, encoding: { x: { ...x, field: "value" } } },
+      { mark: { type: "text", dy: -12, fontSize: 11, color: color("text") }, encoding: { x: { ...x, field: "value" }, text: { field: "valueSaid" } } },
+      { data: { values: limit }, mark: { type: "rule", strokeDash: [4, 3], strokeWidth: 1.5, color: color("bad") }, encoding: { x: { ...x, field: "gate" }, y: null } },
+      { data: { values: limit }, mark: { type: "text", align: "right", dx: -4, dy: 8, baseline: "top", fontSize: 11, color: color("bad") }, encoding: { x: { ...x, field: "gate" }, y: { value: 0 }, text: { value: "gate" } } },
     ],
   });
 }
@@ -55,7 +82,7 @@ function slicesSpec(rows, title, unit) {
   const [across, split] = sidesOf(values);
   const y = { ...yOrder(values), field: across, ...inOrder(values, across) };
   const tooltip = tips(["label", "system"], ["place", "slice"], ["valueSaid", title], ["lowSaid", "from"], ["highSaid", "to"], ["documents", "documents", ",d"]);
-  const x = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false } };
+  const x = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: scaleOf(values.flatMap((row) => [row.low, row.value, row.high]), unit) };
   const shade = split ? { color: { field: split, type: "nominal", ...inOrder(values, split), title: null, legend: { symbolOpacity: 1 } }, yOffset: { field: split, ...inOrder(values, split) } } : { color: { value: color("accent") } };
   return (width) => ({
     data: { values }, height: { step: split ? 14 : 22 }, encoding: { y, tooltip, ...shade },
@@ -90,8 +117,8 @@ function placeLabels(values, width, height) {
 function costSpec(rows, title, unit) {
   const values = labels(scaled(scaled(rows, unit, ["value", "low", "high"]), "usd", ["cost"]));
   const tooltip = tips(["label", "system"], ["costSaid", "cost of 1,000 documents"], ["valueSaid", title], ["lowSaid", "from"], ["highSaid", "to"]);
-  const x = { field: "cost", type: "quantitative", title: "cost of 1,000 documents ($)", axis: { tickCount: 5, labelOverlap: true, format: "~g" } };
-  const y = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: { zero: false } };
+  const x = { field: "cost", type: "quantitative", title: "cost of 1,000 documents ($)", scale: scaleOf(values.map((row) => row.cost), "usd", {}), axis: { tickCount: 5, labelOverlap: true, format: "~g" } };
+  const y = { type: "quantitative", title: `${title} (${unitTitle(unit)})`, scale: scaleOf(values.flatMap((row) => [row.low, row.value, row.high]), unit) };
   return (width) => ({
     data: { values: placeLabels(values, width - 70, 240) }, height: 260, encoding: { x, tooltip },
     layer: [
@@ -108,7 +135,7 @@ function latencySpec(rows) {
   const tooltip = tips(["label", "system"], ["minSaid", "shortest"], ["p50Said", "median"], ["p90Said", "90th percentile"], ["p95Said", "95th percentile"], ["maxSaid", "longest"], ["n", "documents", ",d"]);
   // One very slow answer would squeeze all others.
   const isSkewed = Math.max(...values.map((row) => row.max ?? 0)) > 3 * Math.max(...values.map((row) => row.p95 ?? row.p50)) && values.every((row) => (row.min ?? row.p50) > 0);
-  const x = { type: "quantitative", title: `seconds per document${isSkewed ? ", on a logarithmic scale" : ""}`, ...(isSkewed ? { scale: { type: "log" } } : {}) };
+  const x = { type: "quantitative", title: `seconds per document${isSkewed ? ", on a logarithmic scale" : ""}`, scale: isSkewed ? { type: "log" } : scaleOf(values.flatMap((row) => [row.min, row.p50, row.p95, row.max]), "ms", {}) };
   return (width) => ({
     data: { values }, height: { step: 36 }, encoding: { y: yOrder(values), tooltip },
     layer: [

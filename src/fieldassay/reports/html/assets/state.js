@@ -88,6 +88,7 @@ async function paint() {
   document.title = `${find(`[data-tab="${view}"]`).textContent} · ${TITLE}`;
   const restoreFocus = focusIn(find(`[data-view="${view}"]`));
   if (painters[view]) await painters[view](params);
+  addCopyButtons(find(`[data-view="${view}"]`));
   restoreFocus();
   document.documentElement.dataset.painted = view;
 }
