@@ -72,6 +72,19 @@ def test_systems_are_told_apart_in_the_list_of_errors(browser: Browser, twenty: 
         assert len(shown) > 10
         assert len({text for _, text in shown}) == len({title for title, _ in shown})
         assert max(len(text) for _, text in shown) <= 16
+        hidden = (
+            "all => all.filter(one => one.parentElement.scrollWidth > one.parentElement.clientWidth).length"
+        )
+        assert cells.evaluate_all(hidden) == 0
+
+
+@pytest.mark.parametrize("view", ["summary", "systems", "fields", "errors", "gates"])
+def test_twenty_systems_fit_on_paper(browser: Browser, twenty: Path, view: str) -> None:
+    with OpenReport.opened(browser, twenty) as report:
+        report.show(view)
+        report.page.emulate_media(media="print")
+        report.page.set_viewport_size({"width": 720, "height": 1000})
+        assert report.overflow() <= 2
 
 
 def test_names_do_not_lie_on_each_other_on_a_phone(browser: Browser, twenty: Path) -> None:

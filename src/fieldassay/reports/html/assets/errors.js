@@ -135,6 +135,7 @@ function drawErrors(data, documents, params) {
   const wide = window.innerWidth > 1350;
   const many = CORE.systems.length > 1;
   const systemNames = shortNames(CORE.systems, 13);
+  const nameWidth = Math.max(4, 1.2 + 0.6 * Math.max(...[...systemNames.values()].map((name) => name.length)));
   const confident = columns.confidence.some((one) => one !== null && one !== undefined);
   const list = [
     { key: "doc", label: "document", size: "minmax(6rem, 0.9fr)", cell: (at) => el("a", { href: addressOf("documents", { doc: documents.ids[columns.doc[at]], field: data.fields[columns.field[at]], system: CORE.systems[columns.system[at]] }), on: { click: (event) => event.stopPropagation() } }, el("bdi", { text: plain(documents.ids[columns.doc[at]], 80) })) },
@@ -143,7 +144,7 @@ function drawErrors(data, documents, params) {
     { key: "pred", label: "predicted", size: "minmax(7rem, 1.5fr)", cell: (at) => errorSide(data, at, "pred") },
     !wide ? null : { key: "read", label: "read as", size: "minmax(5rem, 0.8fr)", cell: (at) => el("bdi", { class: "interval", text: textOf(data, "read", at) === null ? "" : plain(textOf(data, "read", at), 60) }) },
     { key: "diagnosis", label: "kind of wrong", size: "minmax(7rem, 1fr)", cell: (at) => el("span", { title: say("diagnoses", data.kinds[columns.diagnosis[at]]), text: plain(data.kinds[columns.diagnosis[at]].replaceAll("_", " "), 40) }) },
-    many ? { key: "system", label: "system", size: "minmax(4rem, 0.7fr)", cell: (at) => el("bdi", { title: plain(CORE.systems[columns.system[at]], 200), text: systemNames.get(CORE.systems[columns.system[at]]) }) } : null,
+    many ? { key: "system", label: "system", size: `minmax(${nameWidth}rem, 0.7fr)`, cell: (at) => el("bdi", { title: plain(CORE.systems[columns.system[at]], 200), text: systemNames.get(CORE.systems[columns.system[at]]) }) } : null,
     confident && wide ? { key: "confidence", label: "confidence", size: "6.2rem", num: true, cell: (at) => (columns.confidence[at] === null || columns.confidence[at] === undefined ? "" : showScore(columns.confidence[at])) } : null,
     many && CORE.systems.length <= 8 && !narrow ? { key: "also", label: "others", size: `${Math.max(4.6, 1.2 * CORE.systems.length)}rem`, cell: (at) => othersAt(data, at) } : null,
   ].filter(Boolean);
