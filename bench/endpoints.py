@@ -22,6 +22,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from published import publish
+
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- endpoints: written by bench/endpoints.py -->", "<!-- end of endpoints -->"
 ANSWER_BYTES = 6000
@@ -243,10 +245,7 @@ def main() -> None:
             lines.append(f"| {what.strip()} | {value} | {target} |")
             print(f"{what:55} {value:>12}   {target}", flush=True)
         if options.publish:
-            page = PAGE.read_text(encoding="utf-8")
-            before, after = page.split(BEGIN)[0], page.split(END)[1]
-            table = "\n".join(lines)
-            PAGE.write_text(f"{before}{BEGIN}\n\n{table}\n\n{END}{after}", encoding="utf-8")
+            publish(PAGE, BEGIN, END, "\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from typing import Any
 from generate import DOCUMENTS, draw_documents, write_work
 from oracle import fold_case, true_scores
 from peers import ADAPTERS
+from published import publish
 from setup_peers import WORK, python_of
 from setup_peers import main as install_peers
 
@@ -204,7 +205,7 @@ def measure(plan: Plan, are_peers_only: bool) -> list[Row]:
     return [*(faster(row, measure_ours(plan)) for row in before), *peers]
 
 
-def publish(rows: list[Row], plan: Plan, truth: dict[str, Any]) -> None:
+def publish_all(rows: list[Row], plan: Plan, truth: dict[str, Any]) -> None:
     """Write bench/results.json and the table of docs/benchmarks.md."""
     found = {
         "machine": describe_machine(),
@@ -213,9 +214,7 @@ def publish(rows: list[Row], plan: Plan, truth: dict[str, Any]) -> None:
         "rows": [asdict(row) for row in rows],
     }
     (HERE / "results.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    page = PAGE.read_text(encoding="utf-8")
-    before, after = page.split(BEGIN)[0], page.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n\n{table(rows, plan)}\n\n{END}{after}", encoding="utf-8")
+    publish(PAGE, BEGIN, END, table(rows, plan))
 
 
 def main() -> None:
@@ -232,7 +231,7 @@ def main() -> None:
     truth = {"strict": true_scores(pairs), "casefold": true_scores(pairs, fold_case)}
     print(table(rows, plan), "\nTruth:", json.dumps(truth, indent=1))
     if not (options.quick or options.peers_only):
-        publish(rows, plan, truth)
+        publish_all(rows, plan, truth)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from published import publish
 from scale import SCALE, write_documents
 
 SHARD = 10_000
@@ -184,9 +185,7 @@ def main() -> None:
     found = table(measure(options))
     print(found)
     if options.publish:
-        page = PAGE.read_text(encoding="utf-8")
-        before, after = page.split(BEGIN)[0], page.split(END)[1]
-        PAGE.write_text(f"{before}{BEGIN}\n\n{found}\n\n{END}{after}", encoding="utf-8")
+        publish(PAGE, BEGIN, END, found)
 
 
 if __name__ == "__main__":

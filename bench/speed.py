@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from generate import DOCUMENTS, draw_documents, draw_long_list
+from published import publish
 
 HERE = Path(__file__).parent
 SPEC = HERE / "spec.yaml"
@@ -113,9 +114,7 @@ def main() -> None:
     found = table(ratios, time_lists(options.rounds))
     print(found)
     if options.publish:
-        page = PAGE.read_text(encoding="utf-8")
-        before, after = page.split(BEGIN)[0], page.split(END)[1]
-        PAGE.write_text(f"{before}{BEGIN}\n\n{found}\n\n{END}{after}", encoding="utf-8")
+        publish(PAGE, BEGIN, END, found)
 
 
 if __name__ == "__main__":
