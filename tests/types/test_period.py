@@ -9,6 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldassay.types.dates.dates import has_foreign_word, search_splits
+from fieldassay.types.dates.names import fold
+from fieldassay.types.dates.parts import Style
 from fieldassay.types.dates.period import Date, Duration, Period
 
 
@@ -59,3 +62,34 @@ def test_a_duration_prints_as_iso(duration: Duration, text: str) -> None:
 @given(st.decimals(-(10**9), 10**9, places=3), st.decimals(-(10**9), 10**9, places=3))
 def test_durations_print_alike_only_if_they_are_equal(one: Decimal, other: Decimal) -> None:
     assert (str(Duration(one)) == str(Duration(other))) == (one == other)
+
+
+WORDS = "2025-03-15 2025 03 1 15 31. 3/4/2025 march märz mar. août 年 xy ref a to bis zum e y from - – -- ~ / ... .. , ' ( )"
+PIECES = st.sampled_from(WORDS.split()) | st.text(max_size=3)
+
+
+@pytest.mark.parametrize("locale", [None, "en_AU", "fr"])
+@given(pieces=st.lists(PIECES, max_size=8), gap=st.sampled_from(["", " ", "~"]))
+def test_a_text_with_a_foreign_word_has_no_split_into_two_dates(
+    locale: str | None, pieces: list[str], gap: str
+) -> None:
+    text = fold(gap.join(pieces)).strip()
+    if has_foreign_word(text, locale):
+        assert search_splits(text, Style(locale=locale)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_foreign"),
+    [
+        ("2x25-03-15", True),
+        ("2025-03-15 ref", True),
+        ("march copy 2025", True),
+        ("1 march to 3 april 2025", False),
+        ("1 marz~3 april 2025", False),
+        ("vom 1. bis zum 3. mai 2025", True),
+        ("1. bis zum 3. mai 2025", False),
+        ("2025-03-15 / 2025-03-17", False),
+    ],
+)
+def test_a_foreign_word_stands_in_no_date_and_joins_none(text: str, is_foreign: bool) -> None:
+    assert has_foreign_word(text, None) is is_foreign

@@ -203,36 +203,30 @@ def _distinct(values: list[Any], leaf: Leaf, keeps_hollow: bool = False) -> tupl
 
     The code is -1 for None, ABSENT and, unless kept, empty containers.
     """
-    kinds = set(map(type, values))
     nothing = {type(None), ABSENT.__class__}
+    kinds = set(map(type, values))
+    some = kinds - nothing
     is_null_value = leaf.null_is_value and type(None) in kinds
-    if (
-        kinds - nothing == {float}
-        and ABSENT.__class__ not in kinds
-        and not is_null_value
-        and not leaf.is_empty_if_other
-    ):
-        numbered = _distinct_floats(values)
-        if numbered is not None:
-            return numbered
-    if (
-        len(kinds - nothing) <= 1
-        and kinds - nothing <= {str, int, float, bool}
-        and not is_null_value
-        and not leaf.is_empty_if_other
-    ):
-        index = _numbering()
-        index[None] = index[ABSENT] = -1
-        codes = np.fromiter(map(index.__getitem__, values), dtype=np.intp, count=len(values))
-        return list(index)[2:], codes
-    keys = [_key(value, leaf, keeps_hollow) for value in values]
-    first = {
-        key: value for key, value in zip(reversed(keys), reversed(values), strict=True) if key is not None
-    }
-    order = _numbering()
-    order[None] = -1
-    codes = np.fromiter(map(order.__getitem__, keys), dtype=np.intp, count=len(keys))
-    return [first[key] for key in list(order)[1:]], codes
+    if len(some) > 1 or not some <= {str, int, float, bool} or is_null_value or leaf.is_empty_if_other:
+        order, codes = _numbered([_key(value, leaf, keeps_hollow) for value in values])
+        return [values[at] for at in order.values()], codes
+    numbered = _distinct_floats(values) if kinds <= {float, type(None)} else None
+    if numbered is None:
+        order, codes = _numbered(values)
+        numbered = list(order), codes
+    return numbered
+
+
+def _numbered(keys: list[Any]) -> tuple[dict[Any, int], Codes]:
+    """Return the position of the first of each key, and the number of each key in the order of these.
+
+    None and ABSENT have the number -1.
+    """
+    order: dict[Any, int] = {None: -1, ABSENT: -1}
+    first = np.fromiter(map(order.setdefault, keys, count()), dtype=np.intp, count=len(keys))
+    del order[None], order[ABSENT]
+    numbers = np.append(np.cumsum(first == np.arange(len(first))) - 1, -1)
+    return order, numbers[first]
 
 
 def _distinct_floats(values: list[Any]) -> tuple[list[Any], Codes] | None:

@@ -67,7 +67,8 @@ class IdReader(Reader):
         if self.checksum is not None or self.normalize or not set(map(type, raws)) <= {str}:
             return read_distinct(self.read, raws)
         texts = [raw.strip() for raw in raws]  # type: ignore[union-attr]
-        plain = [" ".join(text.split()) for text in texts]
+        # A text without white space stays the same object, whose hash is known.
+        plain = [text if len(parts := text.split()) < 2 else " ".join(parts) for text in texts]
         canonical = objects(plain if self.case_sensitive else [text.casefold() for text in plain])
         return Column(objects(texts), canonical, canonical)
 

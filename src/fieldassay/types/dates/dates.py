@@ -6,11 +6,12 @@ import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading, objects
-from fieldassay.types.dates.names import Order, fold, locale_data
+from fieldassay.types.dates.names import WORD, Order, fold, locale_data, names
 from fieldassay.types.dates.parts import Found, Parts, Style, find, split
 from fieldassay.types.dates.period import Date, Period
 from fieldassay.types.dates.times import MOST_CHARACTERS, cut_time
@@ -39,7 +40,28 @@ def find_period(text: str, style: Style) -> tuple[Period, bool] | None:
 
     Raises `UnreadableError` if the period would end before it starts.
     """
-    for left, right in _splits(_OPENING.sub("", text)):
+    plain = _OPENING.sub("", text)
+    return None if has_foreign_word(plain, style.locale) else search_splits(plain, style)
+
+
+def has_foreign_word(text: str, locale: str | None) -> bool:
+    """Return whether a word stands in neither dates nor connectors: no split of the text gives two dates.
+
+    Words end where a split can be, except at a tilde.
+    """
+    known = _words_of_periods(locale)
+    return any(word not in known and "~" not in word for word in WORD.findall(text))
+
+
+@cache
+def _words_of_periods(locale: str | None) -> frozenset[str]:
+    known = names(locale)
+    return frozenset(re.split("[| ]", _WORDS)).union(known.months, known.weekdays, known.fillers)
+
+
+def search_splits(text: str, style: Style) -> tuple[Period, bool] | None:
+    """Return the same for the first split of the text into two dates."""
+    for left, right in _splits(text):
         try:
             start, end = _sides(split(left, style.locale), split(right, style.locale), style)
             period = Period(start.date(), end.date())
@@ -145,11 +167,7 @@ class DateReader(Reader):
         return self._read_text(text, ("coerced",))
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        plain: dict[str, Date | None] = {}
-        for raw in raws:
-            if raw.__class__ is str and raw not in plain:
-                plain[raw] = _iso(raw)
-        values = [plain[raw] if raw.__class__ is str else None for raw in raws]
+        values = [_iso(raw) if raw.__class__ is str else None for raw in raws]
         others = [index for index, value in enumerate(values) if value is None]
         if len(others) == len(raws):
             return read_distinct(self.read, raws)
@@ -210,6 +228,7 @@ def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
         return period
 
 
+@lru_cache(maxsize=4096)
 def _iso(text: str) -> Date | None:
     if len(text) == 10 and text[4] == "-" == text[7]:
         try:
