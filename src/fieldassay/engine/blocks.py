@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from fieldassay.engine.coding import Coded
 from fieldassay.engine.scopes import Codes, Ints, Masks, Scope
-from fieldassay.evidence import Kind
+from fieldassay.evidence import Kind, Outcome
+from fieldassay.printable import make_printable
 
 Nodes = npt.NDArray[np.intp]
 
@@ -109,6 +110,21 @@ class Block:
             pred_raws={place[row]: raw for row, raw in self.pred_raws.items() if row in place},
             critical=None if self.critical is None else self.critical[at],
         )
+
+
+def present_rows(block: Block, side: str) -> Masks:
+    """Return which rows have a node on one side."""
+    codes: Codes | None = getattr(block, f"{side}_code")
+    if codes is not None:
+        return codes >= 0
+    has_node: Masks = getattr(block.pairs, side) >= 0
+    lacks = (Outcome.SPURIOUS, Outcome.ABSENT) if side == "gold" else (Outcome.MISSING, Outcome.ABSENT)
+    return has_node & ~np.isin(block.outcome, lacks)
+
+
+def relative_path(path: str, prefix: Prefix | None) -> str:
+    """Return the part of a field path below its scope's items."""
+    return make_printable(path if prefix is None else path.removeprefix(f"{prefix.path}[]"))
 
 
 @dataclass(slots=True, eq=False)

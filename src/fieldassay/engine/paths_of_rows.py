@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fieldassay.engine.blocks import Block, Nodes, Prefix
-from fieldassay.engine.scopes import Codes
-from fieldassay.evidence import FieldInfo, Outcome
+from fieldassay.engine.blocks import Block, Nodes, Prefix, present_rows, relative_path
+from fieldassay.evidence import FieldInfo
 from fieldassay.printable import make_printable
 
 Gathered: TypeAlias = tuple[pl.Series, npt.NDArray[Any]]
@@ -41,7 +40,7 @@ class RowPaths:
 
     def of(self, block: Block, info: FieldInfo, side: str) -> Gathered:
         """Return the block's paths on one side, null where that side has no node."""
-        return self._shown(block, info, side, _present(block, side))
+        return self._shown(block, info, side, present_rows(block, side))
 
     def expected(self, block: Block, info: FieldInfo) -> pl.Series:
         """Return the block's paths in gold, even without a gold value; null for items that gold lacks."""
@@ -52,7 +51,7 @@ class RowPaths:
         prefix = block.pairs.prefix
         if prefix is None or not present.any():
             return pl.Series([make_printable(info.path)], dtype=pl.String), np.where(present, 0, -1)
-        suffix = _relative(info.path, prefix)
+        suffix = relative_path(info.path, prefix)
         paths = self.nodes(prefix, side)
         return paths + suffix if suffix else paths, np.where(present, nodes, -1)
 
@@ -61,23 +60,9 @@ class RowPaths:
         key = (id(prefix.scope), side)
         if key not in self.made:
             own = getattr(prefix.scope, side)
-            name = _relative(prefix.path, prefix.above)
+            name = relative_path(prefix.path, prefix.above)
             indexed = name + "[" + pl.Series(own.position).cast(pl.String) + "]"
             if prefix.above is not None:
                 indexed = self.nodes(prefix.above, side).gather(own.parent.astype(np.uint32)) + indexed
             self.made[key] = indexed
         return self.made[key]
-
-
-def _relative(path: str, prefix: Prefix | None) -> str:
-    """Return the part of a field path below its scope's items."""
-    return make_printable(path if prefix is None else path.removeprefix(f"{prefix.path}[]"))
-
-
-def _present(block: Block, side: str) -> npt.NDArray[np.bool_]:
-    codes: Codes | None = getattr(block, f"{side}_code")
-    if codes is not None:
-        return codes >= 0
-    has_node: npt.NDArray[np.bool_] = getattr(block.pairs, side) >= 0
-    lacks = (Outcome.SPURIOUS, Outcome.ABSENT) if side == "gold" else (Outcome.MISSING, Outcome.ABSENT)
-    return has_node & ~np.isin(block.outcome, lacks)

@@ -96,7 +96,9 @@ def run_scoring(request: Request) -> Iterator[Run]:
             request.options, keeps_statistics=folder is not None or request.options.keeps_statistics
         )
         options = (
-            replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
+            replace(options, evidence_folder=rows, holds_few=folder is None)
+            if rows is not None
+            else replace(options, evidence="none")
         )
         options = replace(options, shards_folder=request.incomplete, resume=request.resume)
         try:
@@ -169,7 +171,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
     decisions = decide_scored(result, options, request.baseline)
     if folder is None:
         _save_lock(request)
-        rows = options.evidence_folder
+        rows = None if result.evidence_table is not None else options.evidence_folder
         return Run.of(result, None if rows is None else scan_parts(rows), decisions, kept=options.evidence)
     write_run(scored, decisions, request, options, folder)
     _save_lock(request)

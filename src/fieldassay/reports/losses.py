@@ -6,7 +6,7 @@ a kind of wrong in one field.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,10 @@ REPLICATES, SEED, LEVEL = 1000, 0, 0.95
 _WEIGHTS = 1 << 22
 """Weights drawn at once, which bounds the memory of a run of many documents."""
 
-_JUDGED = ("match", "partial", "mismatch", "missing", "spurious")
+DIGITS = 12
+"""The digits of points: sums of the same losses in another sequence are equal to these."""
+
+JUDGED = ("match", "partial", "mismatch", "missing", "spurious")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ def find_losses(
         )
     )
     lost = 1.0 - pl.col("score").fill_null(0.0)
-    wrong = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(_JUDGED) & (lost > 0))
+    wrong = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(JUDGED) & (lost > 0))
     diagnosis = pl.col("diagnoses").list.first().fill_null("accepted")
     path = pl.coalesce("gold_path", "pred_path")
     rows = wrong.select(
@@ -154,10 +157,10 @@ def _of_system(
         pl.len().alias("documents"),
         pl.col("doc", "gold", "pred").first(),
     )
-    worst = groups.sort(["loss", "field", "diagnosis"], descending=[True, False, False]).head(most).to_dicts()
+    worst = find_worst(groups.to_dicts(), len(names), most)
     worst = [group if group["field"] else {**group, **_failed(table, len(names))} for group in worst]
     if not replicates:
-        return tuple(_make(system, group, len(names), None) for group in worst)
+        return tuple(make_loss(system, group, len(names), None) for group in worst)
     columns = np.zeros((len(worst), len(names)))
     for place, group in enumerate(worst):
         chosen = table.filter(
@@ -170,8 +173,18 @@ def _of_system(
         )
     low, high = _intervals(columns, names.to_list(), replicates)
     return tuple(
-        _make(system, group, len(names), (float(low[at]), float(high[at]))) for at, group in enumerate(worst)
+        make_loss(system, group, len(names), (float(low[at]), float(high[at])))
+        for at, group in enumerate(worst)
     )
+
+
+def find_worst(groups: Iterable[dict[str, Any]], of: int, most: int) -> list[dict[str, Any]]:
+    """Return the costliest groups, equal ones by name; `of` documents have anything to judge."""
+
+    def rank(group: dict[str, Any]) -> tuple[float, str, str]:
+        return -round(group["loss"] / of, DIGITS), group["field"], group["diagnosis"]
+
+    return sorted(groups, key=rank)[:most]
 
 
 def _failed(table: pl.DataFrame, of: int) -> dict[str, Any]:
@@ -182,7 +195,7 @@ def _failed(table: pl.DataFrame, of: int) -> dict[str, Any]:
     kinds = failed.group_by("answer").len().sort(["len", "answer"], descending=[True, False]).rows()
     others = table.join(failed.select("doc"), on="doc", how="anti")["loss"].sum()
     rest = of - len(failed)
-    return {"kinds": tuple(kinds), "without": 1 - others / rest if rest else None}
+    return {"kinds": tuple(kinds), "without": round(1 - others / rest, DIGITS) if rest else None}
 
 
 def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int) -> tuple[Any, Any]:
@@ -204,12 +217,15 @@ def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str], replicate
     return percentile_intervals(low, LEVEL).low, percentile_intervals(high, LEVEL).high
 
 
-def _make(system: str, group: dict[str, Any], of: int, interval: tuple[float, float] | None) -> Loss:
+def make_loss(
+    system: str, group: Mapping[str, Any], of: int, interval: tuple[float, float] | None = None
+) -> Loss:
+    """Return the loss of a group of values with one cause."""
     return Loss(
         system=system,
         field=group["field"],
         diagnosis=group["diagnosis"],
-        points=group["loss"] / of,
+        points=round(group["loss"] / of, DIGITS),
         interval=interval,
         values=group["values"],
         documents=group["documents"],

@@ -5,12 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.reports.asked import Grid, list_grids
 from fieldassay.reports.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.failed_answers import mark_failed_answers
+from fieldassay.reports.few_rows import (
+    count_row_mistakes,
+    find_row_losses,
+    find_suspicious_rows,
+    mark_failed_rows,
+)
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.mistakes import Mistake, count_mistakes
 from fieldassay.reports.ranking import Order, order_systems
@@ -21,6 +27,7 @@ from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.result.violations import CheckCount, worst_first
+from fieldassay.result.wrong_rows import WrongRows
 from fieldassay.wording.folders import hide_folders
 from fieldassay.wording.numbers import FEW, format_share, is_narrow
 
@@ -142,15 +149,13 @@ def summarize(
 
     `shows_all` puts every requested metric at the head instead of the usual ones.
     """
-    rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
-    rows = mark_failed_answers(rows, result.documents)
-    mistakes = count_mistakes(rows) if rows is not None else ()
     answers = [decision.to_dict() for decision in decisions]
     standings = list_standings(result, answers)
     systems = tuple(one.system for one in standings)
     main = {one.system: one.main for one in standings if one.main is not None}
     paths = input_paths(result)
-    suspicious, violated = _suspicious(result, rows), worst_first(result.checks)
+    mistakes, losses, suspicious = _find(result, evidence, systems)
+    violated = worst_first(result.checks)
     fields = [_fields(result, system, mistakes) for system in systems]
     headline = _headline(result, systems, shows_all)
     counts = [inner_mapping(inner_mapping(result.counts, "systems"), system) for system in systems]
@@ -176,7 +181,7 @@ def summarize(
         warnings=tuple(hide_folders(text, paths) for text in _grouped(result.warnings, systems)),
         decisions=tuple(sorted(decisions, key=lambda one: _place_of(one.system, systems))),
         compared=summarize_comparisons(result.comparisons, result.rankings, {**HEADLINE, "f1": "F1"}),
-        losses=_losses(result, rows, systems),
+        losses=losses,
         suspicious=suspicious[:MOST_SUSPICIOUS],
         hidden_suspicious=max(0, len(suspicious) - MOST_SUSPICIOUS),
         grids=list_grids(result),
@@ -184,25 +189,37 @@ def summarize(
     )
 
 
-def _suspicious(result: Result, rows: pl.LazyFrame | None) -> tuple[Suspicion, ...]:
-    if rows is None or result.documents is None:
-        return ()
-    return find_suspicious_gold(rows, result.documents, result.systems)
+_Found: TypeAlias = tuple[tuple[Mistake, ...], tuple[tuple[Loss, ...], ...], tuple[Suspicion, ...]]
+
+
+def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...]) -> _Found:
+    """Return the mistakes, the costliest losses of each system, and the suspicious gold values."""
+    if evidence is None and (few := result.few_wrong()) is not None:
+        return _find_in_few(few, systems)
+    rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
+    documents = result.documents
+    rows = mark_failed_answers(rows, documents)
+    if rows is None:
+        return (), (), ()
+    mistakes = count_mistakes(rows)
+    if documents is None:
+        return mistakes, (), ()
+    suspicious = find_suspicious_gold(rows, documents, result.systems)
+    if "leaves" not in documents.columns:
+        return mistakes, (), suspicious
+    losses = find_losses(rows, documents, systems, MOST_LOSSES, replicates=0)
+    return mistakes, tuple(losses[system] for system in systems), suspicious
+
+
+def _find_in_few(found: WrongRows, systems: tuple[str, ...]) -> _Found:
+    rows = mark_failed_rows(found)
+    losses = tuple(find_row_losses(rows, system, MOST_LOSSES) for system in systems)
+    return count_row_mistakes(rows), losses, find_suspicious_rows(rows, systems)
 
 
 def _place_of(system: str, systems: Sequence[str]) -> int:
     """Return the place of a system; one of another run comes last."""
     return systems.index(system) if system in systems else len(systems)
-
-
-def _losses(
-    result: Result, rows: pl.LazyFrame | None, systems: tuple[str, ...]
-) -> tuple[tuple[Loss, ...], ...]:
-    """Return the costliest losses of each system; fewer where there are many systems."""
-    if rows is None or result.documents is None or "leaves" not in result.documents.columns:
-        return ()
-    found = find_losses(rows, result.documents, systems, MOST_LOSSES, replicates=0)
-    return tuple(found[system] for system in systems)
 
 
 def inner_mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -78,6 +78,8 @@ class Run:
     damage: str = ""
     is_saved: bool = True
     """False: the run is a result in memory, and in no folder."""
+    scored: Result | None = None
+    """The result that the run was made of; None: it is read from its folder."""
 
     @classmethod
     def open(cls, folder: Path) -> Run:
@@ -97,17 +99,12 @@ class Run:
 
         `evidence` is the judged values, with `kept` as their extent; without it those of the result, if any.
         """
-        if evidence is None and result.evidence is not None:
-            evidence = result.evidence.lazy()
-        facts = {**result.run, "counts": result.counts, "evidence": "none" if evidence is None else kept}
-        run = cls(folder or Path("result"), facts, is_saved=folder is not None)
-        vars(run).update(
-            result=result,
-            estimates=result,
-            documents=result.documents,
-            evidence=evidence,
-            decisions=decisions,
-        )
+        is_kept = evidence is not None or result.evidence_table is not None
+        facts = {**result.run, "counts": result.counts, "evidence": kept if is_kept else "none"}
+        run = cls(folder or Path("result"), facts, is_saved=folder is not None, scored=result)
+        vars(run).update(result=result, estimates=result, decisions=decisions)
+        if evidence is not None:
+            vars(run).update(evidence=evidence)
         if result.paired is not None:
             vars(run).update(paired=result.paired)
         return run
@@ -209,6 +206,8 @@ class Run:
     @cached_property
     def documents(self) -> pl.DataFrame:
         """Return the table of documents, one row per system and document."""
+        if self.scored is not None:
+            return self.scored.documents  # type: ignore[return-value]
         table = read_parquet(self._read(DOCUMENTS), str(self.folder / DOCUMENTS), AGAIN, _DAMAGED)
         check_documents(table, str(self.folder / DOCUMENTS))
         return table
@@ -238,8 +237,15 @@ class Run:
     @cached_property
     def evidence(self) -> pl.LazyFrame | None:
         """Return the judged values, unread but verified against the digest; None if the run kept none."""
+        if self.scored is not None:
+            return None if self.scored.evidence is None else self.scored.evidence.lazy()
         check_unchanged(self.folder, self.facts, EVIDENCE)
         return self.scan_evidence()
+
+    @property
+    def stored_evidence(self) -> pl.LazyFrame | None:
+        """Return the judged values, unread, unless the result itself has the wrong ones in memory."""
+        return None if self.result.wrong_rows is not None else self.evidence
 
     def scan_evidence(self) -> pl.LazyFrame | None:
         """Return the judged values, unread; only their columns are checked. None if the run kept none."""

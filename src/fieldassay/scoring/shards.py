@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -38,10 +37,7 @@ from fieldassay.scoring.checking import CLAIM, NUMBER, Sink, Tallies, check_reco
 from fieldassay.scoring.document_metadata import document_table, document_types
 from fieldassay.scoring.document_status import classify
 from fieldassay.scoring.fit import GOLD, fills_of
-from fieldassay.scoring.outcomes import Done, Frame, join_outcomes
-
-if TYPE_CHECKING:
-    import polars as pl
+from fieldassay.scoring.outcomes import Done, Frame, HeldRows, join_outcomes
 
 Progress = Callable[[int], None]
 
@@ -256,21 +252,9 @@ def _is_given(value: object, nulls: frozenset[str]) -> bool:
 def _kept(work: Work, evidence: Evidence, number: int) -> tuple[Frame, ...]:
     if work.evidence == "none" or not len(evidence):
         return ()
-    make = partial(_frame, evidence, work.evidence == "errors")
+    rows = HeldRows(evidence, work.evidence == "errors")
     if work.folder is None:
-        return (make if work.is_local else make(),)
-    frame = make()
+        return (rows if work.is_local else rows.table(),)
     path = work.folder / f"part-{work.number:05}-{number:05}.parquet"
-    frame.write_parquet(path)
+    rows.table().write_parquet(path)
     return (path,)
-
-
-def _frame(evidence: Evidence, only_errors: bool) -> pl.DataFrame:
-    """Return the table of the rows, or of those that are neither right nor absent."""
-    assert evidence.table is not None
-    frame = evidence.table()
-    if not only_errors:
-        return frame
-    import polars as pl
-
-    return frame.filter(~pl.col("outcome").is_in(["match", "absent"]))
