@@ -29,6 +29,7 @@ LEARNED_FROM = 50
 EXAMPLES = {"from": "train.jsonl", "docs": "train-words.jsonl"}
 FONT = "Helvetica"
 FORMS = ("words", "pages")
+SYSTEMS = ("learned", "rules", "small")
 FIELDS = (
     "TotalPrice",
     *(f"LineItem[].{name}" for name in ("MenuNm", "MenuCnt", "MenuUnitprice", "MenuPrice")),
@@ -105,11 +106,11 @@ def _block(word: str) -> str:
 
 
 def run_all(out: Path, url: str | None) -> None:
-    """Run the systems on both forms of the documents, pages without the model; score what was published."""
+    """Run the systems on both forms of the documents; score what was published."""
     options = SweepOptions(ExtractOptions(jobs=0))
-    for form, docs, asked in (("words", "words.jsonl", url), ("pages", "rendered", None)):
+    for form, docs in (("words", "words.jsonl"), ("pages", "rendered")):
         given = (out / docs, out / "spec.yaml", out / "gold.jsonl", out / form)
-        run(*given, systems(out, asked), options, Watch(tell=print))
+        run(*given, systems(out, url), options, Watch(tell=print))
     score(out / "gold.jsonl", {"published": out / "published.jsonl"}, out / "spec.yaml").save(
         out / "published"
     )
@@ -125,8 +126,10 @@ class Figures:
             for one in held["estimates"]:
                 if not one["slice"]:
                     self._found.setdefault((f"{one['system']} {form}", one["metric"], one["field"]), one)
-        swept = json.loads((out / "words/sweep.json").read_text(encoding="utf-8"))["systems"]
-        self._failures = {f"{name} words": one["failures"] for name, one in swept.items()}
+        self._failures = {}
+        for form in FORMS:
+            swept = json.loads((out / form / "sweep.json").read_text(encoding="utf-8"))["systems"]
+            self._failures |= {f"{name} {form}": one["failures"] for name, one in swept.items()}
 
     def table(self, columns: Mapping[str, str]) -> str:
         """Return the table of some systems, by the heads of their columns."""
@@ -175,8 +178,8 @@ def main() -> None:
         return
     figures = Figures(Path(out))
     made = {
-        "cord": {one: f"{one} words" for one in ("published", "learned", "rules", "small")},
-        "cord pages": {f"{one}, {form}": f"{one} {form}" for one in ("learned", "rules") for form in FORMS},
+        "cord": {one: f"{one} words" for one in ("published", *SYSTEMS)},
+        "cord pages": {f"{one}, {form}": f"{one} {form}" for one in SYSTEMS for form in FORMS},
     }
     write_tables(PAGE, {name: figures.table(columns) for name, columns in made.items()})
 
