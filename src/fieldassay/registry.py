@@ -6,7 +6,6 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import entry_points
 from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -14,6 +13,8 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 
 @cache
 def _plugins(group: str) -> dict[str, str]:
+    from importlib.metadata import entry_points  # takes long, and most names are no plugins
+
     return {entry.name: entry.value for entry in entry_points(group=group)}
 
 

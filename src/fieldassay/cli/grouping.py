@@ -82,6 +82,9 @@ class GroupedCommand(click.Command):
                     formatter.write_dl(records)
 
 
+_ANY_LENGTH = 1000
+
+
 class GroupedCommands(click.Group):
     """Commands that are listed by group, each with its whole first sentence."""
 
@@ -91,10 +94,11 @@ class GroupedCommands(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands under the titles of their groups."""
         groups = self.groups or {"Commands": self.list_commands(ctx)}
-        room = formatter.width - 6
         for title, names in groups.items():
-            found = [
-                (name, command) for name in names if (command := self.get_command(ctx, name)) is not None
-            ]
             with formatter.section(title):
-                formatter.write_dl([(name, command.get_short_help_str(10 * room)) for name, command in found])
+                formatter.write_dl([(name, self.summary_of(ctx, name)) for name in names])
+
+    def summary_of(self, ctx: click.Context, name: str) -> str:
+        """Return the first sentence of the help of a command."""
+        command = self.get_command(ctx, name)
+        return "" if command is None else command.get_short_help_str(_ANY_LENGTH)

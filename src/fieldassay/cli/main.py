@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import signal
@@ -18,45 +19,54 @@ from fieldassay.errors import FieldassayError
 
 GROUPS: dict[str, dict[str, str]] = {
     "Start": {
-        "demo": "fieldassay.cli.demo:demo",
-        "init": "fieldassay.cli.init:init",
-        "validate": "fieldassay.cli.validate:validate",
-        "protocols": "fieldassay.cli.protocols:protocols",
+        "demo": "Score the shipped sample: 72 invented documents, three invented systems.",
+        "init": "Write a first spec from gold data or from a schema, with comments.",
+        "validate": "Check a spec, and data against it, and describe the scoring.",
+        "protocols": "The published protocols that ship with fieldassay: their list, and their contents.",
     },
     "Extract": {
-        "run": "fieldassay.cli.run:run",
-        "extract": "fieldassay.cli.extract:extract",
-        "corpus": "fieldassay.cli.corpus:corpus",
+        "run": "Extract documents with several systems, score them, and compare them.",
+        "extract": "Make predictions from documents.",
+        "corpus": "Challenge documents with exact gold, and harder copies of your own documents.",
     },
     "Score and look closer": {
-        "score": "fieldassay.cli.score:score",
-        "explain": "fieldassay.cli.explain:explain",
-        "attribute": "fieldassay.cli.attribute:attribute",
-        "report": "fieldassay.cli.report:report",
-        "export": "fieldassay.cli.export:export",
-        "calibrate": "fieldassay.cli.calibrate:calibrate",
+        "score": "Score predictions against gold.",
+        "explain": "Explain the judgement of a value, step by step.",
+        "attribute": (
+            "Tell which stage wrong values are due to: reading, the model, decoding or post-processing."
+        ),
+        "report": "Print a report of finished runs, or write one, for CI and for people.",
+        "export": "Write the judged values of a run, its comparison, or its next steps, to a file.",
+        "calibrate": "Measure how reliable confidences are, and certify which values need no review.",
     },
     "Compare and decide": {
-        "diff": "fieldassay.cli.diff:diff",
-        "gate": "fieldassay.cli.gate:gate",
-        "baseline": "fieldassay.cli.baseline:baseline",
-        "lock": "fieldassay.cli.lock:lock",
+        "diff": "Compare two runs, or two systems of one run: metrics, and the values fixed and broken.",
+        "gate": "Decide GO or NO-GO on finished runs.",
+        "baseline": "Set, show and check the baseline that later runs are compared with.",
+        "lock": "Freeze the spec and the gold data that a baseline stands on.",
     },
     "Review": {
-        "review": "fieldassay.cli.review:review",
-        "agreement": "fieldassay.cli.agreement:agreement",
+        "review": (
+            "Reviews of extracted values by people: blind audits, planted errors, a log that shows tampering."
+        ),
+        "agreement": "Measure how far the reviewers of the same documents agree.",
     },
     "Runs and installation": {
-        "runs": "fieldassay.cli.runs:runs",
-        "redact": "fieldassay.cli.redact:redact",
-        "doctor": "fieldassay.cli.doctor:doctor",
+        "runs": "The runs that `fieldassay score --runs DIR` wrote: list, look, tag, remove.",
+        "redact": "Write a run again without its values, to show it to others.",
+        "doctor": "Show the parts of this installation, and test that it computes the expected numbers.",
     },
 }
-"""The module of each command, by its group in `--help`; imported on demand."""
+"""The first sentence of each command, by its group in `--help`, which so imports none of them."""
 
-COMMANDS = {name: place for group in GROUPS.values() for name, place in group.items()}
+COMMANDS = {name: f"fieldassay.cli.{name}:{name}" for group in GROUPS.values() for name in group}
+"""The place of each command; it is imported on its first use."""
 
 INTERNAL, INTERRUPTED = 70, 130
+NEW_OBJECTS = 100_000
+"""New objects before the garbage collector looks for cycles: loading the code of a command makes many, and
+none is garbage.
+"""
 
 
 class Commands(GroupedCommands):
@@ -66,6 +76,9 @@ class Commands(GroupedCommands):
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
+
+    def summary_of(self, ctx: click.Context, name: str) -> str:  # noqa: ARG002
+        return next(group[name] for group in GROUPS.values() if name in group)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         module, _, name = COMMANDS.get(cmd_name, "").partition(":")
@@ -103,6 +116,7 @@ def _terminate(number: int, frame: object) -> None:  # noqa: ARG001
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code of one run of the command line; no user error leaves a traceback."""
+    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     signal.signal(signal.SIGTERM, _terminate)
     try:
         found = commands.main(

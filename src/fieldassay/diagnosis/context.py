@@ -73,10 +73,9 @@ def compare_items(wrong: ValueRows, codes: Codes, gold: ValueRows, gold_codes: C
     fields = int(max(wrong.field.max(), items.field.max(initial=0))) + 1
     positions = Scales(fields, int(max(wrong.item.max(), items.item.max(initial=0))) + 2)
     compared = wrong.take(np.flatnonzero(wrong.item >= 0))
-    taken = np.isin(
-        positions.combine(items, items.item.astype(np.int64)),
-        positions.combine(compared, compared.item.astype(np.int64)),
-    )
+    with_wrong = set(positions.combine(compared, compared.item.astype(np.int64)).tolist())
+    places = positions.combine(items, items.item.astype(np.int64)).tolist()
+    taken = np.fromiter(map(with_wrong.__contains__, places), bool, len(places))
     texts = Scales(fields, int(codes.max()) + 1)
     lists, list_codes = texts.combine(wrong, codes), texts.combine(items, item_codes)
     distinct, inverse = np.unique(lists, return_inverse=True)

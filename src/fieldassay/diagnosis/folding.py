@@ -31,7 +31,7 @@ class _Classes:
     def of(self, codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
         classes = self.table[codes]
         if not classes.all():
-            for code in np.unique(codes[classes == _UNKNOWN]).tolist():
+            for code in set(codes[classes == _UNKNOWN].tolist()):
                 self.table[code] = _class_of(chr(code))
             classes = self.table[codes]
         return classes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
 from collections.abc import Mapping
@@ -12,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.json_value import Json
 
 if TYPE_CHECKING:
+    import subprocess
+
     from fieldassay.endpoints.endpoint import Endpoint
     from fieldassay.endpoints.exchange import Usage
 
@@ -125,6 +126,8 @@ class PublishedPrices:
             return None if found is None else float(found)
 
     def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        import subprocess
+
         if self._process is None:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "fieldassay.endpoints.published_prices"],

@@ -21,7 +21,7 @@ from fieldassay.plan.build import (
 from fieldassay.spec.calls import FIRST, call_data, parse_call
 from fieldassay.spec.freeze import freeze, thaw
 from fieldassay.spec.model import Call, Field, Options
-from fieldassay.spec.names import FIELD_KEYS, type_names, unknown
+from fieldassay.spec.names import FIELD_KEYS, is_type, type_names, unknown
 from fieldassay.spec.report import Report, Steps
 from fieldassay.types.base import Reader
 from fieldassay.types.catalogue import NORMALIZERS, READERS
@@ -103,7 +103,7 @@ class LeafBuilder:
 
     def judges(self, field: Field, steps: Steps) -> ReaderAndComparator | None:
         """Return the reader and comparator of a field judged as one value; None after noting a problem."""
-        if field.type not in type_names():
+        if not is_type(field.type):
             self.report.add((*steps, "type"), *unknown("type", field.type, type_names()))
             return None
         call = field.compare or Call(DEFAULTS.get(field.type, _LEAST.name))

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as default
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 
-_SUFFIX = ".yaml"
+_FOLDER, _SUFFIX = Path(__file__).parent, ".yaml"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +43,7 @@ def preset_names() -> tuple[str, ...]:
     >>> "slot-filling" in preset_names()
     True
     """
-    entries = files("fieldassay.presets").iterdir()
-    return tuple(
-        sorted(entry.name.removesuffix(_SUFFIX) for entry in entries if entry.name.endswith(_SUFFIX))
-    )
+    return tuple(sorted(entry.stem for entry in _FOLDER.glob(f"*{_SUFFIX}")))
 
 
 def preset_text(name: str, where: str = "protocol") -> str:
@@ -58,7 +55,7 @@ def preset_text(name: str, where: str = "protocol") -> str:
     if name not in known:
         remedy = nearest(name, known) if known else "no protocol is installed"
         raise ProblemsError([Problem(where, f"unknown protocol {name[:100]!r}", remedy, "unknown_name")])
-    return (files("fieldassay.presets") / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
+    return (_FOLDER / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
 
 @cache

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zipfile
 from pathlib import Path
 
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -107,6 +106,8 @@ def find_format(label: str, path: Path, head: bytes, options: SourceOptions) -> 
 
 
 def _parts(path: Path) -> frozenset[str]:
+    import zipfile
+
     try:
         with zipfile.ZipFile(path) as archive:
             return frozenset(archive.namelist())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +47,8 @@ def describe_host() -> dict[str, Any]:
 
 def _git(folder: Path, *arguments: str) -> str | None:
     """Return what git prints; None if it fails, is not there, or takes too long."""
+    import subprocess
+
     environment = {**os.environ, "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C"}
     try:
         done = subprocess.run(

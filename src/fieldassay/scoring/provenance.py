@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from functools import cache
-from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
 from typing import Any
 
 from fieldassay.engine.fold import FoldPlan
@@ -65,11 +66,22 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
 
 @cache
 def _version(name: str) -> str:
+    """Return the version of an installed package, by the name of its folder if that says it."""
+    known = _installed().get(name.replace("-", "_"))
+    if known is not None:
+        return known
+    from importlib.metadata import PackageNotFoundError, version  # takes long, so only where it is needed
+
     try:
-        found = distribution(name)
+        return version(name)
     except PackageNotFoundError:
         return "not installed"
-    for line in (found.read_text("METADATA") or "").splitlines():
-        if line.startswith("Version: "):
-            return line[9:].strip()  # `found.version` parses the whole text
-    return found.version
+
+
+@cache
+def _installed() -> dict[str, str]:
+    """Return the versions in the names of folders such as `numpy-2.1.0.dist-info`; the first of a package."""
+    places = (Path(place or ".") for place in sys.path)
+    folders = (folder.stem for place in places if place.is_dir() for folder in place.glob("*.dist-info"))
+    named = [folder.partition("-") for folder in folders]
+    return {re.sub(r"[-_.]+", "_", name).lower(): version for name, _, version in reversed(named)}

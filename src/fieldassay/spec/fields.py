@@ -18,9 +18,10 @@ from fieldassay.types.catalogue import READERS
 
 _ONLY_FOR = {
     "items": ("list",), "distinct": ("list",), "combine": ("list",), "separator": ("list",),
-    "align": ("list", "any"), "empty_items": ("list",), "other_kind": ("list", *READERS.names()),
+    "align": ("list", "any"), "empty_items": ("list",), "other_kind": (),
     "fields": ("object", "any"), "extra": ("object",), "unit_field": ("number", "money", "quantity"),
 }  # fmt: skip
+"""The types that a key is for; none: lists and single values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,10 @@ class Parser:
 
     def _refuse_misplaced(self, cursor: Cursor, kind: str) -> None:
         for key, kinds in _ONLY_FOR.items():
-            if cursor.has(key) and kind not in kinds and kind in self.templates:
+            if not cursor.has(key):
+                continue
+            kinds = kinds or ("list", *READERS.names())
+            if kind not in kinds and kind in self.templates:
                 cursor.refuse(
                     key,
                     f"{key!r} does not apply to the type {kind!r}",

@@ -38,6 +38,11 @@ ID_NAMES = (
 """Names of a document's id if neither the spec nor the user names one; the first in a row counts."""
 
 
+def is_type(name: object) -> bool:
+    """Return whether a name is a valid type of a field."""
+    return name in CONTAINERS or name in READERS
+
+
 @cache
 def type_names() -> tuple[str, ...]:
     """Return every valid type of a field."""

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fieldassay.spec.cursor import kind_of
-from fieldassay.spec.names import CONTAINERS, FIELD_KEYS, type_names
+from fieldassay.spec.names import FIELD_KEYS, is_type, type_names
 from fieldassay.spec.report import Report, Steps
-from fieldassay.types.catalogue import READERS
 
 _INHERITED = (
     "id",
@@ -46,7 +45,7 @@ class Templates:
         return tuple(sorted({*type_names(), *self.types}))
 
     def __contains__(self, name: object) -> bool:
-        return name in self.types or name in READERS or name in CONTAINERS
+        return name in self.types or is_type(name)
 
     def expanded(self, raw: dict[str, Any]) -> dict[str, Any]:
         """Return a field's definition on top of the rules of its type; the field's own keys win."""
@@ -75,7 +74,6 @@ def read_types(raw: Mapping[str, Any], steps: Steps, report: Report) -> dict[str
     A name other than a built-in type must name its base type.
     """
     types: dict[str, dict[str, Any]] = {}
-    built_in = type_names()
     for name, value in raw.items():
         rules = as_definition(value)
         if rules is None:
@@ -86,8 +84,8 @@ def read_types(raw: Mapping[str, Any], steps: Steps, report: Report) -> dict[str
                 "wrong_kind",
             )
             continue
-        if name not in built_in and "type" not in rules:
-            remedy = f"add `type:` (this is no built-in type) with one of: {', '.join(built_in)}"
+        if not is_type(name) and "type" not in rules:
+            remedy = f"add `type:` (this is no built-in type) with one of: {', '.join(type_names())}"
             report.add(
                 (*steps, name), f"the type {name!r} does not say what it stands for", remedy, "missing_key"
             )

@@ -13,7 +13,7 @@ from fieldassay.spec.checks import checks_data
 from fieldassay.spec.definitions import definition_data
 from fieldassay.spec.freeze import thaw
 from fieldassay.spec.model import Field, Spec
-from fieldassay.spec.names import type_names
+from fieldassay.spec.names import is_type
 from fieldassay.spec.yaml_text import read_preset
 
 _WIDTH = 110
@@ -221,7 +221,7 @@ def _type_resets(protocol: str | None) -> dict[str, Any]:
         data = read_preset(preset_text(protocol), protocol)
         names |= data.get("types", {}).keys()
         protocol = data.get("protocol")
-    resets = {name: name for name in sorted(names & set(type_names()))}
+    resets = {name: name for name in sorted(names) if is_type(name)}
     return {"types": resets} if resets else {}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +28,8 @@ def minimum_detectable_effect(standard_error: float, level: float = 0.95, power:
     >>> round(minimum_detectable_effect(0.01), 4)
     0.028
     """
+    from statistics import NormalDist
+
     normal = NormalDist()
     return (normal.inv_cdf(0.5 + level / 2.0) + normal.inv_cdf(power)) * standard_error
 
@@ -141,6 +142,8 @@ def documents_to_show(gap: float, spread: float, unseen: float, level: float = 0
     (150, 126)
     >>> documents_to_show(0.0, 0.1, 1.0)
     """
+    from statistics import NormalDist
+
     normal = NormalDist()
     z, power = normal.inv_cdf(0.5 + level / 2.0), normal.inv_cdf(POWER)
 
