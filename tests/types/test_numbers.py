@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 from babel.numbers import format_decimal
 from hypothesis import given
@@ -143,3 +144,19 @@ def test_hostile_texts_are_settled_at_once(reader: NumberReader | IntegerReader)
     with costs_at_most(160):
         readings = [reader.read(text) for text in HOSTILE]
         assert [reading.text for reading in readings if reading.value is not None] == ["\u202e5"]
+
+
+FLOATS = st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, -0.0, 1.0, 1e22]))
+
+
+@given(raws=FLOATS.filter(bool), data=st.data())
+def test_texts_written_on_demand_are_those_of_the_readings(raws: list[float], data: st.DataObject) -> None:
+    column, slow = NumberReader().read_column(raws), Column.of([NumberReader().read(raw) for raw in raws])
+    at = np.array(data.draw(st.lists(st.integers(0, len(raws) - 1))), dtype=np.intp)
+    assert column.take(at).canonical.tolist() == slow.take(at).canonical.tolist()
+    assert (column.texts.tolist(), column.canonical.tolist()) == (
+        slow.texts.tolist(),
+        slow.canonical.tolist(),
+    )
+    first, *others = column.meanings()
+    assert [first == other for other in others] == [slow.canonical[0] == text for text in slow.canonical[1:]]

@@ -42,7 +42,7 @@ class Number(Comparator):
         return scores_by_code(column_codes(gold, pred, tolerance_of(self.tolerance)), NUMBER_SCORES)
 
     def is_exact_on(self, column: Column) -> bool:
-        return self.tolerance == Tolerance() and set(map(type, column.values)) <= NUMERIC_KINDS
+        return self.tolerance == Tolerance() and set(map(type, column.values.tolist())) <= NUMERIC_KINDS
 
     def compare_at(self, column: Column, gold: Indices, pred: Indices) -> Scores:
         numbers = Numbers.of(column.values, column.texts)

@@ -374,9 +374,9 @@ def _foreign(raw: Any) -> Reading:
 
 def _meanings(column: Column, is_opaque: Masks) -> Codes:
     if is_opaque.any():
-        keys: list[Any] = list(zip(column.canonical.tolist(), is_opaque.tolist(), strict=True))
+        keys: list[Any] = list(zip(column.meanings(), is_opaque.tolist(), strict=True))
     else:
-        keys = column.canonical.tolist()
+        keys = column.meanings()
     if len(set(keys)) == len(keys):
         return np.arange(len(keys))
     return np.fromiter(map(_numbering().__getitem__, keys), dtype=np.intp, count=len(keys))

@@ -21,9 +21,8 @@ from fieldassay.engine.candidates import (
 from fieldassay.engine.coding import Coded, WrongKindValues
 from fieldassay.engine.compare import compare_codes
 from fieldassay.engine.pairing import ContentKeys, Floats, pair_cells
-from fieldassay.engine.scopes import Ints, ListPlace, Masks, ObjectPlace, Scope
+from fieldassay.engine.scopes import Codes, Ints, ListPlace, Masks, ObjectPlace, Scope
 from fieldassay.plan.nodes import Leaf, ListNode
-from fieldassay.types.column import objects
 
 
 @dataclass(slots=True, eq=False)
@@ -369,17 +368,23 @@ def _weight(node: Leaf | ListNode, of: ListNode) -> float:
     return node.weight if of.combine == "weighted" else 1.0
 
 
+def _texts_at(coded: Coded, codes: Codes) -> list[Any]:
+    """Return the canonical texts of codes, empty for -1."""
+    texts = np.full(len(codes), "", dtype=object)
+    texts[codes >= 0] = coded.column.take(codes[codes >= 0]).canonical
+    return texts.tolist()
+
+
 def content_keys(scope: CodedScope, side: str) -> ContentKeys:
     """Return a function from nodes to sort keys of their content, the same in any batch."""
-    leaves = [(getattr(coded, side), coded.column.canonical.tolist()) for coded in scope.leaves]
-    leaves += [(getattr(odd, side), odd.texts) for odd in scope.odd]
-    texts_of = [(codes, objects([*texts, ""])) for codes, texts in leaves]  # the last one: code -1
     lists_of: list[tuple[Ints, ContentKeys]] = [
         (getattr(inner.place.items, side).parent, content_keys(inner.items, side)) for inner in scope.lists
     ]
 
     def list_keys(nodes: Index) -> list[Any]:
-        columns: list[list[Any]] = [texts[codes[nodes]].tolist() for codes, texts in texts_of]
+        columns: list[list[Any]] = [_texts_at(coded, getattr(coded, side)[nodes]) for coded in scope.leaves]
+        for odd in scope.odd:
+            columns.append([odd.texts[code] if code >= 0 else "" for code in getattr(odd, side)[nodes]])
         for parent, inner_keys in lists_of:  # the items of a node are in a row
             starts, stops = (np.searchsorted(parent, nodes, end).tolist() for end in ("left", "right"))
             ranges = map(np.arange, starts, stops)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def pair_cells(
     else:
         settled, chosen = np.zeros(len(cells.rows), dtype=bool), np.zeros(0, dtype=np.intp)
     open_groups = np.flatnonzero(~settled & (cells.rows > 0) & (cells.columns > 0))
-    parts = [_pair_group(cells, similarity, aligner, keys, group) for group in open_groups.tolist()]
+    parts = _pair_groups(cells, similarity, aligner, keys, open_groups.tolist())
     return np.sort(np.concatenate([chosen, *parts])).astype(np.intp)
 
 
@@ -60,20 +61,30 @@ def _dominant(cells: Cells, similarity: Floats, floor: float) -> tuple[Masks, In
     return settled, best_cells[settled[group_of]]
 
 
-def _pair_group(
-    cells: Cells, similarity: Floats, aligner: Aligner, keys: tuple[ContentKeys, ContentKeys], group: int
-) -> Index:
-    m, n, offset = int(cells.rows[group]), int(cells.columns[group]), int(cells.offset[group])
-    block = similarity[offset : offset + m * n].reshape(m, n)
+def _pair_groups(
+    cells: Cells,
+    similarity: Floats,
+    aligner: Aligner,
+    keys: tuple[ContentKeys, ContentKeys],
+    groups: list[int],
+) -> Iterator[Index]:
+    """Yield the cells that the aligner chooses in each group."""
+    shapes = [(int(cells.rows[at]), int(cells.columns[at]), int(cells.offset[at])) for at in groups]
     if aligner.uses_order or not aligner.needs_similarity:
-        rows, columns = aligner.pair(block)
-        return offset + np.asarray(rows, dtype=np.intp) * n + np.asarray(columns, dtype=np.intp)
-    row_order = _sorted(cells.gold[offset : offset + m * n : n], keys[0])
-    column_order = _sorted(cells.pred[offset : offset + n], keys[1])
-    rows, columns = aligner.pair(block[np.ix_(row_order, column_order)])
-    return offset + row_order[rows] * n + column_order[columns]
+        orders = ([np.arange(m) for m, _, _ in shapes], [np.arange(n) for _, n, _ in shapes])
+    else:
+        orders = (
+            _sorted([cells.gold[offset : offset + m * n : n] for m, n, offset in shapes], keys[0]),
+            _sorted([cells.pred[offset : offset + n] for _, n, offset in shapes], keys[1]),
+        )
+    for (m, n, offset), row_order, column_order in zip(shapes, *orders, strict=True):
+        block = similarity[offset : offset + m * n].reshape(m, n)
+        rows, columns = aligner.pair(block[np.ix_(row_order, column_order)])
+        yield offset + row_order[rows] * n + column_order[columns]
 
 
-def _sorted(nodes: Index, list_keys: ContentKeys) -> Index:
-    keys = list_keys(nodes)
-    return np.array(sorted(range(len(keys)), key=keys.__getitem__), dtype=np.intp)
+def _sorted(groups: list[Index], list_keys: ContentKeys) -> list[Index]:
+    """Return the positions of the nodes of each group in the order of their content."""
+    keys = iter(list_keys(np.concatenate(groups)) if groups else ())
+    parts = (list(islice(keys, len(nodes))) for nodes in groups)
+    return [np.array(sorted(range(len(part)), key=part.__getitem__), dtype=np.intp) for part in parts]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -46,14 +47,26 @@ class Column:
     """Readings of one field as parallel arrays of equal length.
 
     The arrays hold the parts of `Reading`. `flags` and `problems` are sparse: they map the positions that
-    have any.
+    have any. With `write`, which returns the texts and the canonical texts of values, both are written when
+    they are needed; two values are then equal if and only if their canonical texts are.
     """
 
-    texts: Objects
+    _texts: Objects | Callable[[], Objects]
     values: Objects
-    canonical: Objects
+    _canonical: Objects | Callable[[], Objects]
     flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     problems: Mapping[int, str] = field(default_factory=dict)
+    write: Callable[[list[Any]], tuple[list[str], list[str]]] | None = None
+
+    @classmethod
+    def on_demand(cls, values: Objects, write: Callable[[list[Any]], tuple[list[str], list[str]]]) -> Column:
+        """Return the column of values whose texts are written when they are needed."""
+
+        @cache
+        def written() -> list[Objects]:
+            return list(map(objects, write(values.tolist())))
+
+        return cls(lambda: written()[0], values, lambda: written()[1], write=write)
 
     @classmethod
     def of(cls, readings: Sequence[Reading]) -> Column:
@@ -71,8 +84,23 @@ class Column:
             {index: reading.problem for index, reading in enumerate(readings) if reading.problem is not None},
         )
 
+    @property
+    def texts(self) -> Objects:
+        """Return the values as given."""
+        return self._texts() if callable(self._texts) else self._texts
+
+    @property
+    def canonical(self) -> Objects:
+        """Return the canonical texts."""
+        return self._canonical() if callable(self._canonical) else self._canonical
+
+    def meanings(self) -> list[Any]:
+        """Return a key of each value: two are equal if and only if the canonical texts are."""
+        keys: list[Any] = (self.canonical if self.write is None else self.values).tolist()
+        return keys
+
     def __len__(self) -> int:
-        return len(self.texts)
+        return len(self.values)
 
     def reading(self, index: int) -> Reading:
         """Return the reading at a position."""
@@ -97,6 +125,8 @@ class Column:
 
     def take(self, indices: Indices) -> Column:
         """Return the values at the positions, in that order, with their flags and problems."""
+        if self.write is not None:
+            return Column.on_demand(self.values[indices], self.write)
         flags = _taken(self.flags, indices)
         problems = _taken(self.problems, indices)
         return Column(self.texts[indices], self.values[indices], self.canonical[indices], flags, problems)

@@ -9,6 +9,7 @@ from decimal import Decimal
 import numpy as np
 
 from fieldassay.json_value import Scalar
+from fieldassay.types.column import Column, objects
 from fieldassay.types.numbers.amounts import PLAIN_LIMIT, canonical_number
 
 _PLAIN = re.compile(
@@ -19,6 +20,17 @@ _PLAIN_FLOATS = (1e-3, 1e15)
 """Between these magnitudes the shortest digits of a float are always written without an exponent."""
 _MANY = 1000
 """Fewer numbers are not worth loading Polars, which writes them faster."""
+
+
+def number_column(raws: Sequence[Scalar]) -> Column | None:
+    """Return the column of finite JSON numbers; None if any value is not one.
+
+    The texts of floats are written when they are needed.
+    """
+    if set(map(type, raws)) == {float} and np.isfinite(np.array(raws, dtype=np.float64)).all():
+        return Column.on_demand(objects(raws), lambda values: json_columns(values) or ([], []))
+    written = json_columns(raws)
+    return None if written is None else Column(objects(written[0]), objects(raws), objects(written[1]))
 
 
 def json_columns(raws: Sequence[Scalar]) -> tuple[list[str], list[str]] | None:

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
-from fieldassay.types.column import Column, Reading, objects
+from fieldassay.types.column import Column, Reading
 from fieldassay.types.numbers.amounts import NumberRange, canonical_amount
-from fieldassay.types.numbers.columns import json_columns
+from fieldassay.types.numbers.columns import number_column
 from fieldassay.types.numbers.groups import shown
 from fieldassay.types.numbers.locales import Convention, convention
 from fieldassay.types.numbers.readings import check_choice, json_number, read_plain, stripped
@@ -81,9 +81,9 @@ class NumberReader(Reader):
         return Reading(text, value, canonical_amount(value), AMBIGUOUS if found.is_ambiguous else ())
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        written = json_columns(raws)
-        if written is not None:
-            return Column(objects(written[0]), objects(raws), objects(written[1]))
+        numbers = number_column(raws)
+        if numbers is not None:
+            return numbers
         return Column.of(list(map(self.read, raws))) if self.strip else read_plain(self, raws)
 
     def _accepted(self, value: Decimal | NumberRange, is_percent: bool) -> Decimal | NumberRange:
@@ -138,8 +138,8 @@ class IntegerReader(Reader):
         )
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
-        if set(map(type, raws)) == {int} and (written := json_columns(raws)) is not None:
-            return Column(objects(written[0]), objects(raws), objects(written[1]))
+        if set(map(type, raws)) == {int} and (numbers := number_column(raws)) is not None:
+            return numbers
         return (
             Column.of(list(map(self.read, raws))) if self.strip else read_plain(self, raws, whole_only=True)
         )
