@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.judging import score_alone as score
 
@@ -156,6 +156,7 @@ _VALUES = st.recursive(
 
 
 @given(st.lists(st.dictionaries(_KEYS, _VALUES, max_size=4), max_size=3))
+@example([{"a": [[{"value": 5, "confidence": 0.9}]]}])
 def test_the_quick_look_at_many_records_misses_none_with_confidences(records: list[dict[str, Any]]) -> None:
     takes = []
     for record in records:

@@ -42,23 +42,29 @@ def may_hold_confidences(objects: Sequence[dict[str, Json]], scalars: Scalars) -
 
     Quick, since most have not: their keys and values are looked at together.
     """
-    names = set().union(*objects)
+    return _may_hold(objects, set().union(*objects), scalars)
+
+
+def _may_hold(objects: Sequence[dict[str, Json]], names: Set[str], scalars: Scalars) -> bool:
     if _has_column(names, scalars):
         return True
     if _CONTAINERS.isdisjoint(map(type, chain.from_iterable(map(dict.values, objects)))):
         return False
     for name in scalars.keys() & names:
-        values = list(map(dict.get, objects, repeat(name)))
-        members: list[Any] = [value for value in values if value.__class__ is dict]
-        members += chain.from_iterable(value for value in values if value.__class__ is list)
-        inner = [member for member in members if member.__class__ is dict]
-        if inner and ("confidence" in set().union(*inner) or _may_hold(inner, scalars[name])):
+        inner = _objects_in(list(map(dict.get, objects, repeat(name))))
+        keys = set().union(*inner)
+        if "confidence" in keys or (scalars[name] and _may_hold(inner, keys, scalars[name])):
             return True
     return False
 
 
-def _may_hold(objects: Sequence[dict[str, Json]], scalars: Scalars | None) -> bool:
-    return scalars is not None and may_hold_confidences(objects, scalars)
+def _objects_in(values: list[Any]) -> list[dict[str, Json]]:
+    """Return the objects among values, those in lists included."""
+    found: list[dict[str, Json]] = []
+    while (kinds := set(map(type, values))) - {dict}:
+        found += [value for value in values if value.__class__ is dict] if dict in kinds else []
+        values = [*chain.from_iterable(value for value in values if value.__class__ is list)]
+    return found + values
 
 
 def _has_column(names: Set[str], scalars: Scalars) -> bool:
