@@ -334,4 +334,4 @@ _ITEMS = "fields: {lines: {items: {fields: {sku: id, amount: money}}}}"
     ],
 )
 def test_items_keep_their_declared_keys(items: list[Any], kept: list[Any]) -> None:
-    assert declared_values(read_plan(_ITEMS))({"lines": items}) == {"lines": kept}
+    assert declared_values(read_plan(_ITEMS))([{"lines": items}]) == [{"lines": kept}]

@@ -16,6 +16,7 @@ import msgspec
 from fieldassay.result.recorded import PARTS
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
+_SORTED = msgspec.json.Encoder(order="sorted")
 _EXPONENT = re.compile(rb"e[0-9-]")
 _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
@@ -97,7 +98,7 @@ def canonical_record(value: Any) -> bytes:
     True
     """
     try:
-        text = msgspec.json.encode(value, order="sorted")
+        text = _SORTED.encode(value)
     except _REFUSED:
         return canonical(value)
     return text if _is_same(text) and (b"null" not in text or _is_finite(value)) else canonical(value)
@@ -106,14 +107,17 @@ def canonical_record(value: Any) -> bytes:
 def canonical_records(values: Sequence[Any]) -> list[bytes]:
     """Return `canonical_record` of each value; differences of the encoders are looked for in all at once."""
     try:
-        texts = [msgspec.json.encode(value, order="sorted") for value in values]
+        text = _SORTED.encode_lines(values)
     except _REFUSED:
-        texts = []
-    if not texts or not _is_same(b"\n".join(texts)):
         return list(map(canonical_record, values))
+    if not _is_same(text):
+        return list(map(canonical_record, values))
+    texts = text.splitlines()
+    if b"null" not in text:
+        return texts
     return [
-        text if b"null" not in text or _is_finite(value) else canonical(value)
-        for text, value in zip(texts, values, strict=True)
+        one if b"null" not in one or _is_finite(value) else canonical(value)
+        for one, value in zip(texts, values, strict=True)
     ]
 
 

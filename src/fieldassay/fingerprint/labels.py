@@ -4,50 +4,52 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.fingerprint.frozen import DECLARED, Labels, canonical, canonical_record, canonical_records
+from fieldassay.fingerprint.frozen import DECLARED, Labels, canonical, canonical_records
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.plan.renaming import apply_aliases
 from fieldassay.records.record import Record
 
-Picker: TypeAlias = Callable[[Any], Any]
+Picker: TypeAlias = Callable[[list[Any]], list[Any]]
+"""From values at one place of many records to their declared parts; the same list if all is declared."""
 
 
 def declared_values(plan: Plan) -> Picker:
-    """Return a function from a gold record to its declared values.
+    """Return a function from gold records to their declared values.
 
-    These are the record without undeclared keys, or all of a tree without declared fields. The key with the
+    These are the records without undeclared keys, or all of a tree without declared fields. The key with the
     document's type stays: it decides which fields apply.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> pick = declared_values(read_plan("fields: {total: money, lines: {items: {fields: {sku: id}}}}"))
-    >>> pick({"total": "5", "label_status": "reviewed", "lines": [{"sku": "A", "page": 3}]})
-    {'total': '5', 'lines': [{'sku': 'A'}]}
+    >>> pick([{"total": "5", "label_status": "reviewed", "lines": [{"sku": "A", "page": 3}]}])
+    [{'total': '5', 'lines': [{'sku': 'A'}]}]
     """
     pick = _picker(plan.root)
     kind = plan.spec.document_type
     key = split_path(kind.field)[0] if kind is not None else None
     if pick is None:
-        return lambda data: data
+        return lambda records: records
     if key is None:
         return pick
 
-    def pick_with_type(data: Any) -> Any:
-        found = pick(data)
-        is_left_out = isinstance(data, dict) and isinstance(found, dict) and key in data and key not in found
-        return found | {key: data[key]} if is_left_out else found
+    def pick_with_type(records: list[Any]) -> list[Any]:
+        return [
+            found | {key: data[key]} if isinstance(data, dict) and key in data and key not in found else found
+            for data, found in zip(records, pick(records), strict=True)
+        ]
 
     return pick_with_type
 
 
 def _picker(node: Node) -> Picker | None:
-    """Return the function from a value at a node's place to its declared values; None: all is declared."""
+    """Return the function from values at a node's place to their declared parts; None: all is declared."""
     if isinstance(node, ListNode):
         return _list_picker(node)
     if not isinstance(node, ObjectNode) or any(
@@ -57,33 +59,38 @@ def _picker(node: Node) -> Picker | None:
     known = _declared_keys(node)
     deeper = {child.name: pick for child in node.children if (pick := _picker(child)) is not None}
 
-    def pick_object(value: Any) -> Any:
-        if not isinstance(value, dict):
-            return value
-        held = apply_aliases(value, node.other_names) if node.other_names else value
-        if not held.keys() <= known:
-            held = {name: held[name] for name in held if name in known}
-        inner = {name: pick(held[name]) for name, pick in deeper.items() if name in held}
-        return held if all(found is held[name] for name, found in inner.items()) else held | inner
+    def pick_objects(values: list[Any]) -> list[Any]:
+        given = [value for value in values if value.__class__ is dict]
+        held = [apply_aliases(value, node.other_names) for value in given] if node.other_names else given
+        if not set().union(*held) <= known:
+            held = [{name: value[name] for name in value if name in known} for value in held]
+        for name, pick in deeper.items():
+            inner = [value[name] for value in held if name in value]
+            picked = pick(inner)
+            if picked is not inner:
+                rest = iter(picked)
+                held = [value | {name: next(rest)} if name in value else value for value in held]
+        if held is given:
+            return values
+        rest = iter(held)
+        return [next(rest) if value.__class__ is dict else value for value in values]
 
-    return pick_object
+    return pick_objects
 
 
 def _list_picker(node: ListNode) -> Picker | None:
     pick = _picker(node.items)
     if pick is None:
         return None
-    known = frozenset[str]()
-    if isinstance(node.items, ObjectNode) and not node.items.other_names:
-        is_flat = all(_picker(child) is None for child in node.items.children)
-        known = frozenset(_declared_keys(node.items)) if is_flat else known
 
-    def pick_items(value: Any) -> Any:
-        if not isinstance(value, list):
-            return pick(value)
-        if known and set(map(type, value)) == {dict} and known.issuperset(chain.from_iterable(value)):
-            return value
-        return [pick(item) for item in value]
+    def pick_items(values: list[Any]) -> list[Any]:
+        lists = [value if value.__class__ is list else [value] for value in values]
+        items = [*chain.from_iterable(lists)]
+        picked = pick(items)
+        if picked is items:
+            return values
+        rest = iter(picked)
+        return [[*islice(rest, len(value))] if value.__class__ is list else next(rest) for value in values]
 
     return pick_items
 
@@ -102,8 +109,8 @@ MOST_LISTED = 20_000
 _HEAD = b"fieldassay gold 1\n"
 
 
-def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labels:
-    """Return the digests of gold records, in number `documents`, each id once.
+def digest_labels(plan: Plan, parts: Iterable[Sequence[Record]], documents: int) -> Labels:
+    """Return the digests of gold records, given in parts, in number `documents`, each id once.
 
     Memory is bounded by `SIZE` bytes a document. The digest of a record covers its id, its declared values as
     read, and the data beside it that belongs to gold: critical and illegible paths, accepted values, variant,
@@ -112,19 +119,22 @@ def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labe
     >>> from fieldassay.plan.compile import read_plan
     >>> from fieldassay.records.memory import hold_records
     >>> plan = read_plan("fields: {a: integer, b: integer}")
-    >>> one = hold_records([{"id": 1, "a": 1, "b": 2}, {"id": 2}])
-    >>> two = hold_records([{"id": 2}, {"b": 2, "id": 1, "a": 1, "note": "new"}])
-    >>> digest_labels(plan, one.fetch([0, 1]), 2).digest == digest_labels(plan, two.fetch([0, 1]), 2).digest
+    >>> one = hold_records([{"id": 1, "a": 1, "b": 2}, {"id": 2}]).fetch([0, 1])
+    >>> two = hold_records([{"id": 2}, {"b": 2, "id": 1, "a": 1, "note": "new"}]).fetch([0, 1])
+    >>> digest_labels(plan, [one], 2).digest == digest_labels(plan, [two[:1], two[1:]], 2).digest
     True
     """
     found = np.zeros((documents, SIZE), dtype=np.uint8)
     listed: dict[str, str] = {}
-    pick = declared_values(plan)
-    for position, record in enumerate(records):
-        digest = _digest(canonical_record(_content(pick, record)))
-        found[position] = np.frombuffer(digest, dtype=np.uint8)
+    start = 0
+    for records in parts:
+        digests = digest_part(plan, records)
+        found[start : start + len(records)] = digests
+        start += len(records)
         if documents <= MOST_LISTED:
-            listed[record.id] = digest.hex()
+            listed |= zip(
+                [record.id for record in records], [row.tobytes().hex() for row in digests], strict=True
+            )
     return Labels(
         digest_rows(found),
         documents,
@@ -135,9 +145,10 @@ def digest_labels(plan: Plan, records: Iterable[Record], documents: int) -> Labe
 
 def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     """Return the digests of some gold records, one row of `SIZE` bytes each, for `digest_rows`."""
-    pick = declared_values(plan)
-    texts = canonical_records([_content(pick, record) for record in records])
-    return np.frombuffer(b"".join(map(_digest, texts)), dtype=np.uint8).reshape(len(records), SIZE)
+    picked = declared_values(plan)([record.data for record in records])
+    contents = [[record.id, data, _beside(record)] for record, data in zip(records, picked, strict=True)]
+    digests = [hashlib.sha256(text).digest()[:SIZE] for text in canonical_records(contents)]
+    return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(records), SIZE)
 
 
 def digest_listed(digests: Iterable[str]) -> str:
@@ -148,14 +159,6 @@ def digest_listed(digests: Iterable[str]) -> str:
     """
     rows = [bytes.fromhex(digest) for digest in digests]
     return digest_rows(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), SIZE))
-
-
-def _content(pick: Picker, record: Record) -> list[Any]:
-    return [record.id, pick(record.data), _beside(record)]
-
-
-def _digest(text: bytes) -> bytes:
-    return hashlib.sha256(text).digest()[:SIZE]
 
 
 def digest_rows(rows: npt.NDArray[np.uint8]) -> str:

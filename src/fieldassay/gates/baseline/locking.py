@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
-from itertools import chain
 from pathlib import Path
 from typing import Any, Literal
 
@@ -121,8 +120,7 @@ def freeze(spec: Any, gold: Records, inputs: InputOptions | None = None) -> Froz
     """
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
     matching = open_inputs(plan, gold, {}, replace(inputs or InputOptions(), where=()))
-    records = chain.from_iterable(batch.gold for batch in batches(matching, _BATCH))
-    labels = digest_labels(plan, records, len(matching))
+    labels = digest_labels(plan, (batch.gold for batch in batches(matching, _BATCH)), len(matching))
     parts = freeze_plan(plan)
     return Frozen(
         plan.spec.name, plan.spec.protocol, parts["spec"], parts["formulas"], parts["models"], labels
