@@ -70,6 +70,8 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
 """The known keys beside the data, and the shape required of each; in any other shape they are data."""
 
 
+_META_KEYS = frozenset(META_SHAPES)
+
 GOLD_ONLY = frozenset({"critical_fields", "illegible_fields", "acceptable_variations"})
 """Keys beside the data that are no data in gold either, where the record is a tree."""
 
@@ -96,7 +98,18 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
 
 def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> list[Record]:
     """Return the records of rows, each given with its id and its place, as `open_row` does."""
-    records = [_open(name, row, place, options) for name, row, place in rows]
+    may_be_bare = options.data_key is None and not options.data_keys
+    keys = _META_KEYS if options.is_gold else _META_KEYS | SERVICE_KEYS
+    records = [
+        Record(name, _without_id_key(row.value, options), _NOTHING_BESIDE, place)
+        if may_be_bare
+        and row.value.__class__ is dict
+        and not row.repairs
+        and row.problem is None
+        and keys.isdisjoint(row.value)
+        else _open(name, row, place, options)
+        for name, row, place in rows
+    ]
     if options.other_names or options.left_out:
         records = [_with_own_names(record, options) for record in records]
     held = [record.data for record in records if record.data is not None]
@@ -131,16 +144,6 @@ def _with_values(record: Record, scalars: Scalars) -> Record:
 
 
 def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
-    if (
-        row.problem is None
-        and not row.repairs
-        and options.data_key is None
-        and not options.data_keys
-        and row.value.__class__ is dict
-    ):
-        value: dict[str, Json] = row.value
-        if META_SHAPES.keys().isdisjoint(value) and (options.is_gold or SERVICE_KEYS.isdisjoint(value)):
-            return Record(name, _without(value, _id_keys(value, options)), _NOTHING_BESIDE, place)
     if row.problem is not None:
         return Record(name, None, Meta(repairs=row.repairs), place, row.problem)
     if options.is_gold and "duplicate_key" in row.repairs:
@@ -201,18 +204,14 @@ def _without_id(answer: Answer, name: str, options: SourceOptions) -> Answer:
     """Return a predicted answer less its own copy of the id, no field; in a tree it may be a value."""
     if options.is_gold or options.is_tree or answer.data is None:
         return answer
-    copied = _id_keys(answer.data, options)
-    is_own = options.id_names is not None or any(id_text(answer.data[key]) == name for key in copied)
-    return replace(answer, data=_without(answer.data, copied)) if copied and is_own else answer
+    copied = _id_key(answer.data, options)
+    is_own = options.id_names is not None or (copied is not None and id_text(answer.data[copied]) == name)
+    return replace(answer, data=_without_id_key(answer.data, options)) if is_own else answer
 
 
-def _without(row: dict[str, Json], keys: set[str]) -> dict[str, Json]:
-    if not keys:
-        return row
-    rest = dict(row)
-    for key in keys:
-        del rest[key]
-    return rest
+def _without_id_key(row: dict[str, Json], options: SourceOptions) -> dict[str, Json]:
+    key = _id_key(row, options)
+    return row if key is None else {name: value for name, value in row.items() if name != key}
 
 
 def read_value(value: Json, options: SourceOptions) -> Answer:
@@ -280,21 +279,21 @@ def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[A
     else:
         answer = read_value(value, options) if has else Answer(None, problem=f"no {key!r} here")
     top = next((name for name in row if key == name or key.startswith((name + ".", name + "["))), key)
-    ids = _id_keys(row, options)
-    return answer, of_response | {name: item for name, item in row.items() if name != top and name not in ids}
+    key_of_id = _id_key(row, options)
+    return answer, of_response | {name: item for name, item in row.items() if name not in (top, key_of_id)}
 
 
 def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
-    ids = _id_keys(row, options)
+    key_of_id = _id_key(row, options)
     data: dict[str, Json] = {}
     beside: dict[str, Json] = {}
     is_bare = options.is_tree and not options.is_gold and not holds_tree(row, options)
     declared = options.declared - _FAILURES if is_bare else options.declared
     for key, value in row.items():
         shape_of = META_SHAPES.get(key)
-        if key in declared or (shape_of is None and key not in ids):
+        if key in declared or (shape_of is None and key != key_of_id):
             data[key] = value
-        elif key not in ids:
+        elif key != key_of_id:
             (beside if shape_of is not None and shape_of(value) else data)[key] = value
     raw = beside.get("raw")
     has_data = (
@@ -307,10 +306,12 @@ def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, d
     return Answer(data), beside
 
 
-def _id_keys(row: Mapping[str, Json], options: SourceOptions) -> set[str]:
+def _id_key(row: Mapping[str, Json], options: SourceOptions) -> str | None:
     """Return the key that the id was taken from, unless the spec declares it as a field."""
-    name = next((name for name in options.names if id_text(row.get(name)) is not None), None)
-    return {name} if name is not None and name not in options.declared else set()
+    for name in options.names:
+        if name in row and id_text(row[name]) is not None:
+            return None if name in options.declared else name
+    return None
 
 
 def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_key: bool = False) -> Meta:

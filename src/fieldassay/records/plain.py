@@ -19,6 +19,8 @@ class UnplainError(ValueError):
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _CONTAINERS = frozenset({dict, list})
+_AT_ONCE = 100
+"""Records checked together, few enough to be in the processor's cache from one look to the next."""
 
 
 def are_json(records: Sequence[Any]) -> bool:
@@ -29,19 +31,23 @@ def are_json(records: Sequence[Any]) -> bool:
     >>> are_json([{"a": [1, None, {"b": "x"}]}]), are_json([{"a": (1, 2)}]), are_json([{1: "a"}])
     (True, False, False)
     """
-    if set(map(type, records)) - {dict}:
+    return all(_are_json(records[at : at + _AT_ONCE]) for at in range(0, len(records), _AT_ONCE))
+
+
+def _are_json(objects: Sequence[Any]) -> bool:
+    if set(map(type, objects)) - {dict}:
         return False
-    objects, lists = list(records), list[Any]()
+    lists = list[Any]()
     for _ in range(MAX_DEPTH):
-        if set(map(type, set(chain.from_iterable(objects)))) - {str}:
+        if set(map(type, set().union(*objects))) - {str}:
             return False
-        members = list(chain(chain.from_iterable(map(dict.values, objects)), chain.from_iterable(lists)))
+        members = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(lists)]
         kinds = set(map(type, members))
         if kinds <= _SCALARS:
             return True
         if not kinds <= _SCALARS | _CONTAINERS:
             return False
-        objects = [item for item in members if item.__class__ is dict] if dict in kinds else []
+        objects = members if kinds == {dict} else [item for item in members if item.__class__ is dict]
         lists = [item for item in members if item.__class__ is list] if list in kinds else []
     return False
 
