@@ -14,7 +14,7 @@ from tests.effort import characters, costs_at_most
 
 from fieldassay.errors import ProblemsError
 from fieldassay.records.answer import parse_answer
-from fieldassay.records.decode import decode_json
+from fieldassay.records.decode import decode_json, decode_rows
 from fieldassay.records.ids import id_text
 from fieldassay.records.lines import id_reader
 from fieldassay.records.memory import hold_records
@@ -226,6 +226,14 @@ def test_no_spelling_hides_a_duplicate_key(text: str) -> None:
     row = decode_json(text.encode())
     assert row.value == value
     assert row.repairs == (("duplicate_key",) if any(repeated) else ())
+
+
+@given(
+    st.lists(VALUES | st.sampled_from(["", "{", "[" * 101 + "]" * 101, '{"a": NaN}', '"x"', "7"]), max_size=4)
+)
+def test_texts_decoded_together_give_the_rows_of_each_alone(texts: list[str]) -> None:
+    data = [text.encode() for text in texts]
+    assert repr(decode_rows(data)) == repr(list(map(decode_json, data)))
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=8) | st.integers(), st.booleans())

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from fieldassay.json_value import Json
 from fieldassay.records.record import Row
@@ -19,6 +22,8 @@ MAX_DIGITS = 4000
 
 _STRICT = msgspec.json.Decoder()
 _ENCODE = msgspec.json.Encoder().encode
+_AT_ONCE = 25
+"""Texts decoded together: if one of them is irregular, all of them are decoded again."""
 
 
 def decode_json(data: bytes) -> Row:
@@ -47,6 +52,29 @@ def decode_json(data: bytes) -> Row:
     if _may_repeat_keys(data, value):
         return _decode_leniently(data)
     return Row(value)
+
+
+def decode_rows(texts: Sequence[bytes]) -> list[Row]:
+    """Return `decode_json` of each JSON text, faster where all texts are by the standard."""
+    parts = (texts[at : at + _AT_ONCE] for at in range(0, len(texts), _AT_ONCE))
+    return [row for part in parts for row in _decode_regular(part) or map(decode_json, part)]
+
+
+def _decode_regular(texts: Sequence[bytes]) -> list[Row] | None:
+    """Return the rows of some texts; None if one may be too deep, may repeat a key, or is no JSON."""
+    try:
+        values = list(map(_STRICT.decode, texts))
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return None
+    joined = b"".join(texts)
+    marks = np.frombuffer(joined, np.uint8)
+    openings = np.flatnonzero((marks | 0x20) == ord("{"))  # those of lists differ in that bit only
+    before = np.searchsorted(openings, [0, *accumulate(map(len, texts))])
+    encoded = np.frombuffer(_ENCODE(values), np.uint8)
+    are_quotes_lost = np.count_nonzero(marks == ord('"')) != np.count_nonzero(encoded == ord('"'))
+    if np.diff(before).max() > MAX_DEPTH or are_quotes_lost or (b"\\" in joined and b"\\u0022" in joined):
+        return None  # see `_may_repeat_keys`
+    return list(map(Row, values))
 
 
 def read_number(value: Any) -> float | None:

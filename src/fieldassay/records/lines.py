@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
@@ -13,7 +14,7 @@ import msgspec
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.records.decode import decode_json
 from fieldassay.records.files import Input
-from fieldassay.records.ids import cap_problems, find_id, id_text, settle_ids
+from fieldassay.records.ids import SERVICE_KEYS, cap_problems, find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.rows import SlicedRows, int64
 
@@ -54,7 +55,7 @@ def _walk(path: Path) -> Iterator[tuple[int, int, bytes]]:
     offset = 0
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
-            if not line.isspace() and line.strip(BLANK):
+            if not line.isspace() and line.lstrip(BLANK):
                 mark = 3 if offset == 0 and line.startswith(b"\xef\xbb\xbf") else 0
                 yield offset + mark, number, line[mark:]
             offset += len(line)
@@ -68,24 +69,25 @@ def id_reader(names: Sequence[str]) -> Callable[[bytes], tuple[str | None, str |
     """
     if any(_UNUSUAL.search(name) for name in names):  # no struct can have such a field
         return lambda line: _read_slowly(line, names)
+    keys = dict.fromkeys((*names, *sorted(SERVICE_KEYS)))
     fields: list[Any] = [
-        (f"n{i}", msgspec.Raw, msgspec.field(default=msgspec.Raw(b""), name=name))
-        for i, name in enumerate(names)
+        (f"n{i}", msgspec.Raw, msgspec.field(default=msgspec.Raw(b""), name=key))
+        for i, key in enumerate(keys)
     ]
     decode = msgspec.json.Decoder(msgspec.defstruct("Ids", fields)).decode
-    attributes = [f"n{i}" for i in range(len(names))]
+    attributes = {key: f"n{i}" for i, key in enumerate(keys)}
     has_path = any("." in name for name in names)
+    of_names = [attributes[name] for name in names]
+    of_services = operator.attrgetter(*(attributes[key] for key in sorted(SERVICE_KEYS)))
 
     def read(line: bytes) -> tuple[str | None, str | None]:
-        if (
-            b'"custom_id"' in line or b'"assistant"' in line or b'"response"' in line
-        ):  # a response of a service has ids of its own
-            return _read_slowly(line, names)
         try:
             row = decode(line)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return _read_slowly(line, names)
-        for attribute in attributes:
+        if any(of_services(row)):  # a response of a service has ids of its own
+            return _read_slowly(line, names)
+        for attribute in of_names:
             raw = bytes(getattr(row, attribute))
             if raw:
                 name = _read_scalar(raw)

@@ -13,7 +13,7 @@ import numpy as np
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plain_text.encoding import detect_encoding
-from fieldassay.records.decode import decode_json
+from fieldassay.records.decode import decode_json, decode_rows
 from fieldassay.records.files import Spool, read_packed, unpack_plain
 from fieldassay.records.formats import is_url
 from fieldassay.records.ids import Positions
@@ -74,8 +74,10 @@ class SlicedRows(Rows):
                 self._check(stream.seek(0, 2))
                 slices = []
                 at = -1
-                for position in positions:
-                    start, length = int(self.starts[position]), int(self.lengths[position])
+                chosen = np.asarray(positions, dtype=np.int64)
+                for start, length in zip(
+                    self.starts[chosen].tolist(), self.lengths[chosen].tolist(), strict=True
+                ):
                     if start != at:
                         stream.seek(start)
                     slices.append(stream.read(length))
@@ -88,7 +90,7 @@ class SlicedRows(Rows):
                     )
                 ]
             ) from None
-        return [decode_json(data) for data in slices]
+        return decode_rows(slices)
 
     def _open(self) -> BinaryIO:
         """Return the file; on a machine that does not have the copy of an object, the object itself."""
@@ -139,12 +141,10 @@ class HeldRows(Rows):
         return f"{self.label}{self.places[position]}"
 
     def read(self, positions: Sequence[int]) -> list[Row]:
-        return [self._row(self.held[position]) for position in positions]
-
-    def _row(self, held: Any) -> Row:
-        if isinstance(held, bytes):
-            return decode_json(held)
-        return held if isinstance(held, Row) else Row(held)
+        held = [self.held[position] for position in positions]
+        if set(map(type, held)) == {bytes}:
+            return decode_rows(held)
+        return [_to_row(one) for one in held]
 
     def take(self, positions: Positions) -> HeldRows:
         chosen = positions.tolist()
@@ -154,6 +154,12 @@ class HeldRows(Rows):
             held=tuple(self.held[position] for position in chosen),
             places=tuple(self.places[position] for position in chosen),
         )
+
+
+def _to_row(held: Any) -> Row:
+    if isinstance(held, bytes):
+        return decode_json(held)
+    return held if isinstance(held, Row) else Row(held)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
