@@ -18,17 +18,6 @@ from fieldassay.metrics.grammar import parse_gate
 from fieldassay.result.decision import Decision
 from fieldassay.result.headline import find_headline
 from fieldassay.result.result import Result
-from fieldassay.runs.environment import describe_git, describe_host
-from fieldassay.runs.run import Run
-from fieldassay.runs.run_file import RecordedOptions
-from fieldassay.runs.write import (
-    RunFolder,
-    discard_staged,
-    make_folder,
-    make_stored,
-    scan_evidence,
-    scan_parts,
-)
 from fieldassay.scoring.fit import is_silent
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
@@ -36,6 +25,8 @@ from fieldassay.scoring.shards import Progress
 
 if TYPE_CHECKING:
     from fieldassay.gates.baseline.locking import Held
+    from fieldassay.runs.run import Run
+    from fieldassay.runs.write import RunFolder
 
 
 class InterruptedRunError(FieldassayError):
@@ -149,6 +140,8 @@ def write_run(
 
 
 def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
+    from fieldassay.runs.write import make_folder, make_stored
+
     if request.store is not None:
         return stack.enter_context(make_stored(request.store))
     return None if request.out is None else stack.enter_context(make_folder(request.out))
@@ -161,6 +154,9 @@ def _open_rows(request: Request, stack: ExitStack) -> Path | None:
 
 
 def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -> Run:
+    from fieldassay.runs.run import Run
+    from fieldassay.runs.write import scan_evidence, scan_parts
+
     _tell_resumed(request)
     scored = score_request(request, options)
     result = scored.result
@@ -254,6 +250,9 @@ def _save_lock(request: Request) -> None:
 
 def _facts(scored: Scored, request: Request, options: ScoreOptions) -> dict[str, Any]:
     """Return what `run.json` says besides where the numbers come from."""
+    from fieldassay.runs.environment import describe_git, describe_host
+    from fieldassay.runs.run_file import RecordedOptions
+
     documents, seconds = int(scored.result.counts.get("documents", 0)), scored.seconds
     recorded = {name: getattr(options, name) for name in RecordedOptions.__struct_fields__}
     return {
@@ -295,6 +294,8 @@ def _tell_resumed(request: Request) -> None:
     kept = _count_kept(request.incomplete)
     if kept:
         request.tell(f"{request.incomplete}: {kept:,} finished shards of the interrupted run are taken over")
+    from fieldassay.runs.write import discard_staged
+
     discard_staged(request.out)
 
 

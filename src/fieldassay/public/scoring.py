@@ -14,8 +14,6 @@ from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.public.running import Request, Scored, decide_scored, score_request, write_run
 from fieldassay.result.result import Result
-from fieldassay.runs.run import Run
-from fieldassay.runs.write import make_folder, make_stored, scan_parts
 from fieldassay.scoring.inputs import Records
 from fieldassay.scoring.options import ScoreOptions, with_keywords
 from fieldassay.scoring.shards import Progress
@@ -24,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.gates.baseline.locking import Held
+    from fieldassay.runs.run import Run
 
 
 def score(  # noqa: PLR0913
@@ -99,6 +98,7 @@ class _Parts:
         import polars as pl
 
         from fieldassay.evidence import evidence_schema
+        from fieldassay.runs.write import scan_parts
 
         frame = scan_parts(self.folder)
         return pl.DataFrame(schema=evidence_schema()) if frame is None else frame.collect()
@@ -108,6 +108,9 @@ def _save(
     result: Result, place: Path, in_store: bool, *, scored: Scored, request: Request, parts: _Parts | None
 ) -> Run:
     """Write a result into a folder, or under a name of its own into a store of runs, and return the run."""
+    from fieldassay.runs.run import Run
+    from fieldassay.runs.write import make_folder, make_stored
+
     del parts  # only held, so that its folder is there as long as the result is
     options = request.options
     decisions = decide_scored(result, options, request.baseline)
