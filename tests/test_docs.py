@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import dataclasses
 import re
 import tomllib
 from collections.abc import Iterator
@@ -144,17 +143,17 @@ NAMED = {
     "evidence columns": ("docs/python-api.md", evidence_schema(), "`{}`"),
     "estimate attributes": (
         "docs/python-api.md",
-        [field.name for field in dataclasses.fields(Estimate)],
+        list(Estimate.__struct_fields__),
         "| `{}` |",
     ),
     "scoring options": (
         "docs/python-api.md",
-        [field.name for field in dataclasses.fields(ScoreOptions)],
+        list(ScoreOptions.__struct_fields__),
         "`{}`",
     ),
     "input options": (
         "docs/python-api.md",
-        [field.name for field in dataclasses.fields(InputOptions)],
+        list(InputOptions.__struct_fields__),
         "`{}`",
     ),
     "spec keys": ("docs/spec.md", SPEC_KEYS, "`{}`"),
@@ -175,7 +174,7 @@ NAMED = {
     "files of a run and who reads them": ("docs/architecture.md", RUN_FILES, "| `{}` |"),
     "options of a diff": (
         "docs/python-api.md",
-        [field.name for field in dataclasses.fields(DiffOptions)],
+        list(DiffOptions.__struct_fields__),
         "`{}`",
     ),
     "reasons for a review": ("docs/calibration.md", list(ReviewReason), "`{}`"),
@@ -222,7 +221,7 @@ def test_every_part_of_a_spec_is_documented(model: type) -> None:
         "field": "document_type",
         "aliases": "document_type",
     }
-    names = {own_words.get(field.name, field.name) for field in dataclasses.fields(model)}
+    names = {own_words.get(name, name) for name in model.__struct_fields__}
     assert lacking("docs/spec.md", names) == []
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from dataclasses import field as default
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec import field as default
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,8 +62,7 @@ FLAGS = (
 FLAG = {name: 1 << position for position, name in enumerate(FLAGS)}
 
 
-@dataclass(frozen=True, slots=True)
-class FieldInfo:
+class FieldInfo(Struct, frozen=True):
     """A field in evidence and statistics.
 
     `slot` is the position (among `slots`) of its declared top-level field.
@@ -97,8 +96,7 @@ class WrongRow(NamedTuple):
     diagnosis: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evidence:
+class Evidence(Struct, frozen=True, eq=False):
     """The judgements of one batch of one system: n rows as parallel arrays of codes.
 
     `documents` and `fields` are indexed by `doc` and `field` (int32); every document of the batch is listed,
@@ -169,8 +167,7 @@ The reason is the error if there is one instead of an answer.
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DocumentTable:
+class DocumentTable(Struct, frozen=True, eq=False):
     """Facts about d documents of one batch of one system, in the order of `Evidence.documents`.
 
     `numbers` are float64 columns by name, NaN if unknown: `duration_ms`, `prompt_tokens`,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias, Union
+from collections.abc import Mapping
+from typing import Any, TypeAlias, Union
+
+from msgspec import Struct
 
 Scalar: TypeAlias = Union[str, int, float, bool]
 Json: TypeAlias = Union[str, int, float, bool, list["Json"], dict[str, "Json"], None]
@@ -17,3 +20,22 @@ def is_blank(value: Json) -> bool:
     if isinstance(value, dict | list):
         return all(map(is_blank, value.values() if isinstance(value, dict) else value))
     return value is None or (isinstance(value, str) and not value.strip())
+
+
+def record_data(record: Struct) -> dict[str, Any]:
+    """Return the fields of a record by name, records among them at any depth too; tuples are lists.
+
+    >>> class Point(Struct):
+    ...     at: tuple[int, int]
+    >>> record_data(Point((1, 2)))
+    {'at': [1, 2]}
+    """
+    return {name: _data(getattr(record, name)) for name in record.__struct_fields__}
+
+
+def _data(value: Any) -> Any:
+    if isinstance(value, Struct):
+        return record_data(value)
+    if isinstance(value, Mapping):
+        return {key: _data(one) for key, one in value.items()}
+    return [_data(one) for one in value] if isinstance(value, list | tuple) else value

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 
@@ -18,8 +19,7 @@ def _plugins(group: str) -> dict[str, str]:
     return {entry.name: entry.value for entry in entry_points(group=group)}
 
 
-@dataclass(frozen=True)
-class Catalogue:
+class Catalogue(Struct, frozen=True, dict=True):
     """Entries by name, each `module:Class`, loaded on first use.
 
     `kind` is the word for an entry in messages. Packages add entries under the entry point group

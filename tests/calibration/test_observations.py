@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 from calibration.confidence_runs import SPEC, bills, score_rows
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fieldassay import score
 from fieldassay.calibration.calibrate import CalibrationOptions, calibrate

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 from calibration.confidence_runs import bills, score_rows
+from msgspec.structs import replace
 
 from fieldassay.calibration.calibrate import CalibrationOptions, apply_policy, calibrate
 from fieldassay.calibration.measure import select

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import pytest
 from calibration.confidence_runs import bills, score_rows
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.effort import trials
 
 from fieldassay.atomic.sealed_json import checksum

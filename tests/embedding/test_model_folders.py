@@ -3,9 +3,9 @@
 import hashlib
 import shutil
 import sys
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 from tests.embedding.model_cases import TinyModel, write_json, write_model
 
 from fieldassay.comparators.embedding.comparator import Embedding

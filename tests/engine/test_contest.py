@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.compare.systems import compare

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pickle
 import random
-from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -12,6 +11,7 @@ import pytest
 from evidence_rows import documents, estimate, evidence, value
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from tests.effort import few_examples
 
 from fieldassay.engine.bootstrap import draw_sums

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from fieldassay.gates.judge import judge_result
 from fieldassay.metrics.grammar import parse_gate

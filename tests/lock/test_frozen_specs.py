@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 from strategies_spec import specs
 
 from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
@@ -76,7 +76,7 @@ FORMULAS = {"metrics", "definitions", "score", "prices"}
 
 
 def parts(model: Any) -> list[str]:
-    return [part.name for part in dataclasses.fields(model)]
+    return list(model.__struct_fields__)
 
 
 def other(model: Any, part: str) -> Any:
@@ -97,7 +97,7 @@ FIELD_NOT_FROZEN = ("name", "description", "labels")
 def test_every_part_of_a_field_is_in_the_digest_of_the_spec(part: str) -> None:
     kind = {"items": "list", "fields": "object", "patterns": "any"}.get(part, "text")
     field = Field("a", kind)
-    changed = dataclasses.replace(field, **{part: other(field, part)})
+    changed = replace(field, **{part: other(field, part)})
     one, two = Spec("s", (field,)), Spec("s", (changed,))
     assert freeze_spec(one).digest != freeze_spec(two).digest, (
         f"does {part!r} decide scores? spec_data() does not write it"
@@ -108,14 +108,14 @@ def test_every_part_of_a_field_is_in_the_digest_of_the_spec(part: str) -> None:
 @pytest.mark.parametrize("part", ["description", "labels"])
 def test_what_helps_only_extraction_is_not_in_the_digest_of_the_spec(part: str) -> None:
     field = Field("a")
-    changed = dataclasses.replace(field, **{part: other(field, part)})
+    changed = replace(field, **{part: other(field, part)})
     assert freeze_spec(Spec("s", (field,))) == freeze_spec(Spec("s", (changed,)))
 
 
 @pytest.mark.parametrize("part", [part for part in parts(Spec) if part not in NOT_FROZEN])
 def test_every_part_of_a_spec_is_in_one_digest(part: str) -> None:
     spec = Spec("s", (Field("a"),))
-    changed = dataclasses.replace(spec, **{part: other(spec, part)})
+    changed = replace(spec, **{part: other(spec, part)})
     assert (freeze_spec(spec).digest == freeze_spec(changed).digest) is (part in FORMULAS)
     assert (freeze_formulas(spec).digest == freeze_formulas(changed).digest) is (part not in FORMULAS)
 
@@ -124,7 +124,7 @@ def test_every_part_of_a_spec_is_in_one_digest(part: str) -> None:
 def test_what_decides_no_score_and_is_no_formula_is_in_none(part: str) -> None:
     spec = Spec("s", (Field("a"),))
     value = ("accuracy >= 0.9",) if part in ("gates", "slices") else "other"
-    changed = dataclasses.replace(spec, **{part: value})
+    changed = replace(spec, **{part: value})
     assert freeze_formulas(spec) == freeze_formulas(changed)
     if part != "protocol":
         assert freeze_spec(spec) == freeze_spec(changed)
@@ -148,12 +148,12 @@ def test_metrics_are_compared_as_a_set_of_formulas(name: str) -> None:
 
 DEFINED = Definition("score", "0.7 * recall + 0.3 * accuracy", unit="percent")
 DEFINITION_CHANGES: dict[str, tuple[tuple[Definition, ...], bool]] = {
-    "a weight": ((dataclasses.replace(DEFINED, formula="0.6 * recall + 0.4 * accuracy"),), False),
-    "the unit": ((dataclasses.replace(DEFINED, unit="ratio"),), False),
-    "the name": ((dataclasses.replace(DEFINED, name="mine"),), False),
+    "a weight": ((replace(DEFINED, formula="0.6 * recall + 0.4 * accuracy"),), False),
+    "the unit": ((replace(DEFINED, unit="ratio"),), False),
+    "the name": ((replace(DEFINED, name="mine"),), False),
     "one more": ((DEFINED, Definition("b", "f1")), False),
-    "white space": ((dataclasses.replace(DEFINED, formula="0.7 * recall\n  + 0.3 * accuracy"),), True),
-    "its description": ((dataclasses.replace(DEFINED, description="as published"),), True),
+    "white space": ((replace(DEFINED, formula="0.7 * recall\n  + 0.3 * accuracy"),), True),
+    "its description": ((replace(DEFINED, description="as published"),), True),
 }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.lock.labels_cases import GOLD, SPEC
 
 from fieldassay.errors import ProblemsError
@@ -65,7 +65,7 @@ def test_the_bytes_do_not_depend_on_the_order_of_fields_records_or_on_the_time_z
     two = start(
         freeze(turned, [{"id": 2}, {"a": "x", "id": 1}]), NOW.astimezone(timezone(timedelta(hours=5))), "1.0"
     )
-    two = dataclasses.replace(two, frozen=dataclasses.replace(two.frozen, name=one.frozen.name))
+    two = replace(two, frozen=replace(two.frozen, name=one.frozen.name))
     assert lock_bytes(one) == lock_bytes(two)
 
 

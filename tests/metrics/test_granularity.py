@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from evidence_rows import estimate, evidence, value
+from msgspec.structs import replace
 
 from fieldassay.evidence import Kind
 from fieldassay.metrics.rows import tabulate_rows

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from fieldassay.reports.markdown import render_markdown
 from fieldassay.reports.mistakes import count_mistakes

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import fields, replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import fields, replace
 
 from fieldassay.errors import ProblemsError
 from fieldassay.result.estimate import Estimate

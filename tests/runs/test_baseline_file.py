@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from fieldassay.atomic.sealed_json import checksum
 from fieldassay.errors import ProblemsError

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from certification import BOUNDS, STARTS, TIES, WORLDS, alike, chance_of_one_test, measure, spread
+from msgspec.structs import replace
 from rates import Rate
 from tests.effort import trials
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.paths import ITEM, Step, join_path, plain_path, split_path
 from fieldassay.records.labels_file import Label, Sheet, record_of
@@ -15,8 +16,7 @@ ILLEGIBLE_ITEM, SKIPPED_ITEM = "\uf8ff" * 4, "\uf8fe" * 4
 """Stand in a list for a value that cannot be read, and for one without an answer: like no other text."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Answers:
+class Answers(Struct, frozen=True, eq=False):
     """One document as one reviewer labeled it: the values as a record, and the sheet they come from.
 
     Without a sheet (a plain record) every place was asked, and none was seen before; `illegible` are then the
@@ -135,8 +135,7 @@ def _with_stand_in(value: Any, steps: tuple[Step, ...]) -> Any:
     return value
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Labeled:
+class Labeled(Struct, frozen=True, eq=False):
     """The answers to each of d documents, in the order of ids; each document has at least two."""
 
     documents: tuple[str, ...]

@@ -7,10 +7,10 @@ with the weights of Gwet (2014), Handbook of Inter-Rater Reliability, 4th ed., c
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.agreement.ratings import Compared, Floats, Ints, Ratings, Spread, spread_of
 from fieldassay.agreement.resampling import Resampled, Weights, ratio
@@ -18,8 +18,7 @@ from fieldassay.agreement.resampling import Resampled, Weights, ratio
 _AT_ONCE = 4_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Undefined:
+class Undefined(Struct, frozen=True):
     """The reason for which a coefficient has no value."""
 
     reason: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct, field
 
 from fieldassay.agreement.answers import ILLEGIBLE_ITEM, SKIPPED_ITEM, Answers, Labeled
 from fieldassay.agreement.ratings import Floats, Ints
@@ -21,8 +21,7 @@ from fieldassay.plan.nodes import Plan
 _AT_ONCE = 500
 
 
-@dataclass(frozen=True, slots=True)
-class Couple:
+class Couple(Struct, frozen=True):
     """Two sheets of one document, by the position of the document."""
 
     doc: int
@@ -40,8 +39,7 @@ class Couple:
         return self.first.has_seen(top) or self.second.has_seen(top)
 
 
-@dataclass(eq=False)
-class ItemSums:
+class ItemSums(Struct, eq=False, dict=True):
     """Sums by document of one field in lists: agreeing values and all values, and those found by both.
 
     Of a list: twice the agreeing pairs of items, and the items of both sides. Each sum is over both ways of

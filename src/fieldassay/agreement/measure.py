@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.agreement.answers import Labeled
 from fieldassay.agreement.coefficients import (
@@ -32,8 +32,7 @@ MOST_CONFUSIONS = 20
 IN_LIST = Undefined("items of a list are paired by their content, so there is no agreement by chance")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class Measured(Struct, frozen=True, eq=False):
     """The agreement overall and by field, and a mask of the documents with two independent answers."""
 
     overall: Mapping[str, Measure]
@@ -41,8 +40,7 @@ class Measured:
     is_independent: Masks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class _Part(Struct, frozen=True, eq=False):
     """One field: its agreement, and the sums by document of agreeing and of all values."""
 
     found: FieldAgreement

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.stats.poisson import document_keys
 
@@ -39,8 +39,7 @@ class Compared(NamedTuple):
         return bool(np.isnan(self.strict).any() or np.isnan(self.soft).any())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ratings:
+class Ratings(Struct, frozen=True, eq=False):
     """The answers to n units of d documents by r reviewers: `codes` is n x r, -1 for no answer.
 
     `doc` is the document of each unit, ascending. `category` gives the meaning of each answer: answers with
@@ -94,8 +93,7 @@ def differ(first: Ints, second: Ints) -> tuple[Floats, Floats]:
     return distance, distance
 
 
-@dataclass(frozen=True, eq=False)
-class Spread:
+class Spread(Struct, frozen=True, eq=False, dict=True):
     """The distances between all q answers: a q x q matrix, or those of a fixed sample of pairs.
 
     `strict` and `soft` are q x q, or s x q: row k has the distance of each answer to the one k + 1 places

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.agreement.ratings import Floats
 from fieldassay.stats.intervals import percentile_intervals
@@ -17,8 +17,7 @@ _AT_ONCE = 1 << 23
 """Weights at once in memory as numbers of 8 bytes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class Weights(Struct, frozen=True, eq=False):
     """The weight of d documents in 1 + r replicates, the first of which has each document once.
 
     `unseen` is the weight of the unseen document: r + 1 numbers, 0 in the first replicate.
@@ -60,8 +59,7 @@ class Weights:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Resampled:
+class Resampled(Struct, frozen=True, eq=False):
     """A number in 1 + r replicates, the value itself first; NaN where it is undefined.
 
     `low` and `high` are the replicates with the unseen document all wrong, and all right.

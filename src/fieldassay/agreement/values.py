@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.agreement.answers import Answers, Labeled
 from fieldassay.agreement.ratings import Floats, Ints, Ratings
@@ -21,8 +21,7 @@ from fieldassay.plan.nodes import Plan
 ABSENT, ILLEGIBLE = "(absent)", "(illegible)"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FieldRatings:
+class FieldRatings(Struct, frozen=True, eq=False):
     """The answers to one field: all of them, and a mask (n x r) of those made without seeing a value.
 
     `ratings.codes` is of the independent answers alone; `codes` are all of them, one column a sheet.

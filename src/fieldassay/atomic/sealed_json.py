@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.atomic.whole_files import check_plain, open_file, stage_file
 from fieldassay.errors import Problem, ProblemsError
@@ -26,8 +27,7 @@ def checksum(content: Any) -> str:
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class JsonFormat:
+class JsonFormat(Struct, frozen=True):
     """A format of JSON documents; `bad` and `unwritable` are problem kinds, `restore` is the usual remedy."""
 
     noun: str

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{1,30})?")
 _OPENS_FORMULA = re.compile(
@@ -23,8 +24,7 @@ MOST_CHARACTERS = 32_767
 """The maximum of characters in an Excel cell; longer texts are cut and end with an ellipsis."""
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Struct, frozen=True):
     """A table of a workbook: its name, columns and rows; the rows are read once."""
 
     name: str

@@ -12,9 +12,10 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from fieldassay.atomic.whole_files import list_leftover_files, read_umask
 
@@ -39,8 +40,7 @@ _CALLS = {"linux": "renameat2", "darwin": "renameatx_np"}
 _EXCHANGE = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
+class Leftover(Struct, frozen=True):
     """A folder that is no run: its path, and whether a living process may still need it."""
 
     path: Path

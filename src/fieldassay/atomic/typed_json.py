@@ -6,10 +6,10 @@ import json
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 
@@ -21,8 +21,7 @@ T = TypeVar("T")
 _MISSING = re.compile(r"Object missing required field (`[^`]*`)")
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """The expected form of a file: its name in a sentence, the kind of problem for any other, a remedy."""
 
     name: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fieldassay.extractors.answers import read_data
 from fieldassay.extractors.evidence import field_steps
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
 Values = Mapping[str, Sequence["Json"]]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerValues:
+class AnswerValues(Struct, frozen=True):
     """Values by field: of the raw answer (None where there is none), and of the prediction."""
 
     raw: Values | None

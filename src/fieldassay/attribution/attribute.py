@@ -6,13 +6,14 @@ import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.attribution.answers import AnswerValues, answer_values
 from fieldassay.attribution.labels import MOST_CHANCE, MOST_MISSED, Finding, WrongValue, label_value
@@ -44,8 +45,7 @@ _COLUMNS = (
 _TAKEN = ("decoding", "post", "gold", "runtime")
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeOptions:
+class AttributeOptions(Struct, frozen=True):
     """How a run is attributed."""
 
     systems: tuple[str, ...] = ()
@@ -108,8 +108,7 @@ def _check(run: Run, options: AttributeOptions) -> None:
         raise ProblemsError(problems)
 
 
-@dataclass(frozen=True, eq=False)
-class Work:
+class Work(Struct, frozen=True, eq=False, dict=True):
     """A run with what all its systems share."""
 
     run: Run
@@ -193,8 +192,7 @@ def _foreign(work: Work, system: str, rows: Rows) -> Mapping[tuple[str, str], Se
     }
 
 
-@dataclass(eq=False)
-class _Counting:
+class _Counting(Struct, eq=False, dict=True):
     """The counts of one system, document by document, and its wrong values, which are labelled at the end."""
 
     work: Work
@@ -255,8 +253,7 @@ class _Counting:
         return bool(sums[at, AT[over]] > most * sums[at, AT[under]])
 
 
-@dataclass(eq=False)
-class _Document:
+class _Document(Struct, eq=False, dict=True):
     """One prediction: its rows, and what they are judged by."""
 
     counting: _Counting

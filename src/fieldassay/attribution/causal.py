@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import factorial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.attribution.reruns import AGAIN, FREE, PASSES, PERFECT, PERFECT_FREE, Judged
 from fieldassay.attribution.share import Floats, replicate_interval, replicate_sums
+from fieldassay.json_value import record_data
 from fieldassay.stats.intervals import BootstrapSettings
 
 Key = tuple[str, str]
 """A document and the path of a gold value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """A share with its interval; None where `why` says."""
 
     value: float | None
@@ -27,8 +27,7 @@ class Number:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class PassCounts:
+class PassCounts(Struct, frozen=True):
     """What became of the values of a run in one pass."""
 
     name: str
@@ -46,8 +45,7 @@ class PassCounts:
     """Of the wrong values: those fixed, less those that are fixed when nothing changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Causal:
+class Causal(Struct, frozen=True):
     """What reruns of a system say."""
 
     system: str
@@ -64,11 +62,10 @@ class Causal:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings as plain data."""
-        return asdict(self)
+        return record_data(self)
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A value that gold has, as the run has it."""
 
     is_right: bool

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fieldassay.attribution.presence import Found, SentText
 from fieldassay.diagnosis.folding import fold_confusable
@@ -25,8 +26,7 @@ _SHORTEST = 4
 _WORD = re.compile(r"\S+")
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """A damaged form of a value in the text, and the share of its characters that are wrong."""
 
     quote: str

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from fieldassay.attribution.damage import Damage, find_damage, find_scattered
 from fieldassay.attribution.presence import UNCOPIED, Found, SentText, normalized, variant_readers
 from fieldassay.wording.shown import clip
@@ -52,8 +54,7 @@ FORMAT_FAILURES = frozenset(
 """Kinds of failures of the answer's form, or of a limit of its length; other kinds are of the runtime."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrongValue:
+class WrongValue(Struct, frozen=True):
     """A wrong value with everything that is known of its way: what was sent, answered, parsed and judged."""
 
     leaf: Leaf
@@ -83,8 +84,7 @@ class WrongValue:
     """Texts that make a line the right one: labels of the field, other values of the same item."""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(Struct, frozen=True):
     """The label of a wrong value, and what was found, for a person."""
 
     label: str

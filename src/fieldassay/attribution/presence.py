@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from msgspec import Struct
+
 from fieldassay.extractors.evidence import surface_forms
 from fieldassay.extractors.places import Place, Search, SearchedPage
 from fieldassay.extractors.rules.candidates import FILTERS, LONGEST, word_filter
@@ -41,8 +43,7 @@ _DIGITS_OF_DATE = re.compile(r"\d{1,4}[ ./-]+\d{1,2}[ ./-]+\d{1,4}")
 Known: TypeAlias = "dict[tuple[str, str], dict[str, tuple[str, ...]]]"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """A place of a value, as it is written there."""
 
     page: int

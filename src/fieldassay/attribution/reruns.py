@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.attribution.damage import find_damage
 from fieldassay.attribution.presence import UNCOPIED, SentText
@@ -43,8 +46,7 @@ Every pass asks for the second repetition, so that where two passes send the sam
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Texts:
+class Texts(Struct, frozen=True):
     """The texts of one document by name; those that are not known are missing."""
 
     sent: Transcript
@@ -58,8 +60,7 @@ class Texts:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class RerunOptions:
+class RerunOptions(Struct, frozen=True):
     """How a system is run again."""
 
     out: Path
@@ -92,7 +93,7 @@ def has_schema(system: System) -> bool:
 def without_schema(system: System) -> System:
     """Return the system with free answers; the schema is then in the prompt."""
     strategy: Any = system.strategy
-    free = replace(strategy, decode=replace(strategy.decode, format="text"))
+    free = dataclasses.replace(strategy, decode=dataclasses.replace(strategy.decode, format="text"))
     return replace(system, strategy=free, parts={**system.parts, "decode": "text"})
 
 
@@ -164,8 +165,7 @@ def patch(text: SentText, values: Sequence[tuple[Leaf, Any, Any]]) -> Transcript
     return replace(text.transcript, pages=made)
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True, dict=True):
     """The values that gold has, of each pass: whether right, and what was predicted."""
 
     right: Mapping[str, Mapping[tuple[str, str], bool]] = field(default_factory=dict)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from fieldassay.attribution.causal import Causal
 from fieldassay.attribution.labels import Finding
@@ -15,8 +17,7 @@ from fieldassay.result.result import Result
 from fieldassay.stats.intervals import BootstrapSettings
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
+class Labelled(Struct, frozen=True):
     """A wrong value with its label."""
 
     system: str
@@ -39,8 +40,7 @@ class Labelled:
         return row if self.repeat is None else row | {"repeat": self.repeat}
 
 
-@dataclass(frozen=True, slots=True)
-class SystemShares:
+class SystemShares(Struct, frozen=True):
     """The shares of one system."""
 
     system: str
@@ -85,8 +85,7 @@ def _share_data(one: Any) -> dict[str, Any]:
     return found | ({"marks": [*one.marks]} if one.marks else {})
 
 
-@dataclass(frozen=True, slots=True)
-class Attribution:
+class Attribution(Struct, frozen=True):
     """Which stage is to blame in a run: shares by system and field, and a label for every wrong value."""
 
     run: str

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.attribution.presence import Known, SentText
 from fieldassay.documents.store import TranscriptStore
@@ -39,8 +41,7 @@ def text_lines(text: str) -> tuple[Line, ...]:
     return tuple(Line(tuple(map(Word, line.split()))) for line in text.splitlines() if line.strip())
 
 
-@dataclass(frozen=True, eq=False)
-class TextFolder:
+class TextFolder(Struct, frozen=True, eq=False, dict=True):
     """A folder with the text of each document: `ID.txt` (a form feed begins a page), or `ID.json`, a list."""
 
     folder: Path
@@ -72,8 +73,7 @@ def read_text(path: Path, document: str) -> Transcript:
 _TEXT = "write a text in UTF-8, or a JSON list with the text of each page"
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(Struct, frozen=True):
     """What is known of one prediction: the text that was sent, or why not, and the row of the prediction."""
 
     row: Mapping[str, Any]
@@ -81,8 +81,7 @@ class Sent:
     no_text: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Extractions:
+class Extractions(Struct, frozen=True, eq=False, dict=True):
     """The predictions of a run, each with the text that was sent for it."""
 
     rows: Mapping[tuple[str, int | None], PredictedRows]
@@ -133,8 +132,7 @@ class Extractions:
         return self._texts[key]
 
 
-@dataclass(frozen=True)
-class _Store:
+class _Store(Struct, frozen=True, dict=True):
     """The transcripts of an extraction, and the digest of each document."""
 
     stores: tuple[TranscriptStore, ...]

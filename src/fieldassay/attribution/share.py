@@ -9,11 +9,11 @@ nothing were lost is Levin's attributable fraction, (q' - p') / (1 - p'), the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.stats.intervals import FEW_DOCUMENTS, BootstrapSettings, are_too_few, percentile_intervals
 from fieldassay.stats.poisson import document_keys, weight_table, weights
@@ -52,8 +52,7 @@ LEAST_TRIED = 10
 _BLOCK = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """The share of the wrong values of a field, or of all, that is due to a stage; None where `why` says."""
 
     stage: Stage
@@ -63,8 +62,7 @@ class Share:
     marks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rates:
+class Rates(Struct, frozen=True):
     """The quantities behind the share of a field: chance and missed share, lost shares, their ratio."""
 
     chance: float | None
@@ -83,8 +81,7 @@ class Rates:
     """q: the share of the wrong values that are not in the text."""
 
 
-@dataclass(frozen=True, slots=True)
-class FieldShares:
+class FieldShares(Struct, frozen=True):
     """The shares of one field, or, without a name, of all fields whose share of reading is defined."""
 
     field: str | None

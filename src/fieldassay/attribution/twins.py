@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from fieldassay.attribution.presence import SentText
 from fieldassay.attribution.sent import TextFolder, read_text
@@ -26,8 +27,7 @@ TWIN_OF = "twin_of"
 _WHAT = "name a corpus.json, a gold file with `twin_of`, or a folder with the perfect text of documents"
 
 
-@dataclass(frozen=True, eq=False)
-class Twins:
+class Twins(Struct, frozen=True, eq=False, dict=True):
     """Which documents are clean twins of others, and texts of documents that are known to be perfect."""
 
     of: Mapping[str, str] = field(default_factory=dict)

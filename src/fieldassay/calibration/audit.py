@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.calibration.bins import Floats
 from fieldassay.calibration.bounds import Losses, risk_lower, risk_upper
@@ -15,8 +15,7 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.stats.intervals import BootstrapSettings
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewedValue:
+class ReviewedValue(Struct, frozen=True):
     """A reviewed value: its document, whether the prediction is right, and the probability of review.
 
     `is_accepted`: whether it was looked at as an audit of the accepted; None: if the probability is below 1.
@@ -33,8 +32,7 @@ class ReviewedValue:
         return self.probability < 1.0 if self.is_accepted is None else self.is_accepted
 
 
-@dataclass(frozen=True, slots=True)
-class AuditEstimate:
+class AuditEstimate(Struct, frozen=True):
     """An accuracy (None: nothing was looked at) with its interval over documents, and what it stands on.
 
     `risk` is the share of wrong values among the accepted (None without audits).

@@ -11,10 +11,11 @@ arXiv 2010.09686. That bound is proven.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.calibration.binomial import chance_of_errors, clopper_pearson_lower, clopper_pearson_upper
 from fieldassay.calibration.bins import Floats
@@ -26,8 +27,7 @@ FRACTIONS = (0.25, 0.5, 0.75, 1.0 - 1e-9)
 """Bets, as fractions of the largest that cannot lose more than all."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Losses:
+class Losses(Struct, frozen=True, eq=False):
     """The errors of documents: shares `wrong` of their values out of `whole`, of `count` documents alike.
 
     The risk is the sum of `wrong` over the sum of `whole`. For accepted values `whole` is the share accepted;

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 
+import msgspec
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.calibration.checking import check_rules, list_accepted, list_items, list_whole
 from fieldassay.calibration.confidences import Confidences, read_confidences
@@ -94,8 +94,7 @@ LEAST_RISK = 1e-6
 """No smaller risk can be asked for: it would take millions of labels."""
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationOptions:
+class CalibrationOptions(Struct, frozen=True):
     """What to calibrate (one system, all its fields unless some are named), and the promise to make.
 
     `scale` is that of the confidences: `probability`, `percent` or `logprob`. `slices` are the keys of
@@ -104,15 +103,14 @@ class CalibrationOptions:
 
     system: str | None = None
     fields: tuple[str, ...] = ()
-    promise: Promise = dataclasses.field(default_factory=Promise)
+    promise: Promise = msgspec.field(default_factory=Promise)
     scale: str = "probability"
     slices: tuple[str, ...] = ()
-    chance: BootstrapSettings = dataclasses.field(default_factory=BootstrapSettings)
+    chance: BootstrapSettings = msgspec.field(default_factory=BootstrapSettings)
     is_brief: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewSettings:
+class ReviewSettings(Struct, frozen=True):
     """How much of what is accepted is audited, and what an error and a review cost."""
 
     audit_share: float = AUDIT_SHARE
@@ -120,8 +118,7 @@ class ReviewSettings:
     cost_review: float = COST_REVIEW
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Calibrated:
+class Calibrated(Struct, frozen=True, eq=False):
     """A calibration: the page to print, and what a policy is made of."""
 
     page: CalibrationPage
@@ -253,8 +250,7 @@ def apply_policy(
 
 
 def _rule(found: Certificate) -> Rule:
-    names = {field.name for field in dataclasses.fields(Rule)}
-    return Rule(**{name: getattr(found, name) for name in names})
+    return Rule(**{name: getattr(found, name) for name in Rule.__struct_fields__})
 
 
 def _choose_fields(given: Confidences, options: CalibrationOptions) -> tuple[str, ...]:

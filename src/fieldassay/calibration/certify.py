@@ -8,10 +8,10 @@ the threshold falls).
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.calibration.binomial import allowed_errors, needed_labels
 from fieldassay.calibration.bins import Bools
@@ -28,8 +28,7 @@ PARTS = ((4, (0.25, 0.75)), (1, (0.8,)))
 """Where sequences start, as parts of the labels, from so many times the least number of labels on."""
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The last step of a certification that passed (None: no step did), all steps in order, the level."""
 
     last: Step | None

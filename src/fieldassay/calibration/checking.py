@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec.structs import replace
 
 from fieldassay.calibration.bins import Bools, Floats
 from fieldassay.calibration.bounds import risk_lower, risk_upper

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.calibration.observations import COLUMNS
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -20,8 +22,7 @@ if TYPE_CHECKING:
 MOST_SLICES = 50
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Confidences:
+class Confidences(Struct, frozen=True, eq=False):
     """Judged values of one system (the columns `COLUMNS`), its documents, and the run's digests."""
 
     label: str

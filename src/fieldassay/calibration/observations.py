@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.calibration.bins import Bools, Floats
 from fieldassay.calibration.result import Unit, ValueCounts
@@ -32,8 +32,7 @@ SCALES: dict[str, Callable[[Floats], Floats]] = {
 """What confidences may be given in, and how each becomes a probability."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Observations:
+class Observations(Struct, frozen=True, eq=False):
     """n predicted values with their confidences; `doc` and `field` are positions in `documents` and `fields`.
 
     `keys` are numbers drawn from document and path alone; the value of a document with the least key is the

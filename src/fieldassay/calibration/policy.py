@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.calibration.result import Bound, Promise, PromiseKind, Unit
 from fieldassay.wording.numbers import format_share
@@ -28,8 +30,7 @@ class ReviewReason(StrEnum):
     AUDIT = "random audit"
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """The threshold of some fields, with the labels behind it, tested at `delta`.
 
     None: everything is reviewed, for `reason`.
@@ -47,8 +48,7 @@ class Rule:
     delta: float = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Basis:
+class Basis(Struct, frozen=True):
     """The source of a policy: the run, its size, a digest of its observations, and the seed of the labels."""
 
     run: str
@@ -58,8 +58,7 @@ class Basis:
     seed: int = 0
 
 
-@dataclass(frozen=True)
-class ReviewPolicy:
+class ReviewPolicy(Struct, frozen=True, dict=True):
     """Thresholds with their promise, and how much of the accepted is audited.
 
     Confidences are probabilities here; `scale` says what the predictions give. `digests` are those of the run
@@ -133,8 +132,7 @@ class ReviewPolicy:
         return (1.0 - (confidence or 0.0 if is_known else 0.0)) * self.cost_error - self.cost_review
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(Struct, frozen=True):
     """A predicted value that is to be accepted or reviewed."""
 
     document: str
@@ -143,8 +141,7 @@ class Item:
     confidence: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """A value that a person looks at, why, and what that is worth.
 
     `probability` is how likely it was to be looked at: 1 for a review, the audit share for an audit.
@@ -156,8 +153,7 @@ class Task:
     probability: float
 
 
-@dataclass(frozen=True, slots=True)
-class ReviewPlan:
+class ReviewPlan(Struct, frozen=True):
     """The values to review, the most worthwhile first, those to audit, and the number of accepted ones.
 
     The audited values count as accepted.

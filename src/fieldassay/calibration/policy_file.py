@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from fieldassay.atomic.sealed_json import JsonFormat, checksum
 from fieldassay.calibration.observations import SCALES
 from fieldassay.calibration.policy import ReviewPolicy, describe_promise
 from fieldassay.calibration.result import Bound
+from fieldassay.json_value import record_data
 
 FORMAT = JsonFormat(
     "review policy",
@@ -107,6 +107,6 @@ def _is_cost(value: float) -> bool:
 
 def _parts(policy: ReviewPolicy) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return what the seal covers, and what it does not."""
-    data = asdict(policy)
+    data = record_data(policy)
     free = {name: data.pop(name) for name in FREE}
     return data, free

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct, field
+
+from fieldassay.json_value import record_data
 
 SCHEMA_VERSION = 1
 MOST_POINTS = 200
@@ -43,8 +46,7 @@ class Bound(StrEnum):
     """One value drawn from every document, by the exact binomial bound: proven."""
 
 
-@dataclass(frozen=True, slots=True)
-class ValueCounts:
+class ValueCounts(Struct, frozen=True):
     """What became of the judged values: observations, and what cannot be one."""
 
     observed: int = 0
@@ -63,8 +65,7 @@ class ValueCounts:
     """Documents with at least one observation."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(Struct, frozen=True):
     """A reliability bin: lowest and highest confidence, number of values, mean confidence, share right."""
 
     low: float
@@ -74,8 +75,7 @@ class Bin:
     accuracy: float
 
 
-@dataclass(frozen=True, slots=True)
-class BrierParts:
+class BrierParts(Struct, frozen=True):
     """The Brier score and the parts it is made of: `reliability - resolution + uncertainty + within`."""
 
     score: float
@@ -85,8 +85,7 @@ class BrierParts:
     within: float
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Struct, frozen=True):
     """Calibration of confidences; `ece_expected`, `ece_limit` and `p_value` are of a calibrated scorer."""
 
     n: int
@@ -106,8 +105,7 @@ class Calibration:
     level: float
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(Struct, frozen=True):
     """What accepting all values of at least this confidence gives."""
 
     threshold: float
@@ -118,16 +116,14 @@ class Point:
     joint_risk: float
 
 
-@dataclass(frozen=True, slots=True)
-class Capture:
+class Capture(Struct, frozen=True):
     """`share` of all errors is among the least sure `budget` of the values; None without errors."""
 
     budget: float
     share: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(Struct, frozen=True):
     """The risk-coverage curve, from high confidence down, and the areas under it."""
 
     points: tuple[Point, ...]
@@ -136,8 +132,7 @@ class Selection:
     captures: tuple[Capture, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """Confidences of all values (name None), a field or a slice; without observations only the census."""
 
     name: str | None
@@ -146,8 +141,7 @@ class Group:
     selection: Selection | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(Struct, frozen=True):
     """One test of a certification: the documents tested, those with an error, and whether it passed.
 
     `upper` bounds the risk; None but for the last step that passed and the last of all.
@@ -166,8 +160,7 @@ class Step:
         return self.upper
 
 
-@dataclass(frozen=True, slots=True)
-class Nearest:
+class Nearest(Struct, frozen=True):
     """The least risk above the one asked for that the same labels certify, and what it would give."""
 
     risk: float
@@ -178,8 +171,7 @@ class Nearest:
     coverage: float
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
+class Certificate(Struct, frozen=True):
     """The certified threshold of some fields; None: nothing could be certified, for the `reason` given.
 
     `labels` are the independent documents (or values) there were, `support` those with an accepted value,
@@ -205,8 +197,7 @@ class Certificate:
     """What could be promised instead where nothing was certified; None also where nothing can."""
 
 
-@dataclass(frozen=True, slots=True)
-class Promise:
+class Promise(Struct, frozen=True):
     """The promise of a threshold: a share of errors of at most `risk`, with this confidence, per unit.
 
     `kind` says which share, `bound` by which test.
@@ -220,8 +211,7 @@ class Promise:
     bound: Bound = Bound.GAFFKE
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationPage:
+class CalibrationPage(Struct, frozen=True):
     """Everything that calibrating a system of a run gives."""
 
     run: str
@@ -240,12 +230,12 @@ class CalibrationPage:
             "schema_version": SCHEMA_VERSION,
             "run": self.run,
             "system": self.system,
-            "promise": asdict(self.promise),
+            "promise": record_data(self.promise),
             "scale": self.scale,
             "pooled": _group_data(self.pooled),
             "fields": [_group_data(group) for group in self.fields],
             "slices": {key: [_group_data(group) for group in groups] for key, groups in self.slices.items()},
-            "thresholds": [asdict(certificate) for certificate in self.certificates],
+            "thresholds": [record_data(certificate) for certificate in self.certificates],
             "remarks": list(self.remarks),
         }
 
@@ -263,8 +253,7 @@ class PromiseStatus(StrEnum):
     """No value was accepted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Struct, frozen=True):
     """How the threshold of some fields did on another run.
 
     `risk` is the share of wrong values in the promise's unit, with its interval over documents; `drawn`
@@ -287,8 +276,7 @@ class Check:
     standing: PromiseStatus
 
 
-@dataclass(frozen=True, slots=True)
-class PolicyCheck:
+class PolicyCheck(Struct, frozen=True):
     """A policy applied to a run: each threshold, all together, and what went to review."""
 
     run: str
@@ -310,13 +298,15 @@ class PolicyCheck:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the check as JSON data."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        return {"schema_version": SCHEMA_VERSION, **record_data(self)}
 
 
 def _group_data(group: Group) -> dict[str, Any]:
-    data = asdict(group)
+    data = record_data(group)
     if group.selection is not None:
-        data["selection"]["points"] = [asdict(point) for point in thin(group.selection.points, MOST_POINTS)]
+        data["selection"]["points"] = [
+            record_data(point) for point in thin(group.selection.points, MOST_POINTS)
+        ]
     return data
 
 
@@ -328,8 +318,7 @@ def thin(points: tuple[Point, ...], most: int) -> tuple[Point, ...]:
     return tuple(points[round(place * last / (most - 1))] for place in range(most))
 
 
-@dataclass(frozen=True, slots=True)
-class PlanChance:
+class PlanChance(Struct, frozen=True):
     """At a true risk: the chance that anything is certified, and the expected share that is accepted."""
 
     true_risk: float
@@ -337,16 +326,14 @@ class PlanChance:
     accepted: float
 
 
-@dataclass(frozen=True, slots=True)
-class PlanRow:
+class PlanRow(Struct, frozen=True):
     """What so many labels give, by true risk."""
 
     labels: int
     chances: tuple[PlanChance, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LabelPlan:
+class LabelPlan(Struct, frozen=True):
     """The labels that a promise needs; `families` thresholds share its confidence, each has `delta`.
 
     `needed` are the accepted labels needed with 0, 1, 2 and 3 errors among them; `rows` are from `trials`
@@ -362,4 +349,4 @@ class LabelPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON data."""
-        return {"schema_version": SCHEMA_VERSION, **asdict(self)}
+        return {"schema_version": SCHEMA_VERSION, **record_data(self)}

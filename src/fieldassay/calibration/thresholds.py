@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fieldassay.calibration.binomial import needed_labels
 from fieldassay.calibration.certify import Found, certify

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.json_value import Json
 from fieldassay.paths import Step
@@ -22,16 +23,14 @@ KINDS = {
 _MOST_NAMED = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(Struct, frozen=True):
     """One fault of a value; `message` continues the value's path, `key` names a missing member, if any."""
 
     message: str
     key: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(Struct, frozen=True):
     """The result of a check at one place.
 
     `steps` lead there from the checked value; `faults` is None where the check does not apply. `value` is the

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any, Protocol, TypeAlias
 
+from msgspec import Struct
+
 from fieldassay.checks.base import Check, Fault, Look
 from fieldassay.checks.relations import Aggregate, Constant, Path, Relation, Term, parse_relation, written
 from fieldassay.json_value import Json, is_blank
@@ -23,8 +25,7 @@ Chosen: TypeAlias = Mapping[tuple[Step, ...], int]
 """The index of the current item, by the path of the items."""
 
 
-@dataclass(frozen=True, slots=True)
-class Operand:
+class Operand(Struct, frozen=True):
     """A value in a relation: a number with any unit, a date or a text.
 
     `digit` is the unit of the number's last printed digit.
@@ -45,8 +46,7 @@ class Record(Protocol):
         """Return the indices of the items of a list with any content; `steps` ends with `ITEM`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Plain:
+class Plain(Struct, frozen=True):
     """A record with its values as in JSON."""
 
     data: Json
@@ -225,8 +225,7 @@ def _below(record: Record, over: tuple[Step, ...], outer: Chosen) -> Iterator[Ch
         yield {**outer, **choice}
 
 
-@dataclass(frozen=True, slots=True)
-class _Within:
+class _Within(Struct, frozen=True):
     """A record with some items already chosen."""
 
     record: Record

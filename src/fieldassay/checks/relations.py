@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Final, TypeAlias, Union
 
+from msgspec import Struct
+
 from fieldassay.errors import nearest
 from fieldassay.paths import ITEM, Step, join_path, split_path
 
@@ -174,8 +176,7 @@ def _tokens(text: str) -> list[tuple[str, str, int]]:
     return found
 
 
-@dataclass(slots=True)
-class _Parser:
+class _Parser(Struct):
     text: str
     tokens: list[tuple[str, str, int]]
     at: int = 0

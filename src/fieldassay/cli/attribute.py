@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -114,6 +113,8 @@ def attribute(**given: Any) -> int:
 
 def _judge(found: Attribution, gates: Sequence[str]) -> int:
     """Return the exit code of gates: 1 if one fails, 4 if one is about a share of no wrong values."""
+    from msgspec.structs import replace
+
     from fieldassay.cli.output import complain
     from fieldassay.cli.thresholds import describe_outcomes, find_exit_code
     from fieldassay.public.attributing import has_no_wrong_value, judge_shares

@@ -199,7 +199,7 @@ def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplana
 
 def _unread(found: DocumentExplanation) -> DocumentExplanation:
     """Return the explanation without remarks from reading its values again, which differ from the judged."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from fieldassay.scoring.explain import Side
 
@@ -210,7 +210,7 @@ def _unread(found: DocumentExplanation) -> DocumentExplanation:
 
 
 def _of_systems(found: DocumentExplanation, systems: tuple[str, ...]) -> DocumentExplanation:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from fieldassay.errors import nearest
 

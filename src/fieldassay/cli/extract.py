@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -188,6 +187,8 @@ def resumable() -> Iterator[None]:
 
 def make_watch(progress: Callable[[Progress], None] | None, *, is_quiet: bool) -> Watch:
     """Return the callbacks of a running extraction: progress, and remarks on standard error."""
+    from msgspec.structs import replace
+
     from fieldassay.cli.output import complain
     from fieldassay.public.extracting import Watch
 
@@ -211,7 +212,8 @@ def show_estimates(found: Mapping[str, Estimate], *, is_json: bool) -> None:
 
     if is_json:
         import json
-        from dataclasses import asdict
+
+        from msgspec.structs import asdict
 
         write(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) + "\n")
         return

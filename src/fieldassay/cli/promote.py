@@ -133,7 +133,7 @@ def _of_review(given: Mapping[str, Any], options: PromoteOptions) -> tuple[list[
 
     Documents whose gold has changed since are named, unless --base says from what.
     """
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from fieldassay.review.promotion.from_review import changed_documents, plan_of_review, sheets_of_review
     from fieldassay.review.store import Store

@@ -235,7 +235,7 @@ def _hold(
     reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[str, Any]
 ) -> tuple[Reported, ...]:
     """Return the run with its changes since an earlier one; raise UsageError where there can be none."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from fieldassay.reports.report import read_diffs
 

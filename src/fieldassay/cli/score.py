@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -231,6 +231,8 @@ def score(**given: Any) -> int:
     reports = read_report_options(given)
     keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])
     lock, is_quiet = read_lock_options(given), given["quiet"]
+    from msgspec.structs import replace
+
     from fieldassay.public.running import Request, run_scoring  # heavy, so after the options
 
     request = Request(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -82,6 +82,8 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     folder = find_run(given["rerun"], given["store"] or STORE)
     run = Run.open(folder)
     run.check_inputs(needs_gold=given["gold"] is None)
+    from msgspec.structs import replace
+
     made_from = run.inputs.given
     assert made_from is not None
     keep_interruptible()

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from fieldassay.types.column import Column, Indices, Reading
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scores:
+class Scores(Struct, frozen=True, eq=False):
     """The similarities of n pairs.
 
     `score` is float64 in [0, 1], but cosines can be negative; NaN means not judged. `reason` is int16,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.comparators.equality import Codes, Floats, Mask
 from fieldassay.comparators.tolerance import Tolerance, decimal_of
@@ -25,8 +25,7 @@ NUMERIC_KINDS = frozenset({*_MACHINE_KINDS, NumberRange, type(None)})
 """Types of values that are equal if and only if their canonical texts are."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Numbers:
+class Numbers(Struct, frozen=True, eq=False):
     """A column of numbers prepared for comparison.
 
     `low` and `high` are the ends in float64 (one array if no value is a range). `values` and `texts` serve

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.equality import Floats
@@ -15,8 +15,7 @@ from fieldassay.types.column import Column, Objects, objects
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Items:
+class Items(Struct, frozen=True, eq=False):
     """The items of all lists of a column, end to end.
 
     List i has `counts[i]` items, starting at `starts[i]`.
@@ -74,8 +73,7 @@ def _distinct(column: Column) -> Column:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class Candidates(Struct, frozen=True, eq=False):
     """Pairs of items of list pairs.
 
     `gold[k]` and `pred[k]` are positions in the joined columns, `owner[k]` is the list pair.

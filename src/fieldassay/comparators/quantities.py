@@ -7,6 +7,7 @@ from decimal import Context, Decimal
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, number_codes
@@ -21,8 +22,7 @@ _CONVERTED = Context(prec=60)
 _LONGEST_EXACT_FACTOR = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Struct, frozen=True):
     """The conversion of amounts from the prediction's unit to gold's.
 
     `is_inverse` means that factor and offset lead from gold's unit to the prediction's.

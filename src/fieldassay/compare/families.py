@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 
 from fieldassay.compare.permutation_test import Pair
 from fieldassay.result.comparison import Comparison, Outcome, RankedPair, Ranking

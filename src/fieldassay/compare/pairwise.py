@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from fieldassay.compare.families import (
     RankedPairs,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.engine.bootstrap import draw_sums
 from fieldassay.metrics.recipes import Coalesce, Ratio, SumTable, Total, Unseen
@@ -46,8 +47,7 @@ class Draws(NamedTuple):
     high: Floats
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """Which rows of a matrix hold which statistic, field by field."""
 
     parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
@@ -87,8 +87,7 @@ class Layout:
         return View(bound, np.array(rows, np.int64), tuple(parts), self.repeats)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class View:
+class View(Struct, frozen=True, eq=False):
     """A metric as a function of its own rows of a layout."""
 
     bound: BoundMetric
@@ -131,8 +130,7 @@ class View:
         return SLACK.get(self.bound.metric.unit, 1e-9 * (abs(first) + abs(second)))
 
 
-@dataclass(frozen=True, eq=False)
-class PairedMatrix:
+class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
     """The systems of a comparison on some of their documents; draws are made on first use."""
 
     data: PairedData
@@ -221,8 +219,7 @@ def _scale_alike(
     return common // divisor, tuple(matrix // divisor for matrix in scaled)
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
+class Pair(Struct, frozen=True, eq=False, dict=True):
     """Two systems of an arena, by their positions, seen by one metric."""
 
     arena: PairedMatrix

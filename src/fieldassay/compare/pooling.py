@@ -6,11 +6,11 @@ Both work on the statistics that runs keep of their documents: nothing is judged
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from fieldassay.compare.pairwise import compare_pairs
 from fieldassay.compare.permutation_test import Layout, PairedMatrix

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from fieldassay.engine.fold import FoldPlan, Partial, pair_systems
 from fieldassay.errors import Problem, ProblemsError, nearest

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from fieldassay.compare.permutation_test import Floats, Ints, PairedMatrix, View
 from fieldassay.metrics.recipes import Total

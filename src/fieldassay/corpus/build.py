@@ -8,12 +8,12 @@ import shutil
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
+from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.corpus.degrade import DEGRADATIONS, Chance, degrade, move

@@ -8,11 +8,11 @@ from __future__ import annotations
 import io
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.corpus.written import Frame, around
 from fieldassay.stats.poisson import document_keys, draw_words
@@ -29,8 +29,7 @@ Affine: TypeAlias = npt.NDArray[np.float64]
 _STILL: Affine = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
 
 
-@dataclass(frozen=True, slots=True)
-class Degradation:
+class Degradation(Struct, frozen=True):
     """A resolution, the steps in their order with their strength, and the quality of the picture's file."""
 
     dpi: float
@@ -54,8 +53,7 @@ DEGRADATIONS: Mapping[str, Degradation] = {
 """The degradations by name."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Chance:
+class Chance(Struct, frozen=True, eq=False):
     """Draws for one page: the same for the same key, whatever is drawn beside them."""
 
     key: str

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
 
 from fieldassay.atomic.typed_json import Form, read_typed
 from fieldassay.atomic.whole_files import open_file
@@ -21,8 +21,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 _FORM = Form("a corpus", "not_a_corpus")
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Struct, frozen=True):
     """A gold value: its path, its text on the page, and where that stands."""
 
     path: str
@@ -38,8 +37,7 @@ class Value:
     critical: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A document of a corpus. Paths are relative to the folder of `corpus.json`."""
 
     id: str
@@ -64,8 +62,7 @@ class Document:
         return held
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """The files of one task: its spec, its gold, and the folder of its documents."""
 
     spec: str
@@ -73,8 +70,7 @@ class Task:
     documents: str
 
 
-@dataclass(frozen=True, slots=True)
-class Corpus:
+class Corpus(Struct, frozen=True):
     """The content of `corpus.json`."""
 
     documents: tuple[Document, ...]

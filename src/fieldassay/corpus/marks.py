@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.json_value import Json
 from fieldassay.paths import split_path
@@ -15,8 +16,7 @@ _MARK = re.compile(r"<<(!?)([^|<>]+)\|([^|<>]*)(?:\|([^|<>]*))?>>")
 _AMOUNT = re.compile(r"[$€]?[0-9][0-9.,' ]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(Struct, frozen=True):
     """A gold value in a text: its path in the record, its text on the page, and the value itself."""
 
     path: str
@@ -25,8 +25,7 @@ class Mark:
     is_critical: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """A part of a text, with its mark if it is a gold value."""
 
     text: str
@@ -89,8 +88,7 @@ def build_gold(values: Iterable[tuple[str, Json]]) -> dict[str, Any]:
     return root
 
 
-@dataclass(frozen=True, slots=True)
-class Digits:
+class Digits(Struct, frozen=True):
     """A substitution of the digits 1 to 9, by which a recipe gives further documents; 0 stays."""
 
     table: Mapping[int, str]

@@ -6,11 +6,11 @@ import csv
 import hashlib
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct, field
 
 from fieldassay.atomic.staging import place, stage
 from fieldassay.atomic.whole_files import write_file
@@ -39,8 +39,7 @@ MOST_PAGES = 200
 _TABLES = {".csv": ",", ".tsv": "\t"}
 
 
-@dataclass(frozen=True, slots=True)
-class Perturbed:
+class Perturbed(Struct, frozen=True):
     """What was written: the clean documents, their degraded copies, and the documents left out, with why."""
 
     documents: int

@@ -5,14 +5,14 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.documents.text import SEPARATOR, page_text
 from fieldassay.documents.transcript import Transcript
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """Counts of words, which add up over documents."""
 
     words: int

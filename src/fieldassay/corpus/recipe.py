@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.corpus.generated import expand
 from fieldassay.corpus.marks import Digits
@@ -34,8 +36,7 @@ Block = Any
 """A part of a document: a text, or a mapping with one of the keys that `writers` know."""
 
 
-@dataclass(frozen=True, slots=True)
-class Recipe:
+class Recipe(Struct, frozen=True):
     """A document before it is written: what stands in it, with gold inside, and what it tests."""
 
     id: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.corpus.marks import Mark, read_runs
 
@@ -12,8 +13,7 @@ Frame = tuple[float, float, float, float]
 """Left, top, right and bottom of a rectangle, in shares of the page as it is displayed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(Struct, frozen=True):
     """A gold value on a page, numbered from 1; a box only where the kind of file has places."""
 
     mark: Mark
@@ -21,8 +21,7 @@ class Placed:
     box: Frame | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """The file of a document, the text of each page as a person reads it, and the gold on it."""
 
     data: bytes

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.digits import diagnose_digits
@@ -25,8 +25,7 @@ _MAX_WRITTEN = 100
 _TINIEST_CUT = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Amounts:
+class Amounts(Struct, frozen=True, eq=False):
     """Numbers with the texts they were read from and their canonical texts.
 
     Values are int, float or Decimal; anything else is ignored.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.folding import Flags
@@ -173,8 +173,7 @@ SHORTEST_TELLING = 3
 TRIVIAL = frozenset({"true", "false", "yes", "none", "null", "nil", "n/a"})
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Findings:
+class Findings(Struct, frozen=True, eq=False):
     """Diagnoses of the wrong rows.
 
     `bits` are the diagnoses, `other_field` is the field whose value was predicted (-1: none).

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.types.column import Objects
 
@@ -13,8 +12,7 @@ Ints = npt.NDArray[np.int32]
 Places = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ValueRows:
+class ValueRows(Struct, frozen=True, eq=False):
     """Values of a batch as parallel arrays: document, field, position in the list, canonical text.
 
     The position of the item is -1 outside lists. In nested lists `item` is any number that is unique for each
@@ -34,8 +32,7 @@ class ValueRows:
         return ValueRows(self.doc[rows], self.field[rows], self.item[rows], self.canonical[rows])
 
 
-@dataclass(frozen=True, slots=True)
-class Scales:
+class Scales(Struct, frozen=True):
     """Upper bounds for combining document, field and a third number exactly into one number."""
 
     fields: int

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.digits import diagnose_digits
@@ -119,8 +119,7 @@ _WORD = re.compile(r"[^\W_]+")
 _ELLIPSIS = ".\N{HORIZONTAL ELLIPSIS} "
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Wording:
+class Wording(Struct, frozen=True, eq=False):
     """One side of the pairs: the texts and their match keys."""
 
     texts: list[str]

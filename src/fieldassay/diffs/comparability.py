@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fieldassay.diffs.grounds import find_unequal, is_same_file, list_unknown
 from fieldassay.diffs.join import list_common
@@ -55,8 +56,7 @@ _ABOUT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Ground:
+class Ground(Struct, frozen=True):
     """The documents of a diff (None: all, the same in both), and the remarks on those left out."""
 
     documents: tuple[str, ...] | None = None

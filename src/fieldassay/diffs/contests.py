@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.compare.pairwise import (
     MOST_VALUES,
@@ -23,8 +24,7 @@ FIELD_METRICS = ("field_accuracy", "field_accuracy_strict", "recall")
 """The metrics for comparing fields: the first of these that the runs kept."""
 
 
-@dataclass(frozen=True, slots=True)
-class Contest:
+class Contest(Struct, frozen=True):
     """All comparisons of a diff, and the remarks on omitted ones."""
 
     overall: tuple[Comparison, ...]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.atomic.spreadsheets import csv_text, show_names
 from fieldassay.diffs.changes import find_changes
@@ -25,8 +27,7 @@ from fieldassay.runs.run import corrupt_run_errors
 _FAILURES = ("missing", "invalid", "error", "timeout")
 
 
-@dataclass(frozen=True, slots=True)
-class DiffOptions:
+class DiffOptions(Struct, frozen=True):
     """The options for comparing runs.
 
     `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `reference` is the

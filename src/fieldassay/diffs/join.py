@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
@@ -13,8 +14,7 @@ from fieldassay.metrics.sums import Sum
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Contestant:
+class Contestant(Struct, frozen=True, eq=False):
     """One system of one run: its label in the comparison, its own name, and its run's paired data."""
 
     label: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.diffs.grounds import list_lacking
 from fieldassay.diffs.join import Contestant
@@ -16,8 +18,7 @@ from fieldassay.runs.run_file import EVIDENCE, check_unchanged
 _WIDTH = 100
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NamedRun:
+class NamedRun(Struct, frozen=True, eq=False):
     """A run, and how it was named."""
 
     reference: str
@@ -29,8 +30,7 @@ class NamedRun:
         return tuple(one.system for one in self.run.paired.systems)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Entry:
+class Entry(Struct, frozen=True, eq=False):
     """One system of one run in a comparison, with its label."""
 
     run: NamedRun

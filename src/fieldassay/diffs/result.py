@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fieldassay.result.comparison import Comparison, Ranking
 
@@ -19,8 +21,7 @@ COLUMNS = ("change", "doc", "field", "path", "gold", "before", "after", "outcome
 """The columns of the table of changes."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One system of one run: its label, its own name, and the reference, folder and facts of the run."""
 
     label: str
@@ -33,8 +34,7 @@ class Side:
     evidence: str
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One fixed or broken value, as JSON texts; None: there is no value, or it was not kept.
 
     `outcome_before` and `outcome_after` are outcomes of the evidence, or `right` where a run kept only its
@@ -55,8 +55,7 @@ class Change:
     critical: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(Struct, frozen=True):
     """The numbers of fixed and of broken values of a field, a diagnosis or a document."""
 
     name: str
@@ -64,8 +63,7 @@ class Tally:
     broken: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Changes:
+class Changes(Struct, frozen=True, eq=False):
     """The fixed and broken values: a table with the `COLUMNS`, and the counts of the others.
 
     The others are wrong as before (`still`, the same columns), or could not be judged in one run.
@@ -125,8 +123,7 @@ def _tally(table: pl.DataFrame, column: str) -> tuple[Tally, ...]:
     return tuple(Tally(*row) for row in found.select(column, "fixed", "broken").iter_rows())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Diff:
+class Diff(Struct, frozen=True, eq=False):
     """Two systems, the first before and the second after, or more of them, on the same documents.
 
     `overall`, `by_field` and `by_slice` are comparisons with the first system (of more than two: with the

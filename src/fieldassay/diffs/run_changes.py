@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fieldassay.compare.pairwise import compare_pairs
 from fieldassay.compare.permutation_test import PairedMatrix
@@ -25,8 +26,7 @@ _AT_ONCE = 20
 """Runs compared together: they share bootstrap weights, with their statistics in memory together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The change of one system's headline since the baseline: a paired comparison, or the reason for none."""
 
     comparison: Comparison | None = None
@@ -36,8 +36,7 @@ class Change:
 Changes = Mapping[str, Change]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Task:
+class _Task(Struct, frozen=True, eq=False):
     """One system of one run with its counterpart in the baseline, and the headline."""
 
     run: Run

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from unicodedata import bidirectional
+
+from msgspec import Struct
 
 from fieldassay.documents.geometry import WIDE_GAP, is_wide_gap, union
 from fieldassay.documents.ruled import Grid
@@ -22,16 +23,14 @@ _ROW_GAP = 2.0
 _INFINITY = float("inf")
 
 
-@dataclass(frozen=True, slots=True)
-class Layout:
+class Layout(Struct, frozen=True):
     """The lines of a page in reading order and its tables."""
 
     lines: tuple[Line, ...]
     tables: tuple[Table, ...]
 
 
-@dataclass(slots=True)
-class _Row:
+class _Row(Struct):
     """Words side by side, in segments that wide gaps separate; each segment knows its left and right end."""
 
     top: float

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.loaders.content import Content, Task
@@ -85,8 +87,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class _Loading:
+class _Loading(Struct, frozen=True):
     """What a document and its attachments have in common, and how deep the attachment is."""
 
     options: LoadOptions

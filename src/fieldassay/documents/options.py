@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Ocr = Literal["auto", "off", "always"]
 
 
-@dataclass(frozen=True, slots=True)
-class LoadOptions:
+class LoadOptions(Struct, frozen=True):
     """The options of all loaders; they are part of what a transcript says of its loader."""
 
     ocr: Ocr = "auto"

@@ -6,8 +6,9 @@ import io
 from collections import defaultdict
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.load import load_bytes
@@ -20,8 +21,7 @@ _DRAWN = ("words", "text")
 """Kinds whose pages are drawn from their words: they have boxes and no pictures of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """A part of a page as it is displayed, in shares of its width and height, from its top left corner."""
 
     left: float
@@ -30,8 +30,7 @@ class Region:
     bottom: float
 
 
-@dataclass(frozen=True, slots=True)
-class PictureOptions:
+class PictureOptions(Struct, frozen=True):
     """The rendering of a page, or of a part of it."""
 
     dpi: float = 150.0
@@ -48,8 +47,7 @@ class PictureOptions:
 WHOLE_PAGE = PictureOptions()
 
 
-@dataclass(frozen=True, slots=True)
-class _Sheet:
+class _Sheet(Struct, frozen=True):
     """A page that can be rendered: its size in points, upright, and what draws a part of it at a scale."""
 
     size: tuple[float, float]

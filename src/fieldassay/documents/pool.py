@@ -8,13 +8,15 @@ import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context
 from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.load import describe_loader, load_bytes
@@ -39,8 +41,7 @@ _STARTING = 120.0
 """Seconds that a worker may take to start, on a busy machine."""
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(Struct, frozen=True):
     """The limits of a document: bytes of address space (0: none), and seconds, per page if recognized."""
 
     memory: int = 2 << 30

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fieldassay.documents.geometry import union
 from fieldassay.documents.transcript import Box
@@ -16,8 +17,7 @@ _MOST_RULES = 3000
 _COVERED = 0.7
 
 
-@dataclass(frozen=True, slots=True)
-class GridCell:
+class GridCell(Struct, frozen=True):
     """A cell of a grid: its first row and column, from 0, and how many it spans."""
 
     row: int
@@ -26,8 +26,7 @@ class GridCell:
     columns: int
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """A grid of rules: places of its columns and rows, and its cells; `owners` has the cell of a square."""
 
     xs: tuple[float, ...]

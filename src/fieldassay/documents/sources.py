@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.documents.kinds import SUFFIXES
@@ -18,8 +19,7 @@ _WRITTEN = ({"extraction.json", "journal.jsonl"}, {"run.json", "metrics.json"})
 """Files by which a folder of an extraction or of a run is known: its pages are no documents."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentFile:
+class DocumentFile(Struct, frozen=True):
     """A document: its id, its file, and the part of the file that it is."""
 
     id: str
@@ -45,8 +45,7 @@ class DocumentFile:
         return data
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
+class Documents(Struct, frozen=True):
     """The documents found, in order of their ids, and the files that are of no kind that is loaded."""
 
     files: tuple[DocumentFile, ...]

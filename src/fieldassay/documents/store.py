@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import open_file, write_file
 from fieldassay.documents.transcript import Transcript
@@ -28,8 +30,7 @@ def decode(data: bytes) -> Transcript:
     return msgspec.json.decode(data, type=Transcript)
 
 
-@dataclass(frozen=True, slots=True)
-class TranscriptStore:
+class TranscriptStore(Struct, frozen=True):
     """A folder of transcripts: `<digest of the document>.json.zst`."""
 
     folder: Path

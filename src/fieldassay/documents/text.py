@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.documents.geometry import is_wide_gap, union
 from fieldassay.documents.transcript import Box, Cell, Line, Page, Table, Transcript
@@ -14,8 +15,7 @@ SEPARATOR = " | "
 """What stands between the cells of a row."""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A word or a cell in the text of a page: its characters, and where it stands in the page."""
 
     start: int
@@ -29,8 +29,7 @@ class Span:
     """The index of the word in its line, or of the cell in its table."""
 
 
-@dataclass(frozen=True, slots=True)
-class PageText:
+class PageText(Struct, frozen=True):
     """The text of one page and its pieces in order."""
 
     text: str

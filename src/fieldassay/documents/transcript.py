@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from fieldassay.errors import FieldassayError
 
@@ -12,8 +13,7 @@ Source = Literal["text", "ocr", "cell", "markup"]
 """How a piece was read: a text layer, recognized characters, a cell of a sheet, markup."""
 
 
-@dataclass(frozen=True, slots=True)
-class Box:
+class Box(Struct, frozen=True):
     """A rectangle on a page, in points from the top left corner (1 point = 1/72 inch)."""
 
     left: float
@@ -22,8 +22,7 @@ class Box:
     bottom: float
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """A run of characters without white space; `visible` is False where no ink is on the page."""
 
     text: str
@@ -33,8 +32,7 @@ class Word:
     """Of recognized characters, in [0, 1]; None for text that was not recognized."""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """A line of a page in reading order. Its text is its words joined by single blanks, or given as is."""
 
     words: tuple[Word, ...]
@@ -51,8 +49,7 @@ class Line:
         return " ".join(word.text for word in self.words)
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A cell of a table: its first row and column (from 0), how many it spans, its text and place."""
 
     row: int
@@ -66,8 +63,7 @@ class Cell:
     """What a text alone cannot say: the number format, a formula, a comment."""
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table of a page; `after` is the index of the page's line that it follows (-1: before the first).
 
     The words of a table are not repeated in the lines of its page.
@@ -78,8 +74,7 @@ class Table:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(Struct, frozen=True):
     """A page, a sheet or a part of a document, numbered from 1; sizes in points, 0 where there are none."""
 
     number: int
@@ -91,8 +86,7 @@ class Page:
     """The name of a sheet, of an attachment or of a part of a message."""
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Transcript(Struct, frozen=True):
     """The text of one document, with its places, and what the loader noticed."""
 
     id: str
@@ -102,11 +96,11 @@ class Transcript:
     """The file type: `pdf`, `image`, `docx`, `xlsx`, `csv`, `eml`, `msg`, `html`, `text`, `markdown`,
     `words`."""
     pages: tuple[Page, ...]
-    loader: Mapping[str, Any] = field(default_factory=dict)
+    loader: Mapping[str, Any] = {}
     """The name, version and options of the loader and of the programs it used."""
     notes: tuple[str, ...] = ()
     """Remarks by kind: `hidden_text`, `tracked_changes`, `hidden_rows`, `ocr` and others."""
-    load_ms: float = field(default=0.0, compare=False)
+    load_ms: float = 0.0
     """The time that loading took, in milliseconds, when the document was loaded."""
 
     def lines(self) -> Iterator[tuple[Page, Line]]:

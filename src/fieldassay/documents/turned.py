@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.documents.geometry import turn
 from fieldassay.documents.layout import Layout, lay_out
@@ -11,8 +13,7 @@ from fieldassay.documents.ruled import find_grids
 from fieldassay.documents.transcript import Box, Line, Source, Table, Word
 
 
-@dataclass(frozen=True, slots=True)
-class TurnedWord:
+class TurnedWord(Struct, frozen=True):
     """A word and how many clockwise quarter turns its text has made on the displayed page."""
 
     word: Word

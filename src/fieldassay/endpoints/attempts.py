@@ -5,18 +5,17 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from fieldassay.endpoints.channel import Call, Log, body_bytes
 from fieldassay.endpoints.exchange import Request
 from fieldassay.endpoints.outcome import ANSWERED, Verdict
 
 
-@dataclass(frozen=True, slots=True)
-class Attempt:
+class Attempt(Struct, frozen=True):
     """What one attempt came to."""
 
     verdict: Verdict

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import bisect
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fieldassay.endpoints.exchange import Request, Usage
 
@@ -13,8 +14,7 @@ GUESSED_COMPLETION_TOKENS = 1000
 _BYTES_PER_TOKEN = 3
 
 
-@dataclass
-class Budget:
+class Budget(Struct, dict=True):
     """What was spent, and what is reserved for documents that have begun.
 
     A document reserves the 95th percentile of the costs so far; before that is known, the estimate of its

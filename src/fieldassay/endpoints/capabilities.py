@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.endpoints.channel import Call, Channel, StopRunError, request_key
 from fieldassay.endpoints.exchange import Answer, Failure, Request
 from fieldassay.endpoints.outcome import read_answer
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.json_value import Json
+from fieldassay.json_value import Json, record_data
 
 Support = Literal["yes", "ignored", "refused", "unknown"]
 """Whether an option works, is taken without effect, is refused, or could not be found out."""
@@ -32,8 +33,7 @@ _QUESTION_JSON = "Describe the color blue in one sentence, as JSON."  # servers 
 _TOKENS = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Capabilities:
+class Capabilities(Struct, frozen=True):
     """What an endpoint does with the options of a chat completion, for one model."""
 
     model: str
@@ -52,7 +52,7 @@ class Capabilities:
 
     def as_json(self) -> dict[str, Json]:
         """Return the findings by name."""
-        found: dict[str, Json] = asdict(self)
+        found: dict[str, Json] = record_data(self)
         return found
 
 

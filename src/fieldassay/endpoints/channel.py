@@ -8,15 +8,15 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any, Protocol
+
+from msgspec import Struct, field
 
 from fieldassay.endpoints.exchange import Failure, Request
 from fieldassay.json_value import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A request on its way: its key, the document it is for, and the attempts of earlier runs."""
 
     request: Request
@@ -82,8 +82,7 @@ class ClosedError(Exception):
     """The channel was closed while a request waited."""
 
 
-@dataclass(frozen=True, slots=True)
-class Waiting:
+class Waiting(Struct, frozen=True):
     """How many requests wait for a reason, and how long the last of them will wait."""
 
     reason: str
@@ -91,8 +90,7 @@ class Waiting:
     remaining_s: float | None = None
 
 
-@dataclass(slots=True)
-class Waits:
+class Waits(Struct):
     """The requests that wait now, by thread."""
 
     _by_thread: dict[int, tuple[str, float | None]] = field(default_factory=dict)

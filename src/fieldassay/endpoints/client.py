@@ -10,10 +10,10 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec import Struct
 
 from fieldassay.endpoints.attempts import Attempt, attempt_line, send_fields, with_attachments, write_final
 from fieldassay.endpoints.channel import Call, ClosedError, Log, StopRunError, Waits
@@ -323,8 +323,7 @@ class ChatChannel:
                 client.close()
 
 
-@dataclass(slots=True)
-class _Tries:
+class _Tries(Struct):
     """The attempts at a request, those of earlier runs among them."""
 
     seed: str

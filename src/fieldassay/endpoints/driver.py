@@ -9,9 +9,11 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.endpoints.budget import Budget, expected_usage
 from fieldassay.endpoints.channel import Call, Channel, ClosedError, StopRunError, Waiting, request_key
@@ -29,8 +31,7 @@ Price = Callable[[str, Usage], float | None]
 _TICK_SECONDS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
-class DriveOptions:
+class DriveOptions(Struct, frozen=True):
     """How a run is driven."""
 
     price: Price = lambda endpoint, usage: None  # noqa: ARG005
@@ -46,8 +47,7 @@ class DriveOptions:
     """How long an interrupted run waits for the answers in flight."""
 
 
-@dataclass(slots=True)
-class _Active(Generic[T]):
+class _Active(Struct, Generic[T]):
     """A document that has begun."""
 
     number: int

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct
 
 from fieldassay.json_value import Json
 
@@ -18,8 +20,7 @@ class Attachment:
     read: Callable[[], bytes] = field(compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """A question to an endpoint: a value without a clock, a network or a file behind it.
 
     An image stands in the body as `{"type": "image_url", "image_url": {"url": "sha256:<digest>"}}`; the
@@ -39,8 +40,7 @@ class Request:
     """An estimate of the prompt's tokens, by which a prompt cut by the server is noticed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(Struct, frozen=True):
     """The tokens of one answer with all its attempts; None where the server did not say."""
 
     model: str = ""
@@ -69,12 +69,11 @@ class Usage:
         return cls(usages[-1].model, calls=calls, attempts=attempts, **sums)
 
 
-TOKENS = tuple(one.name for one in fields(Usage) if one.name.endswith("_tokens"))
+TOKENS = tuple(name for name in Usage.__struct_fields__ if name.endswith("_tokens"))
 """The names of the counts in `Usage`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """The times of an answer in milliseconds: of the attempt that was answered, and all waiting beside it."""
 
     model_ms: float
@@ -84,8 +83,7 @@ class Timing:
     """Waiting for a place, for limits, and for attempts that failed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Struct, frozen=True):
     """Why there is no usable answer; its kinds are the rows of the table of failures in the documentation."""
 
     kind: str
@@ -93,16 +91,14 @@ class Failure:
     stage: Literal["load", "send", "answer", "strategy"] = "send"
 
 
-@dataclass(frozen=True, slots=True)
-class TokenChoice:
+class TokenChoice(Struct, frozen=True):
     """A generated token: its bytes and its log-probability."""
 
     bytes: bytes
     logprob: float
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The answer to a request: text and metadata, or the failure; exactly what the journal recorded."""
 
     text: str | None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass, field
 from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct, field
 
 from fieldassay.endpoints.channel import Waiting
 from fieldassay.endpoints.exchange import Answer, Failure, Request, Usage
@@ -15,8 +16,7 @@ Steps: TypeAlias = Generator[tuple[Request, ...], tuple[Answer, ...], T]
 """A strategy at work: yields requests, receives their answers, returns what it extracted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job(Generic[T]):
+class Job(Struct, Generic[T], frozen=True):
     """A document to work on: `start` begins its strategy; without it, `failure` is the loading failure."""
 
     id: str
@@ -27,8 +27,7 @@ class Job(Generic[T]):
     """What the journal notes of the document: digests, loader, versions."""
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentTiming:
+class DocumentTiming(Struct, frozen=True):
     """The times of a document in milliseconds: what it takes when it waits for nobody, and the waiting."""
 
     load_ms: float
@@ -44,8 +43,7 @@ class DocumentTiming:
         return self.load_ms + self.model_ms + self.post_ms
 
 
-@dataclass(frozen=True, slots=True)
-class Finished(Generic[T]):
+class Finished(Struct, Generic[T], frozen=True):
     """A document that ended: its value or its failure, its times, and what all its attempts used."""
 
     id: str
@@ -65,8 +63,7 @@ class Finished(Generic[T]):
     """The model that the server says it served, of the last answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
+class Progress(Struct, frozen=True):
     """How far a run is."""
 
     done: int = 0
@@ -82,8 +79,7 @@ class Progress:
     waiting: tuple[Waiting, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunSummary:
+class RunSummary(Struct, frozen=True):
     """How a run ended."""
 
     progress: Progress

@@ -6,8 +6,10 @@ import email.utils
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.endpoints.exchange import TOKENS, Answer, Failure, Request, Timing, TokenChoice, Usage
 
@@ -44,8 +46,7 @@ _UNSUPPORTED = re.compile(
 _MODERATED = re.compile(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """What an attempt came to: the kind of failure, what to do, and how long the server asks to wait."""
 
     action: Action

@@ -6,16 +6,16 @@ import heapq
 import queue
 import threading
 import time
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.endpoints.channel import Call, Channel, StopRunError
 from fieldassay.endpoints.jobs import Job
 from fieldassay.endpoints.journal import Journal
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(Struct, frozen=True):
     """What a thread tells the driver: a job that was drawn, an answer, or an error."""
 
     job: Job[Any] | None = None

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.engine.blocks import Block
 from fieldassay.engine.judge import Judged
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """The system and the documents of a batch; `repeat` is the number of its run if there are several."""
 
     system: str

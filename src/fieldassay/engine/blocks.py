@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from dataclasses import field as default
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec import field as default
+from msgspec.structs import replace
 
 from fieldassay.engine.coding import Coded
 from fieldassay.engine.scopes import Codes, Ints, Masks, Scope
@@ -18,8 +19,7 @@ from fieldassay.printable import make_printable
 Nodes = npt.NDArray[np.intp]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Pairs:
+class Pairs(Struct, frozen=True, eq=False):
     """The p resolved pairs of a scope: nodes of both sides, -1 for a missing one, with their document.
 
     `is_hidden` marks pairs without rows of their own, because a node above them was judged as a whole;
@@ -52,8 +52,7 @@ class Pairs:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prefix:
+class Prefix(Struct, frozen=True, eq=False):
     """The start of the paths of a scope's nodes: the scope above, and the list's path within it."""
 
     above: Prefix | None
@@ -61,8 +60,7 @@ class Prefix:
     path: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class Block(Struct, frozen=True, eq=False):
     """n rows of one field.
 
     `gold_code` and `pred_code` index the coded values (-1: none); `reason` indexes the batch's reasons. Rows
@@ -127,8 +125,7 @@ def relative_path(path: str, prefix: Prefix | None) -> str:
     return make_printable(path if prefix is None else path.removeprefix(f"{prefix.path}[]"))
 
 
-@dataclass(slots=True, eq=False)
-class Reasons:
+class Reasons(Struct, eq=False):
     """The reason names of a batch, by position, in order of first use."""
 
     names: list[str] = default(default_factory=list)

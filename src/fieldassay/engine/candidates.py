@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.aligners.base import Aligner
 from fieldassay.engine.scopes import Ints, Masks
@@ -19,8 +19,7 @@ MOST_PAIRS = 25_000_000
 """Candidate pairs compared at once: one pair of lists with more is refused, a batch is judged in portions."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Members:
+class Members(Struct, frozen=True, eq=False):
     """The active nodes of one side by parent.
 
     Those of parent k are `nodes[start[k] : start[k] + size[k]]`.
@@ -31,8 +30,7 @@ class Members:
     size: Index
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cells:
+class Cells(Struct, frozen=True, eq=False):
     """Candidate pairs of g groups (pairs of lists).
 
     Group k has `rows[k]` x `columns[k]` cells, starting at `offset[k]`, row by row. `gold` and `pred` are the

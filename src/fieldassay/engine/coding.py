@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import count
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.engine.flatten import LONGEST_NULL, is_empty_text
 from fieldassay.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace
@@ -24,8 +25,7 @@ _MOST_BITS = 10_000
 """Larger integers are written by Decimal, since str() refuses more than 4,300 digits."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Coded:
+class Coded(Struct, frozen=True, eq=False):
     """The values of one leaf place.
 
     `gold` and `pred` index the u distinct readings in `column`, -1 without a value. `meaning` (u positions)
@@ -55,8 +55,7 @@ class Coded:
         return np.where(codes >= 0, self.meaning[codes], -1) if len(self.meaning) else codes
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WrongKindValues:
+class WrongKindValues(Struct, frozen=True, eq=False):
     """Values of another kind where a container is declared.
 
     Equal numbers stand for equal JSON texts, -1 for none.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.engine.coding import Coded
 from fieldassay.engine.scopes import Codes
@@ -16,8 +16,7 @@ ACCEPTED, TOO_LONG = -1, -2
 """Reason codes of the engine: the prediction is an accepted value; the two values are too long to compare."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Compared:
+class Compared(Struct, frozen=True, eq=False):
     """Similarities of pairs of codes.
 
     `reason` indexes the comparator's reasons (0 equal, 1 different), or is ACCEPTED or TOO_LONG.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.context import diagnose_context, diagnose_outcomes
@@ -27,8 +27,7 @@ _DOUBTFUL = {"components_exchanged": "day_month_exchanged"}
 """Reasons by which a comparator accepts values of possibly different meaning, and their diagnoses."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Diagnosed:
+class Diagnosed(Struct, frozen=True, eq=False):
     """The diagnoses of a block's rows.
 
     They are bit sets, with the field whose gold value each prediction is (-1: none; None: none in any row).

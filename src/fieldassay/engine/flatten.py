@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from dataclasses import field as default
 from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as default
+from msgspec.structs import replace
 
 from fieldassay.engine.schema_inference import extra_tree, grow, member_path
 from fieldassay.engine.scopes import (
@@ -46,16 +47,14 @@ _LONGEST_KEY = 200
 """The maximum of characters in a counted key; longer keys are cut."""
 
 
-@dataclass(frozen=True, slots=True)
-class Undeclared:
+class Undeclared(Struct, frozen=True):
     """The number of undeclared keys of each side, by path."""
 
     gold: dict[str, int] = default(default_factory=dict)
     pred: dict[str, int] = default(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Flattener:
+class Flattener(Struct, frozen=True, eq=False):
     """Walks one batch.
 
     `applies` maps a field path to a mask of the documents that have it (absent: all); `undeclared` collects

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.engine.bootstrap import draw_sums
 from fieldassay.engine.repeats import Votes
@@ -36,8 +37,7 @@ SliceKey: TypeAlias = tuple[str, str] | None
 """A slice key and its value; None is all documents."""
 
 
-@dataclass(frozen=True)
-class FoldPlan:
+class FoldPlan(Struct, frozen=True, dict=True):
     """The computation: metrics, slice keys, and the drawing of intervals (0 replicates: none).
 
     With `keeps_statistics` the per-document values hold every statistic too, as needed for paired tests.
@@ -58,10 +58,6 @@ class FoldPlan:
     """Further metrics with kept statistics: as they are, and field by field."""
     correction: Correction = "min_p"
     """How p values of comparisons are adjusted."""
-
-    def __reduce__(self) -> tuple[type[FoldPlan], tuple[Any, ...]]:
-        """Return the arguments for another process, which binds the recipes again."""
-        return (type(self), tuple(getattr(self, part.name) for part in fields(self)))
 
     @cached_property
     def bound(self) -> tuple[BoundMetric, ...]:
@@ -138,8 +134,7 @@ class FoldPlan:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Partial:
+class Partial(Struct, frozen=True, eq=False):
     """The sums of some documents of one system by slice (`None`: all), and their per-document values.
 
     The per-document values are listed batch by batch. Of a system with repeated runs they are the sums over

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.engine.blocks import Block, Prefix
 from fieldassay.engine.critical import is_at_or_under
@@ -59,8 +59,7 @@ def _partners(judged: Judged) -> dict[int, dict[int, int]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
+class _Places(Struct, frozen=True):
     """The places of rows in gold; of a predicted item without a partner, that of the list in gold."""
 
     paths: RowPaths

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.engine.blocks import Block, Pairs, Reasons
 from fieldassay.engine.candidates import Index
@@ -22,8 +22,7 @@ from fieldassay.evidence import FieldInfo
 from fieldassay.plan.nodes import Plan
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Judged:
+class Judged(Struct, frozen=True, eq=False):
     """The rows of one batch as blocks.
 
     `undeclared` counts the keys that the spec does not declare.
@@ -108,8 +107,7 @@ def _without_repeats(place: ListPlace, items: CodedScope, mask: Masks, name: str
     return kept
 
 
-@dataclass(slots=True, eq=False)
-class _Writer:
+class _Writer(Struct, eq=False):
     """Makes the blocks of a scope, then those of its lists, top-down."""
 
     reasons: Reasons

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.engine.candidates import (
     MOST_PAIRS,
@@ -25,8 +26,7 @@ from fieldassay.engine.scopes import Codes, Ints, ListPlace, Masks, ObjectPlace,
 from fieldassay.plan.nodes import Leaf, ListNode
 
 
-@dataclass(slots=True, eq=False)
-class CodedScope:
+class CodedScope(Struct, eq=False):
     """A scope after reading.
 
     It holds the coded leaves and lists in the scope's order, the values of another kind, and the values under
@@ -41,8 +41,7 @@ class CodedScope:
     pred_leaves: npt.NDArray[np.int64]
 
 
-@dataclass(slots=True, eq=False)
-class CodedList:
+class CodedList(Struct, eq=False):
     """A list place after reading, with the scope of its items."""
 
     place: ListPlace
@@ -51,8 +50,7 @@ class CodedList:
     pred_active: Masks
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairWorth:
+class PairWorth(Struct, frozen=True, eq=False):
     """The agreement of pairs of items.
 
     It is leaf scores / leaves present on either side, and the similarity used for pairing (else NaN).
@@ -66,8 +64,7 @@ class PairWorth:
         return PairWorth(self.score[at], self.similarity[at])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Aligned:
+class Aligned(Struct, frozen=True, eq=False):
     """The alignment of one list field for p pairs of parents.
 
     `cells` are the candidates of all pairs of parents, `chosen` the cells that became item pairs; `nested`
@@ -147,8 +144,7 @@ def _refuse_too_many(
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _CellSums:
+class _CellSums(Struct, frozen=True, eq=False):
     """The agreement of candidate pairs: leaf by leaf, and each list inside the items as one component."""
 
     cells: Cells

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.engine.judge import judge
 from fieldassay.evidence import Evidence, Kind, Outcome
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 _RIGHT = "\0right"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Votes:
+class Votes(Struct, frozen=True, eq=False):
     """The gold values of a batch over all runs, and those whose answers differ."""
 
     values: RepeatedValues
@@ -88,8 +87,7 @@ def _list_fields(runs: Sequence[Evidence]) -> list[str]:
     return [info.path for run in runs for info in run.fields if info.kind == Kind.VALUE]
 
 
-@dataclass(frozen=True, slots=True)
-class _Vote:
+class _Vote(Struct, frozen=True):
     """The answers to one value, the most frequent first; equal ones are counted together."""
 
     doc: int

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field as default
 from typing import Any, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec import field as default
 
 from fieldassay.engine.variations import Acceptance, Noted
 from fieldassay.evidence import FieldInfo
@@ -33,8 +33,7 @@ NONE, GOOD, WRONG = 0, 1, 2
 """The content of a container's place: nothing, the declared kind of JSON, or another kind."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Side:
+class Side(Struct, frozen=True, eq=False):
     """The n nodes of a scope on one side.
 
     They are documents, or the items of one list field over all documents, in order. `doc` is the document of
@@ -49,8 +48,7 @@ class Side:
         return len(self.doc)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Kinds:
+class Kinds(Struct, frozen=True, eq=False):
     """The kind of each node of a scope at a container's place (NONE, GOOD or WRONG).
 
     The wrong values are listed by node, and all values as given.
@@ -62,8 +60,7 @@ class Kinds:
     coerced: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ObjectPlace:
+class ObjectPlace(Struct, frozen=True, eq=False):
     """A nested object at every node of a scope."""
 
     node: ObjectNode
@@ -80,8 +77,7 @@ class ObjectPlace:
         return self.node.path.endswith("[]")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class LeafPlace:
+class LeafPlace(Struct, frozen=True, eq=False):
     """A leaf's raw values at every node of a scope, gold and prediction; None without a value."""
 
     node: Leaf
@@ -95,8 +91,7 @@ class LeafPlace:
     """In a tree: the predictions accepted in place of objects and lists of gold."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ListPlace:
+class ListPlace(Struct, frozen=True, eq=False):
     """A list at every node of a scope; its items are the nodes of the scope `items`."""
 
     node: ListNode
@@ -111,8 +106,7 @@ class ListPlace:
 Place: TypeAlias = Union[LeafPlace, ObjectPlace, ListPlace]
 
 
-@dataclass(slots=True, eq=False)
-class Scope:
+class Scope(Struct, eq=False):
     """The places of all documents, or of all items of one list field.
 
     `noted` are the values that gold documents accept there.
@@ -126,8 +120,7 @@ class Scope:
     noted: Noted | None = None
 
 
-@dataclass(slots=True, eq=False)
-class FieldTable:
+class FieldTable(Struct, eq=False):
     """The fields that the rows of a batch can have, by path and kind.
 
     The plan's fields come first, then those grown from data.

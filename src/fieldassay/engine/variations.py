@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.paths import ITEM, field_of, split_path
 from fieldassay.plan.joint import with_units
@@ -26,8 +28,7 @@ _LONGEST_NULL = 200
 _PLAIN = AnyReader(trim=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Noted:
+class Noted(Struct, frozen=True, eq=False):
     """The values that gold documents accept, by field path and document, seen from one scope.
 
     `nodes` are its gold nodes in such documents. A node is identified by its document and the indices of the
@@ -83,8 +84,7 @@ def _fits(wanted: tuple[int, ...], indices: tuple[int, ...]) -> bool:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Acceptance:
+class Acceptance(Struct, frozen=True, eq=False):
     """The predicted values accepted beside gold values at one place, both by position.
 
     `pairs` are gold x `size` + prediction, `everywhere` marks predictions that the spec accepts beside any
@@ -160,7 +160,7 @@ def plain_leaf(leaf: Leaf) -> Leaf:
     """Return a leaf that reads values as given: in a tree, an accepted value matches unchanged."""
     reader = leaf.reader
     return (
-        replace(leaf, reader=replace(reader, normalize=()))
+        replace(leaf, reader=dataclasses.replace(reader, normalize=()))
         if isinstance(reader, AnyReader) and reader.normalize
         else leaf
     )

@@ -9,9 +9,10 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from itertools import islice
 from typing import Generic, TypeVar
+
+from msgspec import Struct
 
 from fieldassay.errors import FieldassayError
 
@@ -51,8 +52,7 @@ def run_pool(function: Callable[[Work], Outcome], shards: Iterable[Work], worker
             raise
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Submitted(Generic[Work, Outcome]):
+class _Submitted(Struct, Generic[Work, Outcome], frozen=True, eq=False):
     future: Future[Outcome] | None
     shard: Work
     position: int

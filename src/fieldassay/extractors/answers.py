@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct, field
 
 from fieldassay.extractors.schema import QUOTE, VALUE, AnswerShape, enum_values, is_tree, quote_key
 from fieldassay.json_value import Json
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 Steps: TypeAlias = tuple[Step, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """A value of an answer: with the quote beside it, and its place in the answer's JSON."""
 
     value: Json
@@ -27,8 +27,7 @@ class Given:
     at: Steps = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The values of an answer by their place in the record, the quotes of its items, and what was wrong."""
 
     values: Mapping[Steps, Given] = field(default_factory=dict)
@@ -75,8 +74,7 @@ def read_data(
     return Reading(walk.values, walk.rows, None, tuple(walk.violations), tuple(walk.remarks), walk.notes)
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(Struct):
     """One walk over an answer along the fields of a spec."""
 
     shape: AnswerShape

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from fieldassay.documents.text import transcript_text
 from fieldassay.endpoints.exchange import Answer, Failure, Request

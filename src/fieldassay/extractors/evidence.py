@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fieldassay.extractors.answers import Given, Steps
 from fieldassay.extractors.places import Place, Search
@@ -20,8 +21,7 @@ if TYPE_CHECKING:
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """An extracted value, its confidence, and where it stands; `anchor` is the place of its item's row."""
 
     value: Json
@@ -41,8 +41,7 @@ def label_words(name: str) -> tuple[str, ...]:
     return tuple(word.lower() for word in _CAMEL.split(name) if word)
 
 
-@dataclass(frozen=True)
-class Locator:
+class Locator(Struct, frozen=True, dict=True):
     """Finds values on some pages of a document, by quotes, by rows and by the labels of fields."""
 
     search: Search
@@ -228,7 +227,7 @@ def mark_leaks(
     values: Mapping[Steps, Found], search: Search, hidden: Search | None, examples: Iterable[Transcript]
 ) -> dict[Steps, Found]:
     """Return the values with the class of those that stand in hidden text or in an example alone."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     shown = [Search.of(example.pages) for example in examples]
     marked = dict(values)

@@ -6,9 +6,11 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from fieldassay.documents.load import load_bytes
 from fieldassay.documents.sources import DocumentFile, list_documents

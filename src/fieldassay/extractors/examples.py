@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from fieldassay.errors import Problem, ProblemsError
 
 if TYPE_CHECKING:
@@ -64,13 +66,11 @@ def choose_examples(document: Transcript, examples: Sequence[Example], shown: Sh
     return tuple(examples[at] for at in reversed(order))
 
 
-@dataclass(frozen=True, slots=True)
-class _Text:
+class _Text(Struct, frozen=True):
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Index:
+class _Index(Struct, frozen=True, eq=False):
     """Documents as unit vectors of tf-idf over runs of characters."""
 
     vectors: tuple[Mapping[str, float], ...]
@@ -99,13 +99,12 @@ def _unit(counts: Mapping[str, int], idf: Mapping[str, float]) -> dict[str, floa
     return {gram: weight / norm for gram, weight in weights.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class Scored:
+class Scored(Struct, frozen=True):
     """What is scored, as far as examples must differ from it."""
 
     ids: Collection[str] = ()
     documents: Sequence[Transcript] = ()
-    digests: Mapping[str, str] = field(default_factory=dict)
+    digests: Mapping[str, str] = {}
     """The ids of documents by the SHA-256 of their bytes, beside those of `documents`."""
     groups: Collection[str] = ()
 

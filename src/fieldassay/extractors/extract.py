@@ -6,13 +6,14 @@ import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.documents.options import DEFAULTS, LoadOptions
@@ -44,8 +45,7 @@ from fieldassay.records.extractions import (
 SCHEMA_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class System:
+class System(Struct, frozen=True):
     """What makes predictions: a strategy with its task, the channels that it asks, and their prices."""
 
     name: str
@@ -63,8 +63,7 @@ class System:
     """The addresses, limits and known capabilities of the endpoints that are asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(Struct, frozen=True):
     """How an extraction is done; nothing here decides a prediction but `loading` and `repeats`."""
 
     loading: LoadOptions = DEFAULTS
@@ -82,8 +81,7 @@ class Work:
     """Makes the transcript of each document, instead of loading its file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extraction:
+class Extraction(Struct, frozen=True):
     """A finished or stopped extraction on disk, and its manifest."""
 
     folder: Path
@@ -251,8 +249,7 @@ def _seen(
     return without_text(file, len(images)), images
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(Struct):
     """The documents that ended, counted and summed."""
 
     predicted: int = 0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeAlias
+
+from msgspec import Struct, field
 
 from fieldassay.extractors.answers import Steps
 from fieldassay.extractors.evidence import Found, item_steps
@@ -24,8 +25,7 @@ _RANKS = {kind: rank for rank, kind in enumerate(("found", "elsewhere", "assembl
 _NOWHERE = 2**62
 
 
-@dataclass(frozen=True, slots=True)
-class Merged:
+class Merged(Struct, frozen=True):
     """The joined values, and how often answers were about the same item or disagreed."""
 
     values: Mapping[Steps, Found]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+
+from msgspec import Struct
 
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.documents.pages import PictureOptions, render_pages
@@ -22,8 +23,7 @@ _TOGETHER = 16
 """The pages that are rendered at a time, for which the document is opened once."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pictures:
+class Pictures(Struct, frozen=True):
     """Where the pictures of an extraction are kept, and the processes that render them."""
 
     folder: Path

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from fieldassay.documents.text import PageText, page_text
 from fieldassay.documents.transcript import Page
 
@@ -28,8 +30,7 @@ _SHORTEST = 8
 """Characters of an inexact quote at least."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A piece of a document: the page's position in the sequence of pages searched, and its characters."""
 
     page: int
@@ -37,8 +38,7 @@ class Place:
     end: int
 
 
-@dataclass(frozen=True)
-class SearchedPage:
+class SearchedPage(Struct, frozen=True, dict=True):
     """The text of a page with the places of its words, and the same text in one form for searches."""
 
     number: int

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from fieldassay.documents.transcript import Box
 from fieldassay.endpoints.exchange import Failure, Usage

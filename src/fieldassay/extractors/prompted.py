@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.endpoints.exchange import Answer, Attachment, Failure, Request
 from fieldassay.extractors.answers import Reading, Steps, build_record, read_answer
@@ -107,8 +111,7 @@ class Prompted:
         return run.extracted(merged)
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """One part of a document and of the fields, with its conversation and its answer."""
 
     fields: tuple[Field, ...]
@@ -116,8 +119,8 @@ class _Part:
     messages: list[dict[str, Json]]
     step: str
     text: str = ""
-    reading: Reading = field(default_factory=Reading)
-    values: dict[Steps, Found] = field(default_factory=dict)
+    reading: Reading = msgspec.field(default_factory=Reading)
+    values: dict[Steps, Found] = {}
     max_tokens: int | None = None
     format: str = ""
 

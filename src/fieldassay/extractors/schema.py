@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.json_value import Json
 
@@ -26,8 +28,7 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerShape:
+class AnswerShape(Struct, frozen=True):
     """How the answer of a model holds the values: as they are written or typed, with or without quotes."""
 
     values: Values = "as_written"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from msgspec import Struct, field
 
 from fieldassay.documents.transcript import Box, Transcript
 from fieldassay.endpoints.exchange import Answer, Attachment, Failure, Request
@@ -21,8 +22,7 @@ EvidenceClass = Literal["found", "elsewhere", "assembled", "absent", "hidden", "
 or in a shown example and not in the document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The place of an extracted value in its document: quote, page (from 1), characters and box."""
 
     quote: str
@@ -34,8 +34,7 @@ class Evidence:
     kind: EvidenceClass = "found"
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """A document whose record is known, to show or to learn from: never one that is scored."""
 
     document: Transcript
@@ -43,8 +42,7 @@ class Example:
     group: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """What a strategy is asked for: the record that a spec describes, with what it may look at."""
 
     spec: Spec
@@ -55,8 +53,7 @@ class Task:
     """The page images of the document in order, for strategies with images in their input; else empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extracted:
+class Extracted(Struct, frozen=True):
     """The record that a strategy made of a document, or why it made none."""
 
     record: Mapping[str, Json] | None

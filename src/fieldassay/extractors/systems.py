@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +125,8 @@ def _placed(entry: SystemEntry) -> Iterator[None]:
         if not entry.where:
             raise
         key = "run" if isinstance(entry.strategy, Command) else "call"
-        where = f"{entry.where}.{key}"
-        raise ProblemsError([replace(problem, where=where) for problem in error.problems]) from None
+        where = {"where": f"{entry.where}.{key}"}
+        raise ProblemsError([dataclasses.replace(one, **where) for one in error.problems]) from None
 
 
 def _channels(
@@ -189,7 +189,7 @@ def _parts(
     strategy: Strategy, spec: Spec, examples: Sequence[Example], endpoints: Mapping[str, Endpoint]
 ) -> dict[str, str]:
     """Return the digests of what decides the predictions, by name."""
-    options = msgspec.to_builtins(strategy) if is_dataclass(strategy) else repr(strategy)
+    options = msgspec.to_builtins(strategy) if dataclasses.is_dataclass(strategy) else repr(strategy)
     found: dict[str, Json] = {"strategy": [type(strategy).__name__, options]}
     prompt = getattr(strategy, "prompt", None)
     if prompt is not None and isinstance(options, dict):

@@ -7,9 +7,12 @@ import math
 import re
 import types
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.endpoints.endpoint import Endpoint
 from fieldassay.errors import ProblemsError, nearest
@@ -44,8 +47,7 @@ MOST_NAME = 200
 """Characters of the name of a system of a matrix, at most: the folder has to hold longer names too."""
 
 
-@dataclass(frozen=True, slots=True)
-class SystemEntry:
+class SystemEntry(Struct, frozen=True):
     """A system of a file: its strategy with all options, and where it stands in a matrix."""
 
     name: str
@@ -61,8 +63,7 @@ class SystemEntry:
     """The place of the system in its file, where messages begin; empty for one that stands in none."""
 
 
-@dataclass(frozen=True, slots=True)
-class SystemsFile:
+class SystemsFile(Struct, frozen=True):
     """The systems of a file, and the endpoints that they ask."""
 
     systems: Mapping[str, SystemEntry]

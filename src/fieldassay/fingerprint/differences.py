@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.fingerprint.frozen import Frozen, Labels
 from fieldassay.result.recorded import PARTS
@@ -26,8 +28,7 @@ _WIDER = (
 _ABSENT = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One change: kind (`added`, `removed`, `changed`), place, and the values as JSON text.
 
     The place is a document's id, or a place in the spec.
@@ -39,8 +40,7 @@ class Change:
     after: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A part that differs: the first changes of each kind, and how many there are.
 
     Where documents are too many to be listed there are no changes, and the counts are of the documents

@@ -7,11 +7,11 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
 from fieldassay.result.recorded import PARTS
 
@@ -22,8 +22,7 @@ _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """One frozen part: plain data, and the SHA-256 of its canonical text."""
 
     digest: str
@@ -34,8 +33,7 @@ RECORD, DECLARED = "record", "declared"
 """The scope of gold digests: all keys of a record, as in locks of earlier releases, or the declared ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class Labels:
+class Labels(Struct, frozen=True):
     """The gold data as digests; `digests` has one per document by id, None for too many to list."""
 
     digest: str
@@ -45,8 +43,7 @@ class Labels:
     """The scope of the digests; earlier releases did not record it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Frozen:
+class Frozen(Struct, frozen=True):
     """The foundations of a baseline.
 
     The name and the protocol are those of the spec, for the reader; they have no part in any digest.

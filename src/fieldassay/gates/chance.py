@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
+from msgspec.structs import replace
 
 from fieldassay.compare.permutation_test import Floats, PairedMatrix
 from fieldassay.metrics.grammar import Gate

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fieldassay.gates.lookup import Holdings
 from fieldassay.metrics.grammar import Gate

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.file import read_baseline
@@ -32,8 +34,7 @@ Holders: TypeAlias = Mapping[Run, Mapping[str, Holder]]
 """The estimates of each system of each run."""
 
 
-@dataclass(frozen=True, slots=True)
-class GateRequest:
+class GateRequest(Struct, frozen=True):
     """Runs or their folders, and the source of their gates (a file, a protocol, else the runs' own specs).
 
     `baseline` is read only if a gate is a regression.

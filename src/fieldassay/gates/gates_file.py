@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.metrics.grammar import Gate, parse_gate
@@ -21,16 +22,14 @@ KEYS = ("fieldassay", "kind", "name", "version", "description", "source", "citat
 """The keys of a gates file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """A gate and its title."""
 
     gate: Gate
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class GateList:
+class GateList(Struct, frozen=True):
     """The rules of a decision, in order; `pooled` metrics are shares that are added up over all runs."""
 
     name: str

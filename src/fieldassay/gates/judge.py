@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.gates.each_field import join_fields, spread_gate
 from fieldassay.gates.lookup import Found, Holder, Holdings
@@ -71,8 +73,7 @@ def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
 FEW, FEW_REPLICATES = "few_documents", "few_replicates"
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """The numbers that a gate compares (of several, all must agree), or `why` there are none.
 
     `subject` begins the rule's sentence.

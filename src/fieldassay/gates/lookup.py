@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest
 from fieldassay.gates.regression import BaselineMatch
@@ -21,8 +23,7 @@ from fieldassay.wording.numbers import format_in_unit
 _NEAR_WHOLE = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class Pooled:
+class Pooled(Struct, frozen=True):
     """The pooled estimate, or why there is none, and its parts."""
 
     estimate: Estimate | None = None
@@ -92,8 +93,7 @@ FROM_RECORDS = ("reliability_runs", "offline_runs", "proofs")
 MOST_NAMED = 8
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The estimate of a gate, or `why` there is none. `is_absent`: its slice is known to have no document.
 
     `is_count`: the estimate counts errors itself, as asked for by `errors(…)`. `baseline` is that of the
@@ -108,8 +108,7 @@ class Found:
     baseline: BaselineMatch | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Holder:
+class Holder(Struct, frozen=True, eq=False):
     """One run's estimates of one system, and its baseline; `label` names the run, empty for a single one."""
 
     label: str
@@ -143,8 +142,7 @@ class Holder:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Holdings:
+class Holdings(Struct, frozen=True, eq=False):
     """Everything that gates can be about.
 
     `pooled` metrics are shares that are added up over runs. `records` are estimates that take the place of

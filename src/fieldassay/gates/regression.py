@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.compare.families import Tested, decide
 from fieldassay.compare.pairwise import compare_one, slice_values
@@ -36,8 +37,7 @@ BEFORE, NOW = "before", "now"
 NO_BASELINE = "no baseline; make one with `fieldassay baseline set RUN`, and give it with --baseline FILE"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BaselineMatch:
+class BaselineMatch(Struct, frozen=True, eq=False):
     """A system beside its baseline on the same documents: an arena of `BEFORE` and `NOW`, or `why` not.
 
     `evidence` says which baseline it is.
@@ -67,8 +67,7 @@ class BaselineMatch:
         return replace(_turn(found, pair), is_same=self.is_same and found.verdict == "identical")
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """The change of a metric: now less before, signed so that losses are negative; the interval too.
 
     `found` is the comparison as it is, with the values and p. `spread` is the standard deviation of one

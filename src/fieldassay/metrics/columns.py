@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import DocumentTable, Evidence
@@ -52,8 +52,7 @@ from fieldassay.metrics.sums import Sum, join_fields, spread_rows
 Ints = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, eq=False)
-class DocumentColumns:
+class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
     """Evaluates statistics on one batch, each only once."""
 
     evidence: Evidence

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.formula import Applied, Formula, Literal, Operation, parse_formula
@@ -32,8 +33,7 @@ DEEPEST = 20
 """The maximum depth of definitions based on definitions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True):
     """A metric that a spec defines by a formula over others.
 
     `better`, `unit` and `scope` of None are those of the one metric that it renames, else `higher`, `ratio`
@@ -82,8 +82,7 @@ CATALOGUE = Vocabulary()
 """The metrics of the catalogue alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Defined:
+class Defined(Struct, frozen=True):
     """A definition under given parameters: its metric, its recipe, and the parts that take parameters."""
 
     metric: Metric
@@ -165,8 +164,7 @@ def _shared_options(builder: _Builder, given: Mapping[str, Value]) -> tuple[tupl
     return tuple({**({} if regime is None else {"regime": regime}), **given}.items())
 
 
-@dataclass(slots=True)
-class _Builder:
+class _Builder(Struct):
     """Makes one definition's recipe.
 
     `taken` are the parameters in use, `bound` the catalogue's metrics inside.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias, Union
+
+from msgspec import Struct
 
 from fieldassay.metrics.grammar import MetricCall, Scanner
 
@@ -19,8 +20,7 @@ DEEPEST = 50
 """The maximum nesting of a formula."""
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(Struct, frozen=True):
     """A number."""
 
     value: float
@@ -29,8 +29,7 @@ class Literal:
         return repr(int(self.value)) if self.value.is_integer() else repr(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Struct, frozen=True):
     """Two formulas joined by `+`, `-`, `*` or `/`."""
 
     operator: str
@@ -53,8 +52,7 @@ class Operation:
         return f"{left} {self.operator} {right}"
 
 
-@dataclass(frozen=True, slots=True)
-class Applied:
+class Applied(Struct, frozen=True):
     """A function of a formula.
 
     `argument` is the number of `otherwise` and `at_least`, `over` the condition of a mean or sum over

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from fieldassay.errors import nearest
 
@@ -30,8 +32,7 @@ _BARE = re.compile(r"[^\s\[\]{}()\",=<>]+")
 _PLAIN_FIELD = re.compile(r"(?:[^\s\[\]{}()\",=<>]|\[[0-9]*\])+")
 
 
-@dataclass(frozen=True, slots=True)
-class MetricCall:
+class MetricCall(Struct, frozen=True):
     """A metric by name, with parameters (sorted by name), and optionally one field and one slice.
 
     >>> MetricCall("f1", (("granularity", "slot"),), "TOTAL", ("type", "invoice"))
@@ -46,7 +47,7 @@ class MetricCall:
     slice: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parameters", tuple(sorted(self.parameters)))
+        force_setattr(self, "parameters", tuple(sorted(self.parameters)))
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{name}={_print_value(value)}" for name, value in self.parameters)
@@ -61,8 +62,7 @@ class MetricCall:
         return self.name + (f"({parameters})" if parameters else "") + field + chosen
 
 
-@dataclass(frozen=True, slots=True)
-class Gate:
+class Gate(Struct, frozen=True):
     """A rule over one estimate.
 
     `is_optional` means that it does not apply if its slice has no document; `is_each` that it is about each

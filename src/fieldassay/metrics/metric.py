@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.metrics.recipes import Recipe
 
@@ -14,8 +15,7 @@ REGIMES = ("filled", "gold_nonempty", "baseline")
 GRANULARITIES = ("leaf", "slot")
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(Struct, frozen=True):
     """A parameter of a metric: its name, default and valid values.
 
     Without values it takes any text, or any number if `is_number`.
@@ -32,8 +32,7 @@ class Parameter:
     """True: several values may be given, joined by `|`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """One entry of the catalogue.
 
     `scope` is `both` (per field and overall), `overall`, or `field` (per field only).

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum
@@ -18,8 +19,7 @@ _FLOATS = (np.float16, np.float32)
 _INTEGERS = (np.int8, np.int16, np.int32)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedFloats:
+class PackedFloats(Struct, frozen=True, eq=False):
     """A column of float64 in a type of floats that holds each of its values, NaN and the sign of 0 too."""
 
     held: npt.NDArray[np.floating]
@@ -44,8 +44,7 @@ class PackedFloats:
         return self.held.astype(np.float64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedInts:
+class PackedInts(Struct, frozen=True, eq=False):
     """A column of int64: `held`, of a narrower type of integers, times 2^shift."""
 
     held: npt.NDArray[np.signedinteger]
@@ -70,8 +69,7 @@ class PackedInts:
         return self.held.astype(np.int64) << self.shift
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PackedSum:
+class PackedSum(Struct, frozen=True, eq=False):
     """The sums of one statistic (fields x documents), each field packed by itself."""
 
     fields: tuple[str | None, ...]

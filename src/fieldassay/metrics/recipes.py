@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, Union
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.metrics.statistics import (
     Defined,
@@ -48,16 +50,14 @@ class Ratio:
         return self.denominator if self.size is None else self.size
 
 
-@dataclass(frozen=True, slots=True)
-class FieldMean:
+class FieldMean(Struct, frozen=True):
     """The mean of a ratio over the fields in which it is defined, optionally weighted by a form per field."""
 
     ratio: Ratio
     weight: Form | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Total:
+class Total(Struct, frozen=True):
     """A plain sum with its population; it has no interval."""
 
     total: Form
@@ -65,23 +65,20 @@ class Total:
     failed: Form | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Quantile:
+class Quantile(Struct, frozen=True):
     """A quantile of a document number, by linear interpolation; shares 0 and 1 are minimum and maximum."""
 
     column: str
     share: float
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(Struct, frozen=True):
     """A number."""
 
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Combined:
+class Combined(Struct, frozen=True):
     """Two recipes joined by `+`, `-`, `*` or `/`.
 
     Undefined where either is, and for a divisor of 0.
@@ -92,16 +89,14 @@ class Combined:
     right: Recipe
 
 
-@dataclass(frozen=True, slots=True)
-class Coalesce:
+class Coalesce(Struct, frozen=True):
     """A recipe, and its value where it is undefined."""
 
     recipe: Recipe
     value: float
 
 
-@dataclass(frozen=True, slots=True)
-class Threshold:
+class Threshold(Struct, frozen=True):
     """1 where a recipe is at least `threshold` (within 1e-9), 0 where it is less, undefined where it is."""
 
     recipe: Recipe
@@ -114,8 +109,7 @@ SLACK = 1e-9
 """The accepted distance below a threshold, for the rounding of a value's parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """The statistics of a recipe: `drawn` with bootstrap sums, `plain` without.
 
     `numbers` are document columns.
@@ -181,8 +175,7 @@ def size_statistics(ratio: Ratio) -> tuple[Statistic, ...]:
     return (FieldSquares(ratio.size_form), Squares(ratio.size_form))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluated:
+class Evaluated(Struct, frozen=True, eq=False):
     """A metric per field and overall: value with replicates, denominator, documents and failures.
 
     The label of the overall row is None; it always comes last.
@@ -217,8 +210,7 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
     return quotient
 
 
-@dataclass(frozen=True, eq=False)
-class SumTable:
+class SumTable(Struct, frozen=True, eq=False, dict=True):
     """Evaluates recipes on the sums of one slice.
 
     With an unseen document, values have three times the columns: without it, with its worst, and with its
@@ -228,7 +220,7 @@ class SumTable:
     sums: Sums
     unseen: Unseen | None = None
     repeats: int = 1
-    _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = field(default_factory=dict)
+    _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = {}
 
     def evaluate(self, recipe: Recipe) -> Evaluated:
         """Return the recipe's values; a field mean has only the overall row."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import comb
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.evidence import ANSWER_COLUMNS, DocumentTable
 from fieldassay.metrics.columns import DocumentColumns, Ints
@@ -35,8 +35,7 @@ Floats = npt.NDArray[np.float64]
 _UNIT = 2**FRACTION_BITS
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RepeatedValues:
+class RepeatedValues(Struct, frozen=True, eq=False):
     """The v gold values of a batch, each judged once in every run.
 
     `right` counts the runs with the right value; `majority` is 1 if its most frequent answer is right (tied
@@ -74,8 +73,7 @@ def draw_chances(runs: int, draws: int, *, is_any: bool) -> Ints:
     return np.array([(2 * _UNIT * one + ways) // (2 * ways) for one in passed], np.int64)
 
 
-@dataclass(frozen=True, eq=False)
-class RepeatedColumns(DocumentColumns):
+class RepeatedColumns(DocumentColumns, frozen=True, eq=False, dict=True):
     """Evaluates statistics on one batch, as sums over the runs of each document."""
 
     runs: tuple[DocumentColumns, ...] = ()

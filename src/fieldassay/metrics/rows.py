@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.evidence import FLAG, Evidence, FieldInfo, Kind, Outcome
 from fieldassay.metrics.statistics import BOTH, FRACTION_BITS, Conditions
@@ -21,8 +22,7 @@ REACH_SLACK = 1e-12
 """The accepted distance below a threshold, for the rounding of one subtraction."""
 
 
-@dataclass(frozen=True, eq=False)
-class RowTable:
+class RowTable(Struct, frozen=True, eq=False, dict=True):
     """Rows of d documents in f columns, one for each path (or slot).
 
     `cell` = column * d + document; `type` indexes `types`.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.catalogue import list_metrics
@@ -19,8 +20,7 @@ DEFAULT_METRICS = ("accuracy", "f1", "presence", "items", "counts", "latency", "
 """The groups computed by default."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoundMetric:
+class BoundMetric(Struct, frozen=True):
     """A call with its catalogue entry, every parameter with its value, and its recipe."""
 
     call: MetricCall

@@ -5,8 +5,9 @@ The engine sums them; metrics are functions of the sums.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, Union
+
+from msgspec import Struct
 
 from fieldassay.evidence import Outcome
 
@@ -33,8 +34,7 @@ least value: `similarity 0.5`).
 BOTH = (Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH)
 
 
-@dataclass(frozen=True, slots=True)
-class RowSum:
+class RowSum(Struct, frozen=True):
     """The sum of a column over the rows of a document, per field.
 
     `rows`: `leaf` (VALUE rows), `slot` (one row per declared top-level field), `item` (ITEM rows, and the
@@ -53,8 +53,7 @@ class RowSum:
         return 0 if self.value == "one" else FRACTION_BITS
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+class Share(Struct, frozen=True):
     """A document's own ratio of two forms, such as the document accuracy; 0 where it is undefined."""
 
     numerator: Form
@@ -62,40 +61,35 @@ class Share:
     bits = FRACTION_BITS
 
 
-@dataclass(frozen=True, slots=True)
-class Defined:
+class Defined(Struct, frozen=True):
     """1 for each document with a positive form."""
 
     form: Form
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FieldDefined:
+class FieldDefined(Struct, frozen=True):
     """1 for each document and field with a positive form."""
 
     form: Form
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Squares:
+class Squares(Struct, frozen=True):
     """The square of a form's value in a document."""
 
     form: Form
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class FieldSquares:
+class FieldSquares(Struct, frozen=True):
     """The square of a form's value in each field of a document."""
 
     form: Form
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Reaches:
+class Reaches(Struct, frozen=True):
     """1 for each document with a share of at least `threshold`; undefined shares count 0."""
 
     share: Share
@@ -103,8 +97,7 @@ class Reaches:
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class OfDocument:
+class OfDocument(Struct, frozen=True):
     """The value of a formula in each document, 0 where it is undefined.
 
     Only documents in which `over` is defined count.
@@ -115,8 +108,7 @@ class OfDocument:
     bits = VALUE_BITS
 
 
-@dataclass(frozen=True, slots=True)
-class IsDefined:
+class IsDefined(Struct, frozen=True):
     """1 for each document in which a formula is defined, and `over` too."""
 
     recipe: Recipe
@@ -124,8 +116,7 @@ class IsDefined:
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Number:
+class Number(Struct, frozen=True):
     """A number of the document table, 0 if unknown."""
 
     column: str
@@ -136,16 +127,14 @@ class Number:
         return NUMBER_BITS.get(self.column, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
+class Known(Struct, frozen=True):
     """1 for each document with a known number."""
 
     column: str
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(Struct, frozen=True):
     """1 for each document with a claim of the document table that is true (`is_wanted`) or false."""
 
     column: str
@@ -153,23 +142,20 @@ class Claim:
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Documents:
+class Documents(Struct, frozen=True):
     """1 for each document."""
 
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class InAnyRun:
+class InAnyRun(Struct, frozen=True):
     """1 for each document (and field) in which a statistic is positive in any of the repeated runs."""
 
     statistic: Statistic
     bits = 0
 
 
-@dataclass(frozen=True, slots=True)
-class OverRuns:
+class OverRuns(Struct, frozen=True):
     """A quantity of a document, or of its gold values field by field, over the repeated runs of a system.
 
     `of`: `documents` (all values right: perfect) or `values`. `what`: `judged` (1 if there are at least
@@ -208,8 +194,7 @@ Statistic: TypeAlias = Union[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
+class Form(Struct, frozen=True):
     """A linear form over statistics with integer coefficients.
 
     >>> correct = form(RowSum("leaf", (Outcome.MATCH,)))
@@ -242,8 +227,7 @@ def form(statistic: Statistic) -> Form:
     return Form(((1, statistic),))
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(Struct, frozen=True):
     """The row statistics of one granularity under one condition.
 
     Their names in the formulas are C, W, M, S, A and the sum of scores.

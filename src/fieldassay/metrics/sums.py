@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.errors import FieldassayError
 from fieldassay.metrics.statistics import Statistic
@@ -16,8 +16,7 @@ LIMIT = 2**62
 """The bound of sums: adding two of them cannot overflow 64 bits."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sum:
+class Sum(Struct, frozen=True, eq=False):
     """The sums of one statistic: `values[i]` is of field `fields[i]` (`None`: the document as a whole).
 
     `values` is int64, fields x (1 + replicates): first the plain sum, then the sum under each replicate's

@@ -9,9 +9,9 @@ for 3 / n of bad ones.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.metrics.recipes import (
     Coalesce,
@@ -32,8 +32,7 @@ _ONE = ("one", "score", "weight", "weighted_score")
 """What a row can count at most once; other columns have no bounds that are known."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class UnseenDocument:
+class UnseenDocument(Struct, frozen=True, eq=False):
     """How much of the unseen document each column of sums holds, and its size by a ratio's label."""
 
     weight: Floats

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.aligners.base import Aligner
 from fieldassay.aligners.catalogue import ALIGNERS
@@ -24,8 +27,7 @@ from fieldassay.spec.report import Places, Report, Steps, in_order
 from fieldassay.types.scaled import ScaledReader
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(Struct, frozen=True):
     """The place of a field: its steps in the spec, its path, its slot, and its inherited settings.
 
     Weights multiply downward (a list of weight 2 makes each of its values count twice); everything in a

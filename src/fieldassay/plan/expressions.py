@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.definitions import Definition, Vocabulary
@@ -112,8 +114,7 @@ def field_paths(spec: Spec) -> tuple[str, ...]:
     return tuple(paths)
 
 
-@dataclass(frozen=True, slots=True)
-class _Checker:
+class _Checker(Struct, frozen=True):
     """The names available to the expressions of one spec, and the report for problems."""
 
     vocabulary: Vocabulary

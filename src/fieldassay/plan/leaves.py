@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS, DEFAULTS
@@ -81,16 +83,14 @@ def _with_option(call: Call, name: str, value: Any) -> Call | None:
 _LEAST = Call("exact")
 
 
-@dataclass(frozen=True, slots=True)
-class ReaderAndComparator:
+class ReaderAndComparator(Struct, frozen=True):
     """The reader of both sides and the comparator of a value."""
 
     reader: Reader
     comparator: Comparator
 
 
-@dataclass(frozen=True, slots=True)
-class LeafBuilder:
+class LeafBuilder(Struct, frozen=True):
     """Builds the readers and comparators of the values of a spec.
 
     `locale` goes to every reader with that option, unless its field sets it. `null_values` are the spec's,

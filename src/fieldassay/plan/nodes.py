@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeAlias, Union
+
+from msgspec import Struct
 
 from fieldassay.aligners.base import Aligner
 from fieldassay.checks.base import Check
@@ -16,8 +17,7 @@ from fieldassay.types.base import Reader
 from fieldassay.types.column import Reading
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(Struct, frozen=True):
     """A field judged as one value.
 
     A list judged as a whole (`compare:` on the list) is a leaf with a reader of lists.
@@ -62,8 +62,7 @@ class Leaf:
         return bool(self.accept.admits(self.comparator.compare_one(gold, pred)[0]))
 
 
-@dataclass(frozen=True, slots=True)
-class ObjectNode:
+class ObjectNode(Struct, frozen=True):
     """An object with declared children."""
 
     name: str
@@ -78,8 +77,7 @@ class ObjectNode:
     accepted: tuple[object, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ListNode:
+class ListNode(Struct, frozen=True):
     """A list whose items are aligned and judged one by one.
 
     `items` is a leaf, an object or a list with path `<path>[]`.
@@ -104,8 +102,7 @@ class ListNode:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class AnyNode:
+class AnyNode(Struct, frozen=True):
     """A tree without a schema.
 
     The engine grows it per batch from the values, and types leaves by the first matching path pattern.
@@ -123,8 +120,7 @@ class AnyNode:
 Node: TypeAlias = Union[Leaf, ObjectNode, ListNode, AnyNode]
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedCheck:
+class PlannedCheck(Struct, frozen=True):
     """A check of predictions with its place and name.
 
     `path` is as in the spec, `pattern` is compiled.
@@ -136,8 +132,7 @@ class PlannedCheck:
     check: Check
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Plan:
+class Plan(Struct, frozen=True, eq=False):
     """A spec with every name resolved.
 
     `fields` are all fields that can have rows, in declaration order, parents first.

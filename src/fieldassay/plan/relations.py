@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.checks.catalogue import CHECKS
 from fieldassay.checks.holds import Chosen, Holds, filled_items, member
@@ -26,8 +28,7 @@ _COMPUTED = ("integer", "number", "money", "quantity", "any")
 _AS_VALUE = (*_COMPUTED, "date", "boolean")
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(Struct, frozen=True):
     """A record, or an object in it, with values read as the types of its fields.
 
     A value that is empty for its field is absent.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.plan.compile import compile_plan

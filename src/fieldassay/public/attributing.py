@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.attribution.attribute import AttributeOptions, attribute_run, attribute_work, open_work
 from fieldassay.attribution.experiment import find_texts, run_again
@@ -50,7 +52,7 @@ def _open(run: Reference, store: str) -> Run:
 
 def _options(given: Mapping[str, Any]) -> AttributeOptions:
     """Return the options by name. Raises `ProblemsError` for names that are none."""
-    known, options = [part.name for part in fields(AttributeOptions)], dict(given)
+    known, options = AttributeOptions.__struct_fields__, dict(given)
     unknown = [
         Problem("attribute", f"no option {name!r}", nearest(name, known), "unknown_name")
         for name in options
@@ -66,8 +68,7 @@ def _options(given: Mapping[str, Any]) -> AttributeOptions:
     return AttributeOptions(**options)
 
 
-@dataclass(frozen=True, slots=True)
-class Rerun:
+class Rerun(Struct, frozen=True):
     """A system of a run to run again: what it is, and where its answers go."""
 
     out: Path

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.compare.pooling import compare_twins, estimate_pooled, pool, without_documents
@@ -52,8 +53,7 @@ def perturb(  # noqa: PLR0913
     return replace(made, gold=target, notes=notes)
 
 
-@dataclass(frozen=True, slots=True)
-class CorpusRun:
+class CorpusRun(Struct, frozen=True):
     """The sweeps of all tasks, and the figures over the documents of all of them."""
 
     folder: Path

@@ -6,9 +6,11 @@ import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.documents.options import LoadOptions, Ocr
 from fieldassay.documents.pool import DocumentPool
@@ -29,8 +31,7 @@ from fieldassay.spec.model import Spec
 from fieldassay.spec.parse import read_spec
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractOptions:
+class ExtractOptions(Struct, frozen=True):
     """The options of an extraction: which documents, at what cost, and what is used again."""
 
     limit: int | None = None
@@ -62,16 +63,14 @@ class ExtractOptions:
             raise ProblemsError(problems)
 
 
-@dataclass(frozen=True, slots=True)
-class Watch:
+class Watch(Struct, frozen=True):
     """What is called while an extraction runs: with how far it is, and with remarks."""
 
     progress: Callable[[Progress], None] = lambda progress: None  # noqa: ARG005
     tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """What an extraction would ask, before anything is sent; costs are None where a price is unknown."""
 
     documents: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import PurePath
+
+from msgspec.structs import replace
 
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.errors import Problem, ProblemsError

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fieldassay.atomic.spreadsheets import Sheet, csv_text, show_names, workbook_bytes
 from fieldassay.calibration.checking import list_items
@@ -35,8 +36,7 @@ COLUMNS = ("order", "document", "path", "field", "value", "confidence", "reason"
 FORMATS = (".csv", ".json", ".jsonl", ".xlsx")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Queue:
+class Queue(Struct, frozen=True, eq=False):
     """A system's values for review: `rows` have a value for each of `COLUMNS`, first reviews, then audits."""
 
     system: str

@@ -7,10 +7,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from fieldassay.errors import FieldassayError, NothingEvaluatedError
 from fieldassay.fingerprint.inputs import digest_inputs
@@ -35,8 +37,7 @@ class InterruptedRunError(FieldassayError):
     exit_code = 130
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Request:
+class Request(Struct, frozen=True, eq=False):
     """What to score, how, and its target: the folder `out`, or a new folder in the store of runs `store`."""
 
     gold: Any
@@ -65,8 +66,7 @@ class Request:
         return None if self.out is None else self.out.with_name(f"{self.out.name}.incomplete")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scored:
+class Scored(Struct, frozen=True, eq=False):
     """A result with the digests of its inputs, when it was made, and how long that took."""
 
     result: Result

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
+
+from msgspec.structs import replace
 
 from fieldassay.calibration.calibrate import Calibrated, CalibrationOptions
 from fieldassay.calibration.calibrate import calibrate as calibrate_run
@@ -198,7 +199,7 @@ def _choose(options: T, given: Mapping[str, Any], where: str) -> T:
 
     Raises `ProblemsError` for unknown names.
     """
-    known = [part.name for part in fields(options)]
+    known = options.__struct_fields__
     unknown = [
         Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name")
         for name in given

@@ -5,10 +5,12 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
@@ -79,8 +81,7 @@ def _hold(lock: Path, plan: Plan, gold: Records, options: ScoreOptions) -> Held:
     return held
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Parts:
+class _Parts(Struct, frozen=True, eq=False):
     """A folder with the evidence and the violations of one result in parts; it goes with the result."""
 
     place: tempfile.TemporaryDirectory[str]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.compare.pooling import compare_twins
@@ -46,8 +47,7 @@ OFFLINE = {"systems": {"rules": {"strategy": "rules"}}}
 """The systems where no file names any."""
 
 
-@dataclass(frozen=True, slots=True)
-class SweepOptions:
+class SweepOptions(Struct, frozen=True):
     """The options of a sweep: how documents are extracted and scored, and what part is held out."""
 
     extract: ExtractOptions = ExtractOptions()
@@ -58,8 +58,7 @@ class SweepOptions:
     """The share of documents that has no part in choosing the best system, and says how good it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effect:
+class Effect(Struct, frozen=True):
     """What a level of a factor does against the first level, averaged over the other factors of a matrix."""
 
     base: str
@@ -78,8 +77,7 @@ class Effect:
         return {name: getattr(self, name) for name in names} | {"comparison": self.comparison.to_dict()}
 
 
-@dataclass(frozen=True, slots=True)
-class Holdout:
+class Holdout(Struct, frozen=True):
     """The system that is best on some documents, and its value on the others."""
 
     system: str
@@ -94,8 +92,7 @@ class Holdout:
         return {name: getattr(self, name) for name in names} | {"estimate": self.estimate.to_dict()}
 
 
-@dataclass(frozen=True, slots=True)
-class Sweep:
+class Sweep(Struct, frozen=True):
     """The extractions of a sweep, and the run that compares those that are complete."""
 
     folder: Path
@@ -133,8 +130,7 @@ class Sweep:
         return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Task:
+class _Task(Struct, frozen=True):
     """What a sweep works on, read and checked."""
 
     plan: Plan

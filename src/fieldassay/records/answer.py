@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.json_value import Json
 from fieldassay.plan.nodes import ObjectNode
@@ -30,8 +32,7 @@ _TEXT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 MAX_MARKS = 1_000
 
 
-@dataclass(frozen=True, slots=True)
-class Thought:
+class Thought(Struct, frozen=True):
     """A raw answer without its thoughts (`body`), and the text after a mark without a closing one."""
 
     body: str
@@ -105,8 +106,7 @@ KINDS = {list: "a list", str: "a string", bool: "a boolean", int: "a number", fl
 _NOTHING = frozenset[str]()
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """The content of a raw answer.
 
     `data` is None when there is a `problem`; `repairs` are the short names of the repairs, in order, each
@@ -116,11 +116,10 @@ class Answer:
     data: dict[str, Json] | None
     repairs: tuple[str, ...] = ()
     problem: str | None = None
-    start: str = field(default="", repr=False, compare=False)
+    start: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Wanted:
+class _Wanted(Struct, frozen=True):
     """The keys that tell the record: `declared` may stand at its top, a list is put under `wrap`."""
 
     declared: frozenset[str]
@@ -129,8 +128,7 @@ class _Wanted:
     fields: ObjectNode | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Block:
+class _Block(Struct, frozen=True):
     """A piece of an answer that was read, and how many declared keys it has."""
 
     span: Span
@@ -163,9 +161,9 @@ def parse_answer(
     record in it. A top-level list is put under the key `wrap`, or is no answer. Nothing is ever evaluated,
     and the time is bounded.
 
-    >>> parse_answer('Here it is:\n```json\n{"total": 67,571,}\n```')
-    Answer(data={'total': '67,571'},
-        repairs=('prose_around', 'code_fence', 'thousands_separator', 'trailing_comma'), problem=None)
+    >>> found = parse_answer('Here it is:\n```json\n{"total": 67,571,}\n```')
+    >>> found.data, found.repairs
+    ({'total': '67,571'}, ('prose_around', 'code_fence', 'thousands_separator', 'trailing_comma'))
     >>> parse_answer("I cannot read this page.").problem
     "no JSON in the answer: 'I cannot read this page.'"
     """

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.json_value import Json, is_blank
 from fieldassay.paths import ITEM, Step, split_path
@@ -13,8 +14,7 @@ from fieldassay.records.decode import decode_json
 from fieldassay.records.options import SourceOptions
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class Table(Struct, frozen=True, eq=False):
     """The rows below a header. `places` are their places, as parts of messages after the label."""
 
     label: str
@@ -27,8 +27,7 @@ class _Items(dict[int, Any]):
     """The items of a list by their indices, while a row is put together."""
 
 
-@dataclass(frozen=True, slots=True)
-class Columns:
+class Columns(Struct, frozen=True):
     """The mapping from the cells of a row to an object.
 
     For each column: its name, the steps to its place, and whether its text may be JSON.

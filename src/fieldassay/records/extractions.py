@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.atomic.typed_json import Form, read_typed
 from fieldassay.atomic.whole_files import open_file
@@ -27,8 +29,7 @@ def is_extraction(folder: Path) -> bool:
         return False
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """What others need of the manifest of an extraction; `failures` are counts by kind (None: not ended)."""
 
     status: str

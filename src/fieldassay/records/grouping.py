@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.json_value import Json, is_blank
@@ -14,8 +15,7 @@ from fieldassay.records.options import SourceOptions
 Cells = Sequence[Json]
 
 
-@dataclass(frozen=True, slots=True)
-class ItemColumns:
+class ItemColumns(Struct, frozen=True):
     """The columns of one list: its place in the record, the columns, and the mapping of cells to an item."""
 
     path: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.errors import Problem
 from fieldassay.records.responses import BATCH_ID, names_of_id
@@ -30,8 +30,7 @@ _INDEX = re.compile(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
 Positions = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Index:
+class Index(Struct, frozen=True, eq=False):
     """The ids of a source, the positions of their rows (`kept`), and the problems met on the way."""
 
     ids: tuple[str, ...]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
+
+from msgspec import Struct, field
 
 from fieldassay.atomic.typed_json import RepeatedKeyError, convert, parse_json, parse_json_once
 from fieldassay.atomic.whole_files import open_file, write_file
@@ -23,8 +24,7 @@ VERSION = 1
 _BAD = "labels_file"
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(Struct, frozen=True):
     """A place of a value: the page, from 1, and a box as shares of the page as displayed.
 
     `box` is left, top, right, bottom, from 0 to 1. `text` is the text that stands there, if known.
@@ -35,8 +35,7 @@ class Region:
     text: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(Struct, frozen=True):
     """The answer of one reviewer for one place.
 
     `text` is the value as it is written on the document: with the state `value` at a leaf, None at a list or
@@ -50,8 +49,7 @@ class Label:
     shown: Shown | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
+class Sheet(Struct, frozen=True):
     """One document labeled by one reviewer: the labels by concrete path (`lines[0].amount`).
 
     A place without a label was not asked. A label at a list (`lines`: `value` without a text, or `absent`)

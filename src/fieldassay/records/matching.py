@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, nearest
 from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, base_name, cap_problems, drop_endings
@@ -72,8 +73,7 @@ MOST_BYTES = 1 << 25
 """Bytes of files that are read at a time, if more than one document."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Matching:
+class Matching(Struct, frozen=True, eq=False):
     """Gold and, by system, the place of its prediction of each document.
 
     `positions[system][i]` is the position in the system's source of the prediction of gold record i, or -1 if

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fieldassay.records.decode import MAX_DEPTH, decode_json
 from fieldassay.records.record import Row
@@ -44,8 +45,7 @@ class _UnmendableError(Exception):
     """The text is beyond the rules of this mending."""
 
 
-@dataclass(slots=True)
-class _Mender:
+class _Mender(Struct):
     out: list[str] = field(default_factory=list)
     repairs: list[str] = field(default_factory=list)
     stack: list[str] = field(default_factory=list)

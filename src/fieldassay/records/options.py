@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.plan.nodes import ObjectNode
 from fieldassay.plan.renaming import OtherNames
@@ -19,8 +20,7 @@ RATIO = 100
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")
 
 
-@dataclass(frozen=True, slots=True)
-class SourceOptions:
+class SourceOptions(Struct, frozen=True):
     """The options for reading a source.
 
     `id_names` are the accepted names of the id, in order of preference; None means `ID_NAMES`, and the file
@@ -46,7 +46,7 @@ class SourceOptions:
     is_gold: bool = False
     answer_keys: frozenset[str] = frozenset()
     """Keys allowed at the top of an answer where `declared` is empty: of a tree those that its spec names."""
-    scalars: Scalars = field(default_factory=dict)
+    scalars: Scalars = {}
     """The fields of the spec with single values; a prediction may give there a value with its confidence."""
     unpacked: int | None = None
     """Most bytes to unpack from a packed file; None: `UNPACKED`, or `RATIO` times its size if more."""
@@ -59,7 +59,7 @@ class SourceOptions:
     other_names: OtherNames = ()
     """Other keys of a record for the spec's fields; on opening, each is renamed to the field's own name."""
 
-    fields: ObjectNode | None = field(default=None, repr=False, compare=False)
+    fields: ObjectNode | None = None
     """The fields of the spec, for predictions: their types tell the record among several objects."""
 
     @property

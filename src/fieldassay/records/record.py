@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fieldassay.json_value import Json
 
 
-@dataclass(frozen=True, slots=True)
-class Meta:
+class Meta(Struct, frozen=True):
     """The metadata of a row.
 
     `duration_ms` is finite and not negative. `confidence` is in the units given, by concrete or field path; a
@@ -36,8 +36,7 @@ class Meta:
     accepted_values: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """One document's data; `data` is None without a readable answer, and then `invalid` gives the reason.
 
     `place` is its place in the source. `start` is the beginning of the raw answer, of one that was repaired
@@ -52,8 +51,7 @@ class Record:
     start: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Repeat:
+class Repeat(Struct, frozen=True):
     """One run of a system: its number, from 1, and how many there are."""
 
     system: str
@@ -70,8 +68,7 @@ class Repeat:
         return f"{self.system} (run {self.number} of {self.runs})"
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(Struct, frozen=True):
     """Some documents in gold order: gold and, by system, predictions, as parallel tuples (None: missing).
 
     `repeats` says of which system a prediction is a repeated run, and which.
@@ -83,8 +80,7 @@ class Batch:
     repeats: Mapping[str, Repeat] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row of a source before its envelope is opened; an unreadable one has a `problem` and no `value`."""
 
     value: Json

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fieldassay.json_value import Json
 
@@ -12,8 +13,7 @@ BATCH_ID = "custom_id"
 """The key of the id in the output of a batch."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(Struct, frozen=True):
     """The content of a response: answers (texts or arguments of tool calls), usage, reason for none."""
 
     kind: str

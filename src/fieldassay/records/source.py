@@ -5,12 +5,13 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.records.answer import KINDS
@@ -101,8 +102,7 @@ _TABLE_READERS: Mapping[str, str] = {
 """The readers of tables, loaded on first use."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class Source(Struct, frozen=True, eq=False):
     """The records of one side: their ids in order, and each record on demand.
 
     `notes` are problems that keep no other record from being judged. It pickles, and reads its file again in

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.json_value import Json
 from fieldassay.records.decode import MAX_DEPTH
@@ -28,8 +29,7 @@ _OBJECTS = re.compile(r"\[\s{0,200}\{")
 _DECODER = json.JSONDecoder(parse_int=len)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(Struct, frozen=True):
     """A piece of text that looks like JSON, from its opening bracket to its closing one.
 
     Without a closing bracket it ends with a code fence or the text.

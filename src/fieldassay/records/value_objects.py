@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
 from decimal import Decimal
 from itertools import chain, repeat
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 from fieldassay.json_value import Json
 from fieldassay.records.decode import read_number
@@ -29,8 +30,7 @@ _BESIDE = frozenset({
 """The keys of an object with only a value, its confidence and the place where the value was found."""
 
 
-@dataclass(slots=True)
-class Taken:
+class Taken(Struct):
     """The yield of the value objects of one record: confidences by path, and the names of the steps."""
 
     confidences: dict[str, float] = field(default_factory=dict)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import replace
 
 import numpy as np
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem
 from fieldassay.records.ids import MAX_LISTED, cap_problems

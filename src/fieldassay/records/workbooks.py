@@ -7,10 +7,11 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree
+
+from msgspec import Struct
 
 from fieldassay.atomic.parquet import quiet_panics
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -46,8 +47,7 @@ _DAMAGE = (
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 
 
-@dataclass(frozen=True, slots=True)
-class _Scan:
+class _Scan(Struct, frozen=True):
     """A scan of a sheet's XML before reading: its extent, and its error cells by row and column, from 0."""
 
     rows: int

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from fieldassay.atomic.parquet import read_parquet
 from fieldassay.errors import Problem, ProblemsError

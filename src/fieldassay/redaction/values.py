@@ -7,8 +7,10 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.paths import join_path, split_path
@@ -24,8 +26,7 @@ _LEFT_OUT = frozenset({"description", "citation", "checks", "true", "false"})
 _EXPRESSIONS = frozenset({"metrics", "gates", "score", "formula"})
 
 
-@dataclass(frozen=True, slots=True)
-class Redactor:
+class Redactor(Struct, frozen=True):
     """The replacement of texts: by a token from the key, or, with `has_shapes`, by the shape.
 
     A shape has letters as x and digits as 9. The same text always gets the same token under one key. `names`

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import list_groups
@@ -34,8 +35,7 @@ TOKENS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(Struct, frozen=True):
     """A table of a report: title, head (the first column names the rows), rows, and number of hidden rows."""
 
     title: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.reports.failed_answers import ANSWERS
 from fieldassay.reports.mistakes import WRONG
@@ -27,8 +28,7 @@ _ROWS_AT_ONCE = 50_000
 _KEY = ("system", "doc", "field")
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(Struct, frozen=True):
     """One field of one document, with its status.
 
     `failed` if a value of it is wrong, `error` if one could not be judged, `skipped` if neither side has any.
@@ -43,8 +43,7 @@ class Case:
     """How many more values are wrong."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Cases:
+class Cases(Struct, frozen=True, eq=False):
     """The cases of an evidence table, unread and in portions of whole documents."""
 
     evidence: pl.LazyFrame

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.reports.page import Column, Page
 from fieldassay.result.comparison import Comparison, Ranking
@@ -24,8 +25,7 @@ TITLE = "Differences between systems"
 _NAME = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
+class Compared(Struct, frozen=True):
     """The comparison of systems in a report: sentences against the reference, ranking, and method.
 
     The ranking is of more than two systems. For many systems it replaces the sentences, and `verdicts` are

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from xml.sax.saxutils import escape
+
+from msgspec import Struct
 
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named
@@ -20,8 +21,7 @@ MOST_ROWS = 24
 """The most rows of a panel; omitted ones are counted in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Dot:
+class _Dot(Struct, frozen=True):
     """A value in a row of a panel: its system (by position) and its interval."""
 
     system: int
@@ -30,8 +30,7 @@ class _Dot:
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Panel:
+class _Panel(Struct, frozen=True):
     title: str
     rows: Sequence[tuple[str, Sequence[_Dot]]]
     low: float

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fieldassay.diagnosis.measures import is_unit_key
 
@@ -31,8 +32,7 @@ _COLUMNS = (
 _CONTAINERS = {"list": "a list", "object": "an object", "item": "an object"}
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorLine:
+class ErrorLine(Struct, frozen=True):
     """One error. `expected` and `actual` are JSON texts (None: nothing).
 
     For a container in gold, `expected` is its description in words.

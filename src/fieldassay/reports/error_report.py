@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from fieldassay.reports.error_lines import KINDS, ErrorLine
 from fieldassay.result.decision import UNGATED, Decision, GateOutcome, Verdict

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.summary import Line, summarize
@@ -62,8 +63,7 @@ _LONGEST, _LINE = 24, 12
 """The most characters of a name, and of the head of a column, on one line."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
+class _Table(Struct, frozen=True):
     """A table's caption, label, head and rows of LaTeX; `widths` are those of its columns, in characters."""
 
     caption: str

@@ -7,8 +7,9 @@ a kind of wrong in one field.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fieldassay.reports.failed_answers import unusable_answers
 from fieldassay.stats.intervals import percentile_intervals
@@ -29,8 +30,7 @@ DIGITS = 12
 JUDGED = ("match", "partial", "mismatch", "missing", "spurious")
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """The cost of one cause to a system: a kind of wrong in a field, items of a list, or whole answers.
 
     Items are `item_…`, answers `answer_…`, without a field. `points` are the loss of accuracy (mean over

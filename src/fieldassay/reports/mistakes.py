@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import polars as pl
@@ -12,8 +13,7 @@ WRONG = ("partial", "mismatch", "missing", "spurious")
 """The outcomes that are errors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mistake:
+class Mistake(Struct, frozen=True):
     """The count of a main diagnosis in a field of a system; `gold` and `pred` are the first example's.
 
     Both are JSON text.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.wording.shown import draw_plainly
 
@@ -17,8 +19,7 @@ ENOUGH = 8
 """The least width of a column of prose, whatever its words, before the table is set in blocks."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """The widths of a column's longest line and longest word; a name (a path, an id) is not broken."""
 
     line: int
@@ -94,8 +95,7 @@ _GAP = 3
 """The gap between two columns: a space on each side of a line that is drawn in the head alone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Screen:
+class Screen(Struct, frozen=True):
     """The target of a page: its width in columns, whether it has colors, and only ASCII to draw with."""
 
     width: int = 100
@@ -103,8 +103,7 @@ class Screen:
     is_ascii: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A column of a table: its head, whether it holds numbers, and whether it holds names.
 
     Names, such as paths and ids, are not broken.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
@@ -19,8 +20,7 @@ _NAME, _MOST = 60, 3
 """The most characters of a name, and the most systems that a sentence names beside the best one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Lead:
+class Lead(Struct, frozen=True):
     """The best system compared with one other: its value, significance, and p value (None: no test)."""
 
     other: str
@@ -29,8 +29,7 @@ class Lead:
     p: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Order:
+class Order(Struct, frozen=True):
     """The best system, its value, and its leads over the others, the best of these first.
 
     Values are in percent if `unit` is.

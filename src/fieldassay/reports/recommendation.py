@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.reports.ranking import Lead, order_systems
 from fieldassay.result.estimate import Estimate
@@ -26,8 +27,7 @@ FEWEST = 20
 _NAME, _NAMES = 60, 100
 
 
-@dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(Struct, frozen=True):
     """One system among all: its possible places, its gates, and the numbers that decide."""
 
     system: str
@@ -43,8 +43,7 @@ class Standing:
     cost: Estimate | None
 
 
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+class Recommendation(Struct, frozen=True):
     """The answer in a sentence, what it rests on, and its tone: `good`, `bad`, `unsure` or `none`.
 
     `further` are those of the reasons that a table of all systems does not show.

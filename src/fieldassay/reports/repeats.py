@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.reports.page import Column, Page
 from fieldassay.result.estimate import Estimate
@@ -19,8 +20,7 @@ _MUCH, _LITTLE = 0.5, 0.2
 """From this share of the variance on, more runs help nearly as much as more documents; up to that, hardly."""
 
 
-@dataclass(frozen=True, slots=True)
-class FlakyLine:
+class FlakyLine(Struct, frozen=True):
     """A flaky value as reports show it."""
 
     document: str
@@ -30,8 +30,7 @@ class FlakyLine:
     answers: str
 
 
-@dataclass(frozen=True, slots=True)
-class RepeatsShown:
+class RepeatsShown(Struct, frozen=True):
     """The repeated runs of one system: its sentences, and its flaky values, the most divided first."""
 
     system: str

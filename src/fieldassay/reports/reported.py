@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from msgspec import Struct, field
 
 from fieldassay.diffs.result import Diff
 from fieldassay.reports.page import Screen
@@ -28,8 +29,7 @@ FILE_SCREEN = Screen(120)
 """How wide a report for a terminal is in a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReportOptions:
+class ReportOptions(Struct, frozen=True):
     """The options of a report.
 
     `name` distinguishes comments of one pull request, `most_cases` bounds a JUnit file, `used` are the bytes
@@ -52,8 +52,7 @@ def no_places(documents: Sequence[str]) -> Mapping[str, Place]:  # noqa: ARG001
     return {}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Reported:
+class Reported(Struct, frozen=True, eq=False):
     """One run for reports.
 
     `evidence` is unread; `kept` is its choice of judged values. `label` names the run among several. `facts`

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
+
+from msgspec import Struct
 
 from fieldassay.metrics.units import HIGHEST
 from fieldassay.result.estimate import Estimate
@@ -22,8 +23,7 @@ MOST_SYSTEMS = 20
 """The most systems that are drawn; further ones are counted in the legend."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
+class _Point(Struct, frozen=True):
     """The headline of a system in one run; points of one `basis` (spec and gold) can be compared."""
 
     at: int
@@ -31,8 +31,7 @@ class _Point:
     basis: tuple[str | None, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunHistory:
+class RunHistory(Struct, frozen=True, eq=False):
     """The runs with a headline by one metric, the oldest first; `hidden` have none, or another one."""
 
     runs: tuple[Run, ...]

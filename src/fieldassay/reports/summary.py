@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.reports.asked import Grid, list_grids
@@ -60,16 +61,14 @@ MOST_SUSPICIOUS = 10
 MOST_SLICES = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One metric of the head, or one slice: a label, and each system's estimate (None: there is none)."""
 
     label: str
     estimates: tuple[Estimate | None, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FieldLine:
+class FieldLine(Struct, frozen=True):
     """One field of one system: its accuracy, and its most frequent error (None: not kept)."""
 
     field: str
@@ -79,8 +78,7 @@ class FieldLine:
     mistake: Mistake | None
 
 
-@dataclass(frozen=True, slots=True)
-class SliceTable:
+class SliceTable(Struct, frozen=True):
     """One metric by the values of one slice key; `hidden` values are not listed."""
 
     key: str
@@ -89,8 +87,7 @@ class SliceTable:
     hidden: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Summary:
+class Summary(Struct, frozen=True, eq=False):
     """A result in the order of a report, the best system first.
 
     Sequences by system have one entry for each of `systems`.

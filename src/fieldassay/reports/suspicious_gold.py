@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fieldassay.reports.failed_answers import unusable_answers
 
@@ -17,8 +18,7 @@ FEWEST = 2
 _WRONG = ("partial", "mismatch", "missing", "spurious")
 
 
-@dataclass(frozen=True, slots=True)
-class Suspicion:
+class Suspicion(Struct, frozen=True):
     """A place where all systems have the same typed value and gold has another one.
 
     `gold` is None where gold has none, `agreed` is None where no system has one. `is_identical`: the systems

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fieldassay.reports.failed_answers import ANSWERS
 from fieldassay.reports.mistakes import WRONG
@@ -18,8 +19,7 @@ _LONGEST = 10_000
 _CONTAINERS = {"list": "a list", "object": "an object", "item": "an object"}
 
 
-@dataclass(frozen=True, slots=True)
-class WrongValue:
+class WrongValue(Struct, frozen=True):
     """A wrong value, or one that could not be judged: path, both sides as JSON text (None: none), reason."""
 
     path: str
@@ -30,8 +30,7 @@ class WrongValue:
     diagnosis: str
 
 
-@dataclass(frozen=True, slots=True)
-class WorstDocument:
+class WorstDocument(Struct, frozen=True):
     """One document of one system: the numbers of wrong values and of critical ones among them.
 
     Its first wrong values have critical ones first.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field as default
 from typing import Any
+
+from msgspec import Struct
+from msgspec import field as default
 
 SCHEMA_VERSION = 1
 
@@ -13,8 +14,7 @@ MEASURES = ("observed", "alpha", "alpha_soft", "ac1", "presence", "both_found", 
 """The names of all measures, in their order."""
 
 
-@dataclass(frozen=True, slots=True)
-class Measure:
+class Measure(Struct, frozen=True):
     """One number about agreement.
 
     `value` is None where it is undefined, for `reason`. `n` is the number of values (of a list: items) behind
@@ -36,8 +36,7 @@ class Measure:
         return {**counts, "marks": list(self.marks), "reason": self.reason}
 
 
-@dataclass(frozen=True, slots=True)
-class Confusion:
+class Confusion(Struct, frozen=True):
     """Two answers to one value that do not agree, and how often; `absent` and `illegible` are in brackets."""
 
     first: str
@@ -45,8 +44,7 @@ class Confusion:
     count: int
 
 
-@dataclass(frozen=True, slots=True)
-class FieldAgreement:
+class FieldAgreement(Struct, frozen=True):
     """The agreement on one field; measures that a field cannot have are not there."""
 
     field: str
@@ -58,8 +56,7 @@ class FieldAgreement:
     """The number of pairs of answers that do not agree."""
 
 
-@dataclass(frozen=True, slots=True)
-class Agreement:
+class Agreement(Struct, frozen=True):
     """The agreement of reviewers on the documents that at least two sheets label."""
 
     spec: str

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 Outcome: TypeAlias = Literal["better", "worse", "no_difference_shown", "identical", "undefined"]
 
@@ -12,8 +14,7 @@ VERDICTS: tuple[str, ...] = get_args(Outcome)
 """The verdict on the second system of a comparison."""
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The second of two systems against the first, in one metric, on the same documents.
 
     `difference` is second minus first of `values`, whatever is better; None if either is undefined.
@@ -102,8 +103,7 @@ class Comparison:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The position of a system by its value, with the `first` to `last` places that it may really have.
 
     `chance_first` is the share of bootstrap replicates in which it is the first (None: too few documents, or
@@ -117,8 +117,7 @@ class Place:
     chance_first: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RankedPair:
+class RankedPair(Struct, frozen=True):
     """Two systems of a ranking, the better first.
 
     `p_adjusted` is that of their comparison and accounts for all tests. `is_shown`: the difference is shown,
@@ -131,8 +130,7 @@ class RankedPair:
     is_shown: bool | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ranking:
+class Ranking(Struct, frozen=True):
     """All systems by one metric, the best first; a system without a value comes last.
 
     `first` of a place is 1 + the number of systems that are significantly better, `last` the number of

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.atomic.typed_json import SCHEMA_VERSION, Form, read_typed
 from fieldassay.result.comparison import Comparison, Ranking
@@ -12,8 +13,7 @@ from fieldassay.result.comparison import Comparison, Ranking
 _FORM = Form("a comparisons file", "bad_comparisons_file")
 
 
-@dataclass(frozen=True, slots=True)
-class Comparisons:
+class Comparisons(Struct, frozen=True):
     """The content of a comparisons file."""
 
     comparisons: tuple[Comparison, ...] = ()

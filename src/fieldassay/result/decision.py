@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem
 from fieldassay.metrics.grammar import Gate
@@ -35,8 +36,7 @@ class Answer(StrEnum):
     INCONCLUSIVE = "INCONCLUSIVE"
 
 
-@dataclass(frozen=True, slots=True)
-class GateOutcome:
+class GateOutcome(Struct, frozen=True):
     """The outcome of one gate: the verdict, the compared value, and its basis.
 
     `value` is the compared value (None: nothing to compare), in `unit`; `n`, `documents` and `interval` are
@@ -100,8 +100,7 @@ class GateOutcome:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(Struct, frozen=True):
     """The outcomes of one system's gates.
 
     `run` names their run, if it is one of several. `chance` says how often chance alone would fail one of
@@ -189,8 +188,7 @@ def decisions_data(decisions: Sequence[Decision]) -> dict[str, Any]:
     return {"schema_version": SCHEMA_VERSION, "decisions": [decision.to_dict() for decision in decisions]}
 
 
-@dataclass(frozen=True, slots=True)
-class RunLine:
+class RunLine(Struct, frozen=True):
     """A run behind a decision.
 
     Its path, its spec with its digest, its systems and documents, and its time.
@@ -204,8 +202,7 @@ class RunLine:
     started: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class DecisionPage:
+class DecisionPage(Struct, frozen=True):
     """The GO / NO-GO page: the decisions, their runs and records, and those that did not count."""
 
     name: str

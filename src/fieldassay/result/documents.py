@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from fieldassay.metrics.columns import DocumentColumns
 from fieldassay.metrics.grammar import MetricCall
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DocumentValues:
+class DocumentValues(Struct, frozen=True, eq=False):
     """The values of d documents.
 
     They are float64 columns by name (NaN: undefined or unknown), claims, and groups by slice key. Columns and

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from dataclasses import field as default
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec import field as default
 
 from fieldassay.result.recorded import Count, Level
 
 Scalar: TypeAlias = str | int | float | bool
 
 
-@dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(Struct, frozen=True):
     """A metric's value with its denominator, interval and marks, in the order of `metrics.json`.
 
     `value` is None for an undefined metric (`n` is 0). `n` is the denominator, `documents` the number of

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.metrics.recipes import Coalesce, Constant, Evaluated, Quantile, Ratio, SumTable, Total
 from fieldassay.metrics.selection import BoundMetric
@@ -34,8 +35,7 @@ _Drawn: TypeAlias = tuple[float, float, int]
 _ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SliceSums:
+class SliceSums(Struct, frozen=True, eq=False):
     """The sums of one slice, the document numbers for its quantiles, and its number of documents.
 
     The document numbers are the known ones, part by part.
@@ -56,8 +56,7 @@ class SliceSums:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Draft:
+class _Draft(Struct, frozen=True, eq=False):
     """An estimate without its interval.
 
     `ordered` are the values behind a quantile. `replicates` are those of the documents alone and, if the
@@ -76,8 +75,7 @@ class _Draft:
     repeats: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Bounds:
+class _Bounds(Struct, frozen=True):
     """An interval, if any, and its marks; `resampled` is that of the documents alone."""
 
     interval: tuple[float, float] | None = None
@@ -85,8 +83,7 @@ class _Bounds:
     resampled: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class EstimationPlan:
+class EstimationPlan(Struct, frozen=True):
     """The metrics, the slice keys, the level of intervals, and the number of replicates (0: no intervals)."""
 
     metrics: Sequence[BoundMetric]

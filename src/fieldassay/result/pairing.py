@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.metrics.definitions import CATALOGUE, Vocabulary
 from fieldassay.metrics.packing import PackedInts, PackedSum, PackedSums
@@ -32,8 +32,7 @@ Ints = npt.NDArray[np.int64]
 Correction: TypeAlias = Literal["min_p", "holm"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DocumentStatistics:
+class DocumentStatistics(Struct, frozen=True, eq=False):
     """The documents of one system, sorted by id.
 
     `values` holds their statistics (fields x documents); their slices are by key.
@@ -47,8 +46,7 @@ class DocumentStatistics:
     """The number of runs that the statistics of a document are the sum of."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairedData:
+class PairedData(Struct, frozen=True, eq=False):
     """The basis of comparisons within one run: metrics, statistics, and the settings of the draws."""
 
     metrics: tuple[BoundMetric, ...]

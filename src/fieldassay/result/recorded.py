@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import Meta, Struct
 
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 PARTS = ("spec", "formulas", "models", "gold")
@@ -117,8 +116,7 @@ class Counts(msgspec.Struct, frozen=True):
     systems: dict[str, SystemCounts] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of the documents of a run: a description, and the option that excluded the others."""
 
     words: str

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.metrics.grammar import MetricCall
 
@@ -25,8 +25,7 @@ _ALL_DRAWS = 10
 _MORE_DRAWS = (20, 50, 100)
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerCount:
+class AnswerCount(Struct, frozen=True):
     """An answer to a value (None: no answer), the number of runs that gave it, and whether it is right."""
 
     answer: str | None
@@ -34,8 +33,7 @@ class AnswerCount:
     is_right: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FlakyValue:
+class FlakyValue(Struct, frozen=True):
     """A gold value that the runs of a system answer differently.
 
     `right` counts the runs that have it right; `vote` is the outcome of the majority vote: `right`, `wrong`
@@ -50,8 +48,7 @@ class FlakyValue:
     answers: tuple[AnswerCount, ...] | None = ()
 
 
-@dataclass(frozen=True, slots=True)
-class VarianceParts:
+class VarianceParts(Struct, frozen=True):
     """The variance of a mean over documents with several runs each, by where it comes from.
 
     `within` is the variance of one run of a document, `between` that of the means of documents over all runs
@@ -86,12 +83,11 @@ class VarianceParts:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parts in the form of `metrics.json`."""
-        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        plain = {name: getattr(self, name) for name in self.__struct_fields__}
         return {**plain, "error": self.error, "share_within": self.share_within}
 
 
-@dataclass(frozen=True, slots=True)
-class Repeats:
+class Repeats(Struct, frozen=True):
     """The repeated runs of one system; `flaky` has the values that vary most, `MOST_FLAKY` at most."""
 
     system: str

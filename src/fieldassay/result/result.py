@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct, field
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.catalogue import list_metrics
@@ -32,8 +33,7 @@ if TYPE_CHECKING:
     from fieldassay.runs.run import Run
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Result:
+class Result(Struct, frozen=True, eq=False):
     """Estimates in the order of systems, slices, metrics and fields.
 
     `documents_table` and `evidence_table` make `documents` and `evidence`. `run` is the

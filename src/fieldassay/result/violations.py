@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Violation:
+
+class Violation(Struct, frozen=True):
     """One value of a prediction rejected by a check.
 
     `path` is the place of the value, present or missing; `at` is the path pattern of the check in the spec.
@@ -29,8 +29,7 @@ class Violation:
         return {"system": system, **{name: getattr(self, name) for name in names}}
 
 
-@dataclass(frozen=True, slots=True)
-class CheckCount:
+class CheckCount(Struct, frozen=True):
     """The violations of one check by the predictions of a system.
 
     `values` were checked, `documents` have at least one violation.

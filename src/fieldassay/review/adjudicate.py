@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.paths import field_of
 from fieldassay.review.draw import uniform
@@ -20,8 +21,7 @@ CHOICES = ("first", "second", "both", "other", "absent", "illegible", "guideline
 _MOST_LISTED = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(Struct, frozen=True):
     """What a sheet says of a place: a state, a text, and of a list its rows, cell by cell."""
 
     state: str
@@ -29,8 +29,7 @@ class Said:
     rows: tuple[Mapping[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Struct, frozen=True):
     """A place where the two sheets of a document differ; `ruling` is the choice made, None without one."""
 
     node: str

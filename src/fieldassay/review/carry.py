@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from fieldassay import __version__
 from fieldassay.engine.applicability import canonical_type
 from fieldassay.errors import Problem, ProblemsError
@@ -28,8 +30,7 @@ from fieldassay.spec.write import write_spec
 from fieldassay.wording.numbers import format_count
 
 
-@dataclass(slots=True)
-class Carried:
+class Carried(Struct):
     """A review that follows another one: how much it asks, and what became of the labels."""
 
     store: Store
@@ -218,8 +219,7 @@ class _Carrying:
             self.found.rulings += 1
 
 
-@dataclass(frozen=True, slots=True)
-class _Sheet:
+class _Sheet(Struct, frozen=True):
     """One sheet of a former review, on its way into the new one."""
 
     carrying: _Carrying

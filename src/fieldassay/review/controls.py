@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fieldassay.calibration.audit import AuditEstimate, ReviewedValue, estimate_accuracy
 from fieldassay.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
@@ -46,8 +47,7 @@ class Labeled(NamedTuple):
     ruled: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
+class Count(Struct, frozen=True):
     """How many of n values; the share has an exact interval (Clopper and Pearson 1934)."""
 
     found: int
@@ -86,8 +86,7 @@ class Count:
         }  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Anchoring:
+class Anchoring(Struct, frozen=True):
     """The share of labels equal to the prediction where it was shown, minus where it was withheld."""
 
     shown: Count
@@ -96,8 +95,7 @@ class Anchoring:
     interval: tuple[float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Effort:
+class Effort(Struct, frozen=True):
     """The medians of active seconds and keys per label, over n labels."""
 
     seconds: float | None
@@ -105,8 +103,7 @@ class Effort:
     n: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Status:
+class Status(Struct, frozen=True, eq=False):
     """How far a review is, and what it says so far."""
 
     sheets: Mapping[str, int]

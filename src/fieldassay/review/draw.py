@@ -9,8 +9,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
 from enum import StrEnum
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fieldassay.errors import Problem, ProblemsError
 
@@ -37,8 +39,7 @@ class Reason(StrEnum):
     CONTEXT = "context"
 
 
-@dataclass(frozen=True, slots=True)
-class Shares:
+class Shares(Struct, frozen=True):
     """The shares of a review, fixed when it is made.
 
     `double` of the documents are labeled twice, blind; the prediction is withheld of `withheld` of the values

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.plan.describe import describe
@@ -25,8 +26,7 @@ _BETWEEN = " | "
 _MOST_CHOICES = 200
 
 
-@dataclass(frozen=True)
-class Form:
+class Form(Struct, frozen=True, dict=True):
     """The fields of a plan, for asking and reading."""
 
     plan: Plan

@@ -7,9 +7,10 @@ import json
 import os
 import sqlite3
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.review.projections import project
@@ -23,8 +24,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="microseconds")
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """The clock and the randomness of new events."""
 
     clock: Callable[[], str] = now
@@ -34,8 +34,7 @@ class Source:
 SYSTEM = Source()
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """Something that happened: its kind and body, who did it (an alias), and the sheet it is about."""
 
     kind: str
@@ -44,8 +43,7 @@ class Entry:
     sheet: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(Struct, frozen=True):
     """How many events there are, and the hash of the last one: who remembers it sees every later change.
 
     >>> Head.parse("2:" + "00" * 32)

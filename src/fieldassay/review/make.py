@@ -6,9 +6,11 @@ import hashlib
 import json
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from fieldassay import __version__
 from fieldassay.atomic.sealed_json import checksum
@@ -39,8 +41,7 @@ from fieldassay.spec.write import write_spec
 _MOST_NAMED = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """The inputs of a new review.
 
     Without predictions every field of every document is asked, blind. `gold` is trusted: planted errors and
@@ -57,8 +58,7 @@ class Request:
     actor: str = "command"
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(Struct, frozen=True):
     """A new review: how much it asks, and remarks."""
 
     store: Store
@@ -68,8 +68,7 @@ class Made:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Known:
+class _Known(Struct, frozen=True, eq=False):
     """Everything that was read of the inputs."""
 
     plan: Plan

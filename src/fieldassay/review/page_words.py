@@ -6,8 +6,9 @@ import hashlib
 import json
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from fieldassay.documents.load import load_bytes
 from fieldassay.documents.options import DEFAULTS

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from fieldassay.calibration.policy import ReviewReason, Task
 from fieldassay.paths import field_of
@@ -38,8 +39,7 @@ class Predicted(NamedTuple):
     value: str
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """What is known of a document before its review: predictions, why people look at them, trusted gold."""
 
     name: str
@@ -50,8 +50,7 @@ class Document:
     """Its type as predicted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Questions:
+class Questions(Struct, frozen=True):
     """The questions of a document, whether it is labeled twice and blind."""
 
     asked: tuple[Asked, ...]
@@ -62,8 +61,7 @@ class Questions:
     """Whether the policy sends any of its values to review."""
 
 
-@dataclass(frozen=True, slots=True)
-class Interview:
+class Interview(Struct, frozen=True):
     """Makes the questions of documents."""
 
     form: Form

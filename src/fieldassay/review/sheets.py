@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from fieldassay.engine.applicability import canonical_type
 from fieldassay.paths import field_of, join_path, split_path
@@ -32,8 +33,7 @@ class RefusedError(Exception):
         self.kind = kind
 
 
-@dataclass(frozen=True, slots=True)
-class Person:
+class Person(Struct, frozen=True):
     """Somebody who labels: the number, the alias in logs and exports, and the role."""
 
     id: int
@@ -41,8 +41,7 @@ class Person:
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A label as it arrives: `expects` is the event of the label that it replaces, 0 for none."""
 
     node: str

@@ -6,9 +6,10 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.review.journal import SYSTEM, Entry, Head, Journal, Source, read_head
@@ -17,8 +18,7 @@ from fieldassay.review.schema import FILE, check_place, connect, create_tables, 
 Outcome = TypeVar("Outcome")
 
 
-@dataclass(frozen=True, slots=True)
-class Store:
+class Store(Struct, frozen=True):
     """The folder of a review."""
 
     folder: Path

@@ -6,9 +6,10 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import ProblemsError
 from fieldassay.review.journal import START, Head, body_digest, event_hash
@@ -19,8 +20,7 @@ from fieldassay.review.store import Store
 _MOST_TOLD = 20
 
 
-@dataclass(frozen=True, slots=True)
-class Verification:
+class Verification(Struct, frozen=True):
     """The events read, how many of them are redacted, the head, and every fault found."""
 
     events: int

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.fingerprint.inputs import digest_inputs

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.paths import Pattern
@@ -27,8 +28,7 @@ _COLUMNS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """One judged value in one run; `gold` and `pred` are JSON texts.
 
     Without a path it gives the reason why the run has nothing on the value.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import ProblemsError
 from fieldassay.runs.locate import Place, list_places, own_tags
@@ -13,8 +14,7 @@ from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import METRICS, describe_swapped, read_run
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(Struct, frozen=True):
     """Which runs are asked for; None is any."""
 
     system: str | None = None
@@ -23,8 +23,7 @@ class Query:
     limit: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """Runs, the newest first, and how many there are in all that were asked for."""
 
     runs: tuple[Run, ...]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.runs.names import parse_name
@@ -18,8 +20,7 @@ _MOST_NAMED = 10
 _LONGEST = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A run folder of a store: its path, id and start time. The id is empty where `run.json` has none."""
 
     path: Path

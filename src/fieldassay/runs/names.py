@@ -6,9 +6,10 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
+
+from msgspec import Struct
 
 ID_LENGTH = 8
 MOST_BYTES = 60
@@ -22,8 +23,7 @@ _STAMP = "%Y%m%dT%H%M%SZ"
 _NAME = re.compile(r"(\d{8}T\d{6}Z)_(.{1,200})_([0-9a-f]{8})", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class RunName:
+class RunName(Struct, frozen=True):
     """What the name of a run folder says: when the run started (UTC, whole seconds), and its id."""
 
     started: datetime

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
+
+from msgspec import Struct
 
 from fieldassay.atomic.staging import Leftover, discard, list_foreign, list_leftovers
 from fieldassay.atomic.whole_files import list_leftover_files
@@ -18,8 +19,7 @@ _AGE = re.compile(r"([0-9]{1,5})([hdw])", re.ASCII)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 
-@dataclass(frozen=True, slots=True)
-class Pruning:
+class Pruning(Struct, frozen=True):
     """The folders to remove from a store, and the old ones that stay.
 
     Tagged runs stay, damaged ones, which need a look, and those with files that are not the run's own

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.atomic.parquet import guarded, quiet_panics, read_parquet
 from fieldassay.atomic.typed_json import convert
@@ -63,8 +65,7 @@ _VERDICTS = {Answer.NO_GO: "FAIL", Answer.INCONCLUSIVE: "INCONCLUSIVE", Answer.G
 """What a run's gates come to, the worst first."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Run:
+class Run(Struct, frozen=True, eq=False, dict=True):
     """A run folder.
 
     `facts` is the content of `run.json`, `file` the same with types; every other part raises `ProblemsError`
@@ -428,7 +429,7 @@ def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
 
 def recorded_options(recorded: Mapping[str, Any] | None, where: str) -> InputOptions:
     """Return the recorded input options; those that an older run lacks are defaults."""
-    known = {part.name for part in fields(InputOptions)}
+    known = set(InputOptions.__struct_fields__)
     try:
         return convert(
             {name: value for name, value in (recorded or {}).items() if name in known}, InputOptions

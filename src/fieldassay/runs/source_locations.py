@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from fieldassay.errors import FieldassayError
 from fieldassay.fingerprint.inputs import digest_inputs
@@ -18,8 +19,7 @@ from fieldassay.scoring.inputs import gold_options
 from fieldassay.spec.source import RecordedSpec
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """The location of a gold record: a file relative to the checkout's root, and a line if it has lines."""
 
     file: str

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError
 from fieldassay.extractors.predictions import evidence_data, read_evidence
@@ -27,16 +29,14 @@ MOST_PARTS = 20
 """Parts of one value whose evidence is told at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExtractedDocument:
+class ExtractedDocument(Struct, frozen=True):
     """A document of an extraction: its id there, and the folder of the extraction."""
 
     id: str
     extraction: Path
 
 
-@dataclass(frozen=True, eq=False)
-class PredictedRows:
+class PredictedRows(Struct, frozen=True, eq=False, dict=True):
     """The rows of one file of predictions, by document."""
 
     source: Source
@@ -69,8 +69,7 @@ class PredictedRows:
         return {make_printable(path): one for path, one in evidence.items()}
 
 
-@dataclass(frozen=True, eq=False)
-class ValueSources:
+class ValueSources(Struct, frozen=True, eq=False, dict=True):
     """The sources of the values of a run.
 
     `changed` names, by system, the file that is not as it was scored, and why nothing is told from it.

@@ -7,10 +7,11 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fieldassay.atomic.staging import PARTIAL, list_foreign, list_leftovers, place, replace, settle, stage
 from fieldassay.atomic.whole_files import digest_file
@@ -39,8 +40,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(slots=True)
-class RunFolder:
+class RunFolder(Struct):
     """A run folder in the making: everything goes to `staging`, which becomes `target` when it is committed.
 
     In a store of runs the target is not known before the run is written, since its name says what the run is.

@@ -6,12 +6,12 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 from fieldassay.checks.base import Check, Fault
 from fieldassay.engine.coding import json_text
@@ -42,8 +42,7 @@ _LONGEST_VALUE = 200
 _PARTS = "violations-*.jsonl"
 
 
-@dataclass(slots=True)
-class Findings:
+class Findings(Struct):
     """The results of a plan's checks on predictions, by system; `violations` has all of them if a list."""
 
     plan: Plan
@@ -82,8 +81,7 @@ class Findings:
         self.violations.append(violation.to_dict(system))
 
 
-@dataclass(slots=True)
-class Tally:
+class Tally(Struct):
     """The results of one check so far: values checked, violations, documents with any, first examples.
 
     Of each value only the first example is kept.
@@ -120,8 +118,7 @@ Tallies: TypeAlias = dict[int, Tally]
 """By position among the plan's checks; those that no value came to are not there."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CheckedRecords:
+class CheckedRecords(Struct, frozen=True, eq=False):
     """The violations of each record (NaN: no readable prediction), and the tallies over all records."""
 
     counts: npt.NDArray[np.float64]
@@ -184,8 +181,7 @@ def check_records(
     return CheckedRecords(counts, tallies)
 
 
-@dataclass(frozen=True, slots=True)
-class _Group:
+class _Group(Struct, frozen=True):
     """The checks under one path pattern, by position; `shared` are those named in other patterns too."""
 
     pattern: Pattern

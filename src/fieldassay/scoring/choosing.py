@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plan.nodes import Plan
@@ -20,8 +21,7 @@ CHOSEN = "chosen"
 """The kind of the note on the chosen documents."""
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The chosen documents in gold order, and the note on them."""
 
     positions: Positions

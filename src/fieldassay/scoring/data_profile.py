@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import field as default
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec import field as default
 
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.coding import json_text
@@ -29,8 +30,7 @@ MOST_EXAMPLES = 3
 _BATCH = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Example:
+class Example(Struct, frozen=True):
     """One value, as JSON text, with its document and a remark."""
 
     document: str
@@ -38,8 +38,7 @@ class Example:
     why: str
 
 
-@dataclass(slots=True)
-class Finding:
+class Finding(Struct):
     """The content of one side in one field: numbers of values, unreadable ones and ambiguous ones."""
 
     field: str
@@ -52,8 +51,7 @@ class Finding:
     """Some of the ambiguous values."""
 
 
-@dataclass(slots=True)
-class DataProfile:
+class DataProfile(Struct):
     """The content of one side: findings by field, unusable records, and undeclared keys with their counts."""
 
     findings: dict[str, Finding] = default(default_factory=dict)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from dataclasses import field as default
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec import field as default
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.paths import ITEM, Pattern, Step, field_of, join_path, split_path
@@ -27,8 +29,7 @@ _MOST_NAMED = 20
 """The name of the one field in the spec of a single pair of values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One side of a pair: the value as given (JSON text, None: no value), as read, and the remarks."""
 
     raw: str | None
@@ -37,8 +38,7 @@ class Side:
     problem: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(Struct, frozen=True):
     """The steps of one judgement: `read`, `compared` and `accept` are of the field, the rest of the pair."""
 
     field: str
@@ -62,18 +62,17 @@ class Explanation:
         """Return the explanation as plain data."""
         plain = {
             name: getattr(self, name)
-            for name in self.__dataclass_fields__
+            for name in self.__struct_fields__
             if name not in ("gold", "pred", "trials")
         }
         sides = {
-            name: {key: getattr(side, key) for key in Side.__dataclass_fields__}
+            name: {key: getattr(side, key) for key in Side.__struct_fields__}
             for name, side in (("gold", self.gold), ("pred", self.pred))
         }
         return {**plain, **sides, "trials": [trial.to_dict() for trial in self.trials]}
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentExplanation:
+class DocumentExplanation(Struct, frozen=True):
     """The judgements of one document: its rows of evidence in order, and their steps for a chosen field.
 
     `remarks` are, by system, on the answers themselves: none, not readable, repaired.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.engine.flatten import Undeclared
 from fieldassay.evidence import FLAG, Evidence, Outcome
@@ -43,8 +43,7 @@ _LACKS = {
 """By outcome, whether a side has no value there; a failed row counts as filled, since that is unknown."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Fill:
+class Fill(Struct, frozen=True, eq=False):
     """One side's rows and values by position in `Plan.fields`, and its keys that the spec lacks, by path."""
 
     rows: npt.NDArray[np.int64]

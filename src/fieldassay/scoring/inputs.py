@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan

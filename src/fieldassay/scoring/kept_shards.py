@@ -7,9 +7,11 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.atomic.sealed_json import JsonFormat, checksum
 from fieldassay.atomic.sealed_values import SealError, read_sealed, write_sealed
@@ -51,8 +53,7 @@ class DamagedShardError(ProblemsError):
     """The file of a finished shard is not as it was written."""
 
 
-@dataclass(frozen=True, slots=True)
-class KeptShards:
+class KeptShards(Struct, frozen=True):
     """A folder with the results of finished shards, and their evidence; `size` documents are one shard.
 
     `evidence` is the folder of the running process for evidence in parts (None: none is kept).

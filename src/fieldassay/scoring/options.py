@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 
 
-@dataclass(frozen=True, slots=True)
-class InputOptions:
+class InputOptions(Struct, frozen=True):
     """The places of records inside their files: see `fieldassay.records.options.SourceOptions`.
 
     `where` chooses documents by the content of their gold, as in `type=invoice`: one of the values of each
@@ -32,8 +33,7 @@ class InputOptions:
     where: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ScoreOptions:
+class ScoreOptions(Struct, frozen=True):
     """The options of scoring; none of them changes the meaning of a judgement.
 
     `metrics` and `slices` replace the spec's, `gates` come on top of the spec's; metrics named in gates are
@@ -86,9 +86,7 @@ def with_keywords(options: ScoreOptions, keywords: Mapping[str, Any]) -> ScoreOp
     """
     if not keywords:
         return options
-    of_score, of_inputs = (
-        {part.name: str(part.type) for part in fields(kind)} for kind in (ScoreOptions, InputOptions)
-    )
+    of_score, of_inputs = ScoreOptions.__annotations__, InputOptions.__annotations__
     known = of_score | of_inputs
     unknown = [
         Problem("score", f"no option {name!r}", nearest(name, known), "unknown_name")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 from pathlib import Path
@@ -62,8 +61,7 @@ class HeldRows(Struct, frozen=True):
         return self.evidence.wrong(self.only_errors)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Done:
+class Done(Struct, frozen=True, eq=False):
     """The results of some documents.
 
     `frames` are evidence tables, in order: their batches where the work is local, or (where the work names a

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.scoring.options import InputOptions
 
 SYSTEMS = ("atlas", "birch", "cedar")
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(Struct, frozen=True):
     """The paths of the sample's files, and how they are to be read."""
 
     gold: Path
@@ -22,8 +22,7 @@ class Sample:
     inputs: InputOptions
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedReceipts:
+class PrintedReceipts(Struct, frozen=True):
     """Receipts of the sample as printed, two systems that read them, and the answers that one gave."""
 
     documents: Path

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from fieldassay.compare.systems import (
     check_reference,
@@ -186,8 +187,7 @@ def has_regression(plan: Plan, options: ScoreOptions) -> bool:
     return any(parse_gate(text).function == "regression" for text in (*plan.spec.gates, *options.gates))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
+class _Run(Struct, frozen=True, eq=False):
     plan: Plan
     folding: FoldPlan
     matching: Matching

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Generator, Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.scoring.options import ScoreOptions
@@ -70,8 +71,7 @@ def _shard_size(documents: int, options: ScoreOptions) -> int:
     return max(size, SMALLEST_SHARD)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shards:
+class _Shards(Struct, frozen=True, eq=False):
     """The work of a run in shards of contiguous documents, so that their files are in gold order."""
 
     whole: Work
@@ -125,8 +125,7 @@ def _do_and_keep(kept: KeptShards | None, progress: Progress | None, work: Work)
     return done
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Away:
+class _Away(Struct, frozen=True, eq=False):
     """The results of a shard from another machine, with the content of the files of its evidence."""
 
     number: int

@@ -7,12 +7,13 @@ import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
@@ -42,8 +43,7 @@ from fieldassay.scoring.outcomes import Done, Frame, HeldRows, join_outcomes
 Progress = Callable[[int], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Work:
+class Work(Struct, frozen=True, eq=False):
     """One shard: its documents, the plan for judging, and the rows to keep. It pickles."""
 
     plan: Plan
@@ -57,8 +57,7 @@ class Work:
     """True if the outcome stays in this process, so that evidence tables can be made on demand."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JudgedBatch:
+class JudgedBatch(Struct, frozen=True, eq=False):
     """One batch of one system after judging, or of one of its repeated runs, whose `name` then differs."""
 
     name: str

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.cascade import Cascade
@@ -17,8 +18,7 @@ MOST_ITEMS = 50
 """Items of a list that are described one by one."""
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonStep:
+class ComparisonStep(Struct, frozen=True):
     """One step of a cascade or one item of a list: both values as read, the score, and the reason.
 
     `what` is the comparator of the step, or the place of the item.

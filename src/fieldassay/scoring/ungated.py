@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.metrics.grammar import Gate, MetricCall
 from fieldassay.result.decision import UNGATED, GateOutcome, Verdict
@@ -13,8 +14,7 @@ WITHOUT = "without_value"
 """Under which the counts of a system say how many documents have no value for a slice key."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ungated:
+class Ungated(Struct, frozen=True):
     """Documents of a system with a value of a slice key (empty: none) without a gate."""
 
     key: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from dataclasses import field as default
 from typing import Any
+
+from msgspec import Struct
+from msgspec import field as default
+from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.plan.compile import plan_of
@@ -22,8 +24,7 @@ from fieldassay.spec.model import Spec
 from fieldassay.spec.parse import parse_spec
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Validation:
+class Validation(Struct, frozen=True, eq=False):
     """The findings. `fields` are rows of `fieldassay.plan.describe`; `documents` is None without data."""
 
     problems: tuple[Problem, ...]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.spec.field_summaries import FieldSummary
 from fieldassay.spec.names import ID_NAMES
@@ -14,8 +15,7 @@ _MORE_NAMES = ("_id", "uid")
 _ENDINGS = ("id", "no", "nr", "number", "ref", "reference", "key", "file")
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentId:
+class DocumentId(Struct, frozen=True):
     """The key that identifies a document, or None, and the reason."""
 
     name: str | None

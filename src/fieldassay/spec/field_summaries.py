@@ -7,8 +7,9 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fieldassay.json_value import Scalar
 
@@ -32,8 +33,7 @@ _NULLS = (
 )
 
 
-@dataclass(slots=True, eq=False)
-class FieldSummary:
+class FieldSummary(Struct, eq=False):
     """The sightings at one place.
 
     `present` is the number of non-empty values, of which `scalars` are kept (texts unchanged).

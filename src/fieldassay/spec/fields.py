@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.paths import Pattern
 from fieldassay.spec.calls import parse_accept, parse_call
@@ -24,8 +26,7 @@ _ONLY_FOR = {
 """The types that a key is for; none: lists and single values."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parser:
+class Parser(Struct, frozen=True):
     """Reads the fields of one spec; holds the rules they build on and the report for problems."""
 
     report: Report

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.catalogue import READERS
@@ -124,8 +125,7 @@ _ID_NAMES = {
 _PHONE_NAMES = {"phone", "tel", "telephone", "mobile", "fax", "cell"}
 
 
-@dataclass(frozen=True, slots=True)
-class Guess:
+class Guess(Struct, frozen=True):
     """A type with the options of its reader, and remarks for the reader of the spec."""
 
     type: str

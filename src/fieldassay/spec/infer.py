@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.json_value import Scalar
 from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
@@ -30,8 +32,7 @@ _MOST_CHARACTERS = 5_000_000
 _MOST_TYPES = 30
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Inferred:
+class Inferred(Struct, frozen=True, eq=False):
     """An inferred spec with the sightings at each of its places."""
 
     spec: Spec
@@ -96,8 +97,7 @@ def render_spec_with_comments(inferred: Inferred) -> str:
     return write_spec(inferred.spec, inferred.comments)
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(Struct):
     """Infers fields one by one, with their comments."""
 
     locale: str | None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.metrics.definitions import Definition
 
@@ -15,16 +16,14 @@ ONLY_ITEM = "only_item"
 """The `other_kind` of values that reads a list of one value as that value."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A catalogue entry by name, with its options: `levenshtein`, or `{anls: {threshold: 0.5}}`."""
 
     name: str
     options: Options = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Accept:
+class Accept(Struct, frozen=True):
     """The acceptance threshold of a field.
 
     A match is score >= value, or score > value if `is_strict` (written `"> 0.5"`).
@@ -42,8 +41,7 @@ class Accept:
         return score > self.value if self.is_strict else score >= self.value
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(Struct, frozen=True):
     """A declared place in a record.
 
     `options` are those of its reader or its comparator (`currency`, `order`, `tolerance` …).
@@ -106,16 +104,14 @@ def fold_type(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentType:
+class DocumentType(Struct, frozen=True):
     """The place of a document's type in gold, and other names for each canonical type."""
 
     field: str
     aliases: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Spec:
+class Spec(Struct, frozen=True):
     """The structure of a record and the judgement of each field."""
 
     name: str

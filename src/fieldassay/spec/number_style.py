@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from fieldassay.spec.field_summaries import FieldSummary
 from fieldassay.spec.guess import date_order, name_words
@@ -35,8 +36,7 @@ _DECIDES = 5
 """The least ratio of numbers to other digits in a column that counts as evidence."""
 
 
-@dataclass(slots=True)
-class NumberStyle:
+class NumberStyle(Struct):
     """Counts of decimal commas and decimal points, each with an example.
 
     Also counted are apostrophes and spaces between thousands, and the locales of the currencies.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.presets.catalogue import preset_names, preset_text
@@ -69,8 +70,7 @@ _SIDES = ("gold", "pred")
 _LOCALE = re.compile(r"[a-z]{2,3}(?:[_-][A-Za-z]{4})?(?:[_-](?:[A-Z]{2}|[0-9]{3}))?", re.ASCII)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ParsedSpec:
+class ParsedSpec(Struct, frozen=True, eq=False):
     """A spec as far as it could be read, the places of its source, and its problems."""
 
     spec: Spec

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError
 from fieldassay.paths import Step
@@ -81,8 +83,7 @@ def schema_data(
     return {**data, **extension, **({"fields": fields} if fields else {})}, walk.origins
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """The place of a definition.
 
     `here` is in the schema, `made` in the spec, `path` in a record; `above` are the references being
@@ -110,8 +111,7 @@ class _Place:
         return replace(self, here=(*self.here, *here))
 
 
-@dataclass(slots=True)
-class _Walk:
+class _Walk(Struct):
     """One pass over a schema: its definitions, the places of the fields made, and the problems."""
 
     root: dict[str, Any]

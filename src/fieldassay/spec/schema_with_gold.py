@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.paths import ITEM, join_path
 from fieldassay.spec.infer import Inferred, Place
@@ -46,8 +47,7 @@ def with_gold(spec: Spec, found: Inferred) -> Inferred:
     return Inferred(merged, comments)
 
 
-@dataclass(slots=True)
-class _Blend:
+class _Blend(Struct):
     """One pass over the fields of a schema and of gold in parallel."""
 
     found: Inferred

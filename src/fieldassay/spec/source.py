@@ -7,9 +7,10 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError
@@ -58,8 +59,7 @@ _MODEL = re.compile(r"[A-Za-z_][\w.]*(?<!\.py):[A-Za-z_]\w*")
 _MODEL_FILE = re.compile(r"([^:\n]+\.py):([A-Za-z_]\w*)")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class Source(Struct, frozen=True, eq=False):
     """The data of a source with the places of its parts. `stem` is the default name of the spec."""
 
     data: Any
@@ -67,8 +67,7 @@ class Source:
     stem: str
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedSpec:
+class RecordedSpec(Struct, frozen=True):
     """The text of a spec inside another file.
 
     It names no other file and no module, so that data cannot decide what is imported.

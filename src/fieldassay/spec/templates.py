@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fieldassay.spec.cursor import kind_of
 from fieldassay.spec.names import FIELD_KEYS, is_type, type_names
@@ -29,8 +30,7 @@ _INHERITED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Templates:
+class Templates(Struct, frozen=True):
     """Definitions that fields build on.
 
     `types` are by type name, each with the rules of its base types, `fields` by name of a preset's top-level

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 FEW_DOCUMENTS = 20
 """Below this many documents the interval of a metric without bounds is marked, because it is too narrow."""
 
 
-@dataclass(frozen=True, slots=True)
-class BootstrapSettings:
+class BootstrapSettings(Struct, frozen=True):
     """The replicates of intervals over documents, the seed of their weights, and their level."""
 
     replicates: int = 2000

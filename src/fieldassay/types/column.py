@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct, field
 
 Objects: TypeAlias = npt.NDArray[np.object_]
 Indices: TypeAlias = npt.NDArray[np.integer[Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The reading of one raw value.
 
     `text` is the value as given (trimmed; JSON text for anything but a string). `value` is the typed value;
@@ -42,8 +41,7 @@ def objects(items: Sequence[Any]) -> Objects:
     return array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class Column(Struct, frozen=True, eq=False):
     """Readings of one field as parallel arrays of equal length.
 
     The arrays hold the parts of `Reading`. `flags` and `problems` are sparse: they map the positions that

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any
+
+from msgspec.structs import replace
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
@@ -90,7 +93,7 @@ def _scaled(value: Any, power: int) -> tuple[Any, str]:
 
 def _amount(value: Any, power: int) -> Decimal | NumberRange:
     if isinstance(value, NumberRange):
-        return replace(value, low=_times(value.low, power), high=_times(value.high, power))
+        return dataclasses.replace(value, low=_times(value.low, power), high=_times(value.high, power))
     return _times(value, power)
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fieldassay.metrics.units import HIGHEST
 
@@ -26,8 +27,7 @@ _DECIMALS = {"ratio": 3, "percent": 1, "count": 0, "ms": 0, "tokens": 0, "usd": 
 """The decimals of raw numbers, in tables for programs and papers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """How values of a unit are shown: times `factor`, between `prefix` and `suffix`.
 
     `decimals` of None stands for two digits that count. `highest` is the bound of shown values.

@@ -7,10 +7,10 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from tests.documents.pdfs import make_pdf
 from tests.review.receipts import add, make_receipts
 from tests.review.web.served import served

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.atomic.staging import Leftover
 from fieldassay.cli.output import json_text
@@ -36,8 +37,7 @@ _VERDICTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(Struct, frozen=True):
     """The content of a store: its runs, their changes by folder and system, and folders that are no runs."""
 
     store: Path

@@ -9,13 +9,13 @@ import threading
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.comparators.embedding.encoder import Array, Encoder, encoding_part, report_progress
 from fieldassay.comparators.embedding.model_folders import ModelFolder
@@ -45,8 +45,7 @@ def text_key(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class VectorFile:
+class VectorFile(Struct, frozen=True):
     """The vectors of one encoder in `folder`; `name` is a SHA-256 in hexadecimal that tells encoders apart.
 
     A damaged vector counts as missing, a damaged file is removed, and without a usable file nothing is found

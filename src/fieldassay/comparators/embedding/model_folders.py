@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from msgspec import Struct
+
 from fieldassay.errors import MissingExtraError
 
 
-@dataclass(frozen=True, slots=True)
-class ModelFolder:
+class ModelFolder(Struct, frozen=True):
     """A folder with a model, and its source; `pinned` is the required SHA-256 of its weights, if known."""
 
     path: Path
@@ -20,8 +20,7 @@ class ModelFolder:
     pinned: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelPackage:
+class ModelPackage(Struct, frozen=True):
     """An installable package that carries a model in `folder` of its module."""
 
     distribution: str

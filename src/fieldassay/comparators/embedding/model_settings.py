@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
+
+from msgspec import Struct
 
 INDEX = "model.safetensors.index.json"
 _TOKENIZERS = (
@@ -31,8 +32,7 @@ FAMILIES = ("bert", "camembert", "distilbert", "roberta", "xlm-roberta")
 ACTIVATIONS = ("gelu", "gelu_new", "gelu_pytorch_tanh", "relu")
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Struct, frozen=True):
     """What the numpy backend needs to know of a model, besides its weights and its tokenizer."""
 
     folder: Path

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.comparators.embedding.model_settings import Settings, has_shifted_positions, weight_files
 from fieldassay.errors import Problem, ProblemsError
@@ -14,16 +14,14 @@ from fieldassay.errors import Problem, ProblemsError
 Array = npt.NDArray[np.float32]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Affine:
+class Affine(Struct, frozen=True, eq=False):
     """A linear map: `x @ weight + bias`, or the scale and shift of a layer normalization."""
 
     weight: Array
     bias: Array
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Layer:
+class Layer(Struct, frozen=True, eq=False):
     """One layer; `qkv` makes queries, keys and values in one product.
 
     The queries are already divided by the root of a head's size.
@@ -37,8 +35,7 @@ class Layer:
     last_norm: Affine
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Weights:
+class Weights(Struct, frozen=True, eq=False):
     """An encoder's weights; `positions` has the type vector of the first segment added."""
 
     words: Array
@@ -112,8 +109,7 @@ def _read_tensors(settings: Settings) -> dict[str, Array]:
     return tensors
 
 
-@dataclass(frozen=True, slots=True)
-class _Tensors:
+class _Tensors(Struct, frozen=True):
     """Tensors by name, whatever prefix the checkpoint gave all of them."""
 
     found: Mapping[str, Array]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fieldassay.corpus.marks import Mark, Run, plain_text, read_runs
 from fieldassay.corpus.recipe import Block, Recipe
@@ -31,8 +32,7 @@ def write_pdf(recipe: Recipe) -> Written:
     return Written(stream.getvalue(), tuple(pen.pages), tuple(pen.placed))
 
 
-@dataclass(slots=True)
-class Area:
+class Area(Struct):
     """Where text goes: from `left`, so wide, from `y` downward."""
 
     left: float
@@ -41,8 +41,7 @@ class Area:
     bottom: float = MARGIN
 
 
-@dataclass(slots=True)
-class Pen:
+class Pen(Struct):
     """Draws blocks one below the other, and notes where gold values come to stand."""
 
     canvas: Any
@@ -211,8 +210,7 @@ def _table(pen: Pen, rows: Sequence[Sequence[str]], options: Mapping[str, Any]) 
     pen.area.y -= 8
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """The widths of a table's columns, whether it has lines, and the least height of its rows."""
 
     widths: Sequence[float]

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
+
+from msgspec import Struct
 
 from fieldassay.documents.options import LoadOptions
 from fieldassay.documents.transcript import DocumentError, Line, Page, Source, Word
 from fieldassay.plain_text.encoding import decode_lines, detect_encoding
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(Struct, frozen=True):
     """The pages that a loader made, and its notes by kind."""
 
     pages: tuple[Page, ...]
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(Struct, frozen=True):
     """What a loader may look at besides the bytes of the document."""
 
     name: str

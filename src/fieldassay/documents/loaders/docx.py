@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.documents.loaders.content import Content, Task, plain_line
 from fieldassay.documents.loaders.package import Package, attribute, local, open_package
@@ -21,8 +23,7 @@ _SMALLEST = 4
 _DEEPEST = 60
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """The content of a part of the document as it is gathered."""
 
     pages: list[tuple[list[Line], list[Table]]] = field(default_factory=lambda: [([], [])])

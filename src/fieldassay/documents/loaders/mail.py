@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
 from typing import Any
+
+from msgspec.structs import replace
 
 from fieldassay.documents.loaders.content import Content, Task, plain_line, require
 from fieldassay.documents.loaders.html import walk_html

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from fieldassay.documents.ink import find_ink, uncovered_ink
 from fieldassay.documents.loaders.content import Content, Task, require

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from importlib.util import find_spec
 from typing import Any
+
+from msgspec.structs import replace
 
 from fieldassay.documents.loaders.content import require
 from fieldassay.documents.ocr.upright import recognize

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from fieldassay.documents.layout import lay_out
 from fieldassay.documents.loaders.content import Content, Task
 from fieldassay.documents.transcript import Box, DocumentError, Page, Word
 
 
-@dataclass(frozen=True, slots=True)
-class _WordsPage:
+class _WordsPage(Struct, frozen=True):
     width: float
     height: float
     words: tuple[tuple[float, float, float, float, str], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _WordsDocument:
+class _WordsDocument(Struct, frozen=True):
     pages: tuple[_WordsPage, ...]
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from fieldassay.documents.loaders.content import Content, Task
 from fieldassay.documents.loaders.package import Package, attribute, local, open_package
@@ -16,8 +17,7 @@ _PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 _MOST_COLUMNS = 16_384
 
 
-@dataclass(frozen=True, slots=True)
-class _Book:
+class _Book(Struct, frozen=True):
     """What the cells of all sheets refer to."""
 
     strings: tuple[str, ...]
@@ -27,8 +27,7 @@ class _Book:
     max_cells: int
 
 
-@dataclass(slots=True)
-class _Sheet:
+class _Sheet(Struct):
     """What is known of a sheet besides its cells, gathered while it is read."""
 
     merged: dict[tuple[int, int], tuple[int, int]] = field(default_factory=dict)

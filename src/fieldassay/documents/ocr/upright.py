@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.documents.geometry import turn
 from fieldassay.documents.ocr.rapid import recognize_rapidly
@@ -21,8 +23,7 @@ _ENGINES: dict[str, Callable[[Any], list[Word]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
+class _Trial(Struct, frozen=True):
     """The words of an image after it was turned back by some quarter turns, boxes in pixels of that image."""
 
     words: Sequence[Word]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fieldassay.extractors.places import Place
 from fieldassay.extractors.rules.rows import Row, Sheet, has_digit, trimmed
@@ -25,8 +26,7 @@ _MOST_WORDS = 40
 _LETTER = re.compile("[A-Za-z]")
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True, dict=True):
     """A run of words of one row that may be a value, with its text and the canonical text of its reading."""
 
     sheet: Sheet

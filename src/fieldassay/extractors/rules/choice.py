@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from msgspec import Struct, field
 
 Features: TypeAlias = Mapping[str, float]
 
 _ITERATIONS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(Struct, frozen=True):
     """The features of the alternatives of one choice, and which of them are right."""
 
     alternatives: Sequence[Features]
     right: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(Struct, frozen=True):
     """Weights of features; a feature without one has none."""
 
     weights: Mapping[str, float] = field(default_factory=dict)

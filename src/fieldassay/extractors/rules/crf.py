@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,8 +24,7 @@ _LEAST = 2
 """Examples that a feature must occur in to get a weight."""
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(Struct, frozen=True):
     """A document as a sequence: its words' features, the beginnings of rows, and the labels if known."""
 
     features: Sequence[Features]
@@ -32,8 +32,7 @@ class Words:
     labels: Sequence[int] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Labeller:
+class Labeller(Struct, frozen=True, eq=False):
     """The weights: by feature and label, and from label to label within a row and to a new one."""
 
     names: Mapping[str, int]

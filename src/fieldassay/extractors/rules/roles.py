@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.extractors.answers import Steps
 from fieldassay.extractors.evidence import Found
@@ -23,8 +24,7 @@ OUTSIDE = 0
 """The label of words of no item; column c has 2c + 1 (its first word) and 2c + 2 (the next ones)."""
 
 
-@dataclass(frozen=True, slots=True)
-class RoleRule:
+class RoleRule(Struct, frozen=True):
     """How the words of a list's items are told: a label for each word of the document."""
 
     columns: tuple[Column, ...]

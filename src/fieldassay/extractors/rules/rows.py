@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from fieldassay.documents.text import SEPARATOR
 from fieldassay.extractors.places import Search
@@ -44,8 +45,7 @@ _NUMBER = re.compile(r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.
 _DIGIT = re.compile(r"[0-9]")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A word: its place in the text of its page, and its sides, in points or in characters."""
 
     text: str
@@ -77,8 +77,7 @@ class Token:
         return "A" if digits >= 4 or re.search(r"\d[.,]\d\d", text) else "N"
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(Struct, frozen=True, dict=True):
     """The words on one line, from left to right."""
 
     page: int
@@ -125,8 +124,7 @@ class Row:
         return next(segment for segment in self.segments if segment[0] <= at < segment[1])
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(Struct, frozen=True, dict=True):
     """A document in rows, with the texts of its pages."""
 
     search: Search

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.extractors.answers import Steps
 from fieldassay.extractors.evidence import Found
@@ -35,8 +37,7 @@ _RARE = frozenset({"email", "phone", "url", "date", "datetime", "duration"})
 _BANDS = 5
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarRule:
+class ScalarRule(Struct, frozen=True):
     """How one field is chosen."""
 
     steps: Steps

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from fieldassay.extractors.answers import Given, Steps, build_record, leaves_of
 from fieldassay.extractors.evidence import Found, Locator, as_evidence, field_steps
 from fieldassay.extractors.examples import ExampleFile
@@ -58,16 +60,14 @@ class Rules:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Learned:
+class Learned(Struct, frozen=True):
     """The rules of a spec: of each field that stands once, and of each list with its columns."""
 
     scalars: tuple[ScalarRule, ...]
     lists: tuple[tuple[Steps, tuple[Column, ...], RoleRule | None], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Shown:
+class _Shown(Struct, frozen=True, eq=False):
     sheet: Sheet
     values: Mapping[Steps, Found]
     record: Mapping[Steps, object]

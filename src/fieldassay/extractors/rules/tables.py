@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.extractors.answers import Steps
 from fieldassay.extractors.evidence import Found
@@ -33,8 +34,7 @@ _MOST_EMPTY = 3
 """Rows without any value that end a table."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """A field of the items: its steps below an item, its type, and its labels."""
 
     steps: Steps
@@ -46,8 +46,7 @@ Run: TypeAlias = tuple[int, int, int]
 """A row, the first of some words in it, and their end."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """A value of an item: the words that it is made of, mostly of one row, and how sure it is."""
 
     runs: tuple[Run, ...]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.result.recorded import PARTS
 
@@ -19,8 +19,7 @@ Ints = npt.NDArray[np.int64]
 _DIGITS = 32
 
 
-@dataclass(frozen=True, slots=True)
-class Headline:
+class Headline(Struct, frozen=True):
     """One number of the baseline, for people: nothing is computed from it."""
 
     system: str
@@ -33,8 +32,7 @@ class Headline:
     better: str = "higher"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One baseline of the history: when it was set, from which run, with which release, and why."""
 
     created: str
@@ -43,8 +41,7 @@ class Entry:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BaselineSystem:
+class BaselineSystem(Struct, frozen=True, eq=False):
     """One system: its slices (values of the documents by key), and its columns by statistic and field.
 
     A column has one whole number a document.
@@ -60,8 +57,7 @@ class BaselineSystem:
     """The number of runs that the numbers of a document are the sum of."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Baseline:
+class Baseline(Struct, frozen=True, eq=False):
     """The measurements of a baseline, and the digests of their inputs.
 
     `documents` are sorted ids, or, if `is_hashed`, the digests of ids (values of slices are digests then

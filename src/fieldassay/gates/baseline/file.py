@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import asdict
 
 from fieldassay.atomic.sealed_json import JsonFormat, checksum
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, find_faults

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.fingerprint.frozen import Frozen, part_of
 from fieldassay.fingerprint.labels import SIZE, digest_listed
 from fieldassay.result.recorded import PARTS
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One baseline in the history: the time, reason and version of its start, and the digests it depends on.
 
     `reason` is None for the first one only.
@@ -28,8 +29,7 @@ class Entry:
     documents: int
 
 
-@dataclass(frozen=True, slots=True)
-class Lock:
+class Lock(Struct, frozen=True):
     """The digests that the present baseline depends on, and all baselines so far, the present one last."""
 
     frozen: Frozen

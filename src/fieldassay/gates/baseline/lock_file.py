@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from fieldassay.atomic.sealed_json import JsonFormat
 from fieldassay.fingerprint.frozen import Frozen

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.fingerprint.differences import Difference, find_differences
@@ -28,8 +30,7 @@ _BATCH = 1000
 _RESET = 'undo the change, or start a new baseline: --reset-baseline --reason "…"'
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(Struct, frozen=True):
     """A lock compared with the present inputs.
 
     `status` is `created`, `equal`, `different` or `reset`; created and reset locks are on disk once saved.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -30,8 +31,7 @@ from fieldassay.result.statistics_file import name_statistic
 from fieldassay.runs.run import Run
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineRequest:
+class BaselineRequest(Struct, frozen=True):
     """The contents of a baseline: systems and metrics (empty: all), hashing of ids, and its reason."""
 
     systems: tuple[str, ...] = ()
@@ -40,8 +40,7 @@ class BaselineRequest:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeLine:
+class ChangeLine(Struct, frozen=True):
     """The change of one metric of one system, or `why` it is not known."""
 
     system: str

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
+
+from msgspec import Struct, field
 
 from fieldassay.errors import Problem, nearest
 from fieldassay.paths import Step
@@ -60,8 +61,7 @@ def is_placeholder(text: str) -> bool:
     return len(text) < 100 and text.strip(" \t\r\n.,:;!?-_()[]<>\"'*#").casefold() in PLACEHOLDERS
 
 
-@dataclass(slots=True)
-class Entry:
+class Entry(Struct):
     """One record at a place. Each method returns a value, or None and notes the fault."""
 
     data: Mapping[str, Any]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.records.entries import Entry, is_blank, is_placeholder
@@ -126,8 +127,7 @@ SECTIONS = ("reliability", "offline", "proofs")
 MOST_TOLD = 12
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RunRecords:
+class RunRecords(Struct, frozen=True, eq=False):
     """The content of a records file: estimates by name, the records counted for each, and invalid records."""
 
     label: str
@@ -137,8 +137,7 @@ class RunRecords:
     system: str | None = None
 
 
-@dataclass(slots=True)
-class _Reading:
+class _Reading(Struct):
     """A records file while it is read."""
 
     data: Mapping[str, Any]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -19,8 +20,7 @@ COLUMN = "doc_id"
 _LARGEST = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
+class Manifest(Struct, frozen=True):
     """The ids of all documents. `label` names where they come from; None: no manifest was given."""
 
     ids: frozenset[str] = frozenset()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from fieldassay.gates.records.entries import Entry, is_blank
 from fieldassay.gates.records.success import PARTS, find_failure
@@ -16,8 +17,7 @@ KEYS = ("success", *PARTS, "code", "configuration", "restarted", "started", "doc
 MOST_TOLD = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Run(Struct, frozen=True):
     """One end-to-end run, in order; `failure` is empty for a success.
 
     `is_valid` is whether the record has every required entry.
@@ -32,8 +32,7 @@ class Run:
     started: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Streak:
+class Streak(Struct, frozen=True):
     """The last runs that belong together, and why no more do."""
 
     runs: tuple[Run, ...]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.wording.numbers import NOTHING, format_count
 from fieldassay.wording.shown import clip, escape_markdown
@@ -54,8 +56,7 @@ def mark(name: str) -> str:
     return f"<!-- fieldassay:{kept} -->"
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(Struct, frozen=True):
     """A part of a page: a text, then rows of a table of Markdown cells; `fold` titles a folded part."""
 
     text: str = ""
@@ -69,8 +70,7 @@ class Block:
     """The columns of numbers, which are set to the right."""
 
 
-@dataclass(slots=True)
-class _Room:
+class _Room(Struct):
     """The rest of a limit, in bytes of UTF-8."""
 
     left: int

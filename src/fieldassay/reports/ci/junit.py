@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.reports.cases import STATUSES, Case, Cases, Status, read_cases
 from fieldassay.reports.failed_answers import ANSWERS
@@ -24,8 +26,7 @@ _OF_VERDICT: dict[Verdict, Status] = {
 _TAGS: dict[Status, str] = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Suite:
+class _Suite(Struct, frozen=True, eq=False):
     """One suite, with its listed cases by status."""
 
     name: str
@@ -37,8 +38,7 @@ class _Suite:
         return sum(self.listed.values())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Run:
+class _Run(Struct, frozen=True, eq=False):
     """The part of one run in the file."""
 
     reported: Reported

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A table: a caption, its heads, its rows, and the positions of the columns of numbers."""
 
     caption: str
@@ -15,8 +14,7 @@ class Table:
     numbers: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """A part of the report: its title, sentences, tables, and remarks below them."""
 
     title: str
@@ -25,8 +23,7 @@ class Part:
     remarks: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(Struct, frozen=True):
     """The whole report: a title, the warnings, the systems, the parts, and notes."""
 
     title: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.atomic.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
 from fieldassay.atomic.whole_files import check_plain, write_file
@@ -64,8 +65,7 @@ _ROWS_AT_ONCE = 5_000
 _BYTES_AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A request: the run, the file, the export, and the system (None: all)."""
 
     run: Run
@@ -248,8 +248,7 @@ def _listing(listed: Callable[[Run, str | None], Listing]) -> Mapping[str, Write
     return dict.fromkeys((".json", ".csv", ".md"), write)
 
 
-@dataclass(frozen=True, slots=True)
-class Export:
+class Export(Struct, frozen=True):
     """An export: its content in words, and its writers by the ending of the file."""
 
     held: str

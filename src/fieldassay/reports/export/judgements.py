@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fieldassay.result.headline import find_main
 from fieldassay.result.result import Result
@@ -29,8 +30,7 @@ _COLUMNS = (
 _AT_ONCE = 50_000
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(Struct, frozen=True):
     """One judged value; `gold` and `pred` are as given, None without a value.
 
     `score` is None where it could not be judged.

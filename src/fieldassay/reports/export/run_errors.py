@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.gate import decide_result

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fieldassay.atomic.spreadsheets import csv_text, show_names
 from fieldassay.errors import Problem, ProblemsError, nearest
@@ -25,8 +27,7 @@ MOST_LOSSES = 20
 """So many losses of each system are exported."""
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(Struct, frozen=True):
     """A table of an export: its title, the names of its columns, and its rows, one value for each column."""
 
     title: str

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.diffs.result import Diff
 from fieldassay.reports.diff.parts import NAMES, describe_diff
@@ -19,8 +21,7 @@ if TYPE_CHECKING:
 _KINDS = ("broken", "fixed", "still wrong")
 
 
-@dataclass(frozen=True, slots=True)
-class ChangesShown:
+class ChangesShown(Struct, frozen=True):
     """One comparison with an earlier run: its sentences for the summary, and its tables."""
 
     title: str

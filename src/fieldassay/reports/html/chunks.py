@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fieldassay.evidence import REPEAT
 from fieldassay.extractors.predictions import evidence_data
@@ -43,16 +44,14 @@ CROP, CROPS = "crop", "crops"
 _NUMBERS = ("score", "similarity", "confidence")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Names:
+class Names(Struct, frozen=True, eq=False):
     """The words that rows have codes for, the same in all chunks."""
 
     systems: tuple[str, ...]
     words: Mapping[str, list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """The rows of the documents at the positions `first` to `last` (exclusive) of the page's order."""
 
     first: int

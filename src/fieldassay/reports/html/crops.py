@@ -7,11 +7,13 @@ import hashlib
 import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.documents.geometry import union
 from fieldassay.documents.pages import PictureOptions, render_pages
@@ -34,8 +36,7 @@ MOST_BYTES = 20_000_000
 LOOK = PictureOptions(dpi=110, max_side=1200, margin=24, colors=16)
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a value was read: the document of its extraction, the page and the box on it."""
 
     document: ExtractedDocument
@@ -43,8 +44,7 @@ class Place:
     box: Box
 
 
-@dataclass(eq=False)
-class Crops:
+class Crops(Struct, eq=False, dict=True):
     """The documents that a page may show, and what it has of them so far. Use within `with`.
 
     Raises `ProblemsError` where `documents` has none; `MissingExtraError` without its extra.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from fieldassay.evidence import ANSWER_COLUMNS
 from fieldassay.reports.html.packing import encode_texts
@@ -29,8 +30,7 @@ MOST_GROUPS = 8
 """Slice keys of documents that the page shows at most."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DocumentOrder:
+class DocumentOrder(Struct, frozen=True, eq=False):
     """The documents, the worst first (mean score over systems, then the id), and their blocks of the page."""
 
     ids: pl.Series

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.reports.html.overview import NAMES
@@ -16,8 +17,7 @@ TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "SKIPPED": "no
 _FUNCTIONS = {"lower": "cautious value", "upper": "cautious value"}
 
 
-@dataclass(frozen=True, slots=True)
-class Bullet:
+class Bullet(Struct, frozen=True):
     """A value, its interval and its threshold as places on an axis from 0 to 100."""
 
     low: float
@@ -26,8 +26,7 @@ class Bullet:
     threshold: float
 
 
-@dataclass(frozen=True, slots=True)
-class GateLine:
+class GateLine(Struct, frozen=True):
     """One gate of one system in words."""
 
     gate: str
@@ -44,8 +43,7 @@ class GateLine:
     bullet: Bullet | None
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(Struct, frozen=True):
     """The gates of one system, and the verdict by them."""
 
     system: str

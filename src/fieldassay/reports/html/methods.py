@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import parse_metric
@@ -27,8 +28,7 @@ _ALWAYS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class MetricNote:
+class MetricNote(Struct, frozen=True):
     """A metric, its meaning, and its formula; `group` is the one of the catalogue, or `spec`."""
 
     name: str
@@ -37,8 +37,7 @@ class MetricNote:
     group: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Methods:
+class Methods(Struct, frozen=True, eq=False):
     """The page of methods."""
 
     facts: tuple[tuple[str, str], ...]

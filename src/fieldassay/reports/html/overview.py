@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.reports.findings import describe_cost
 from fieldassay.reports.html.ranking import RankingTable, rank
@@ -42,8 +44,7 @@ ANSWERS = {"GO": ("good", "✓"), "NO-GO": ("bad", "✕"), "INCONCLUSIVE": ("uns
 """The tone and the sign of each answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
+class Shown(Struct, frozen=True):
     """An estimate as pages show it; `low` and `high` are its bounds as shares of one, where it is a share."""
 
     text: str
@@ -60,8 +61,7 @@ class Shown:
     """Why there is no interval, if the reason is known."""
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(Struct, frozen=True):
     """One system in the table of all systems."""
 
     system: str
@@ -69,8 +69,7 @@ class Card:
     failures: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
+class Fix(Struct, frozen=True):
     """A loss as the page shows it: what it would add to the accuracy reached by the losses before it.
 
     `start` and `end` are places on the axis of all systems, 0 to 100, as are those of the interval.
@@ -86,16 +85,14 @@ class Fix:
     interval: tuple[float, float] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Fixes:
+class Fixes(Struct, frozen=True):
     """The costliest losses of a system, and its accuracy, from which they lead towards 100%."""
 
     accuracy: str
     losses: tuple[Fix, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Overview:
+class Overview(Struct, frozen=True, eq=False):
     """The summary page."""
 
     summary: Summary

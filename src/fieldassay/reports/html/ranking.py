@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.metrics.grammar import parse_gate
 from fieldassay.reports.html.source import ReportSource
@@ -15,8 +16,7 @@ from fieldassay.wording.sentences import describe_estimate
 _NOTHING = "—"
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A value with its interval as places on the axis, 0 to 100."""
 
     low: float
@@ -24,8 +24,7 @@ class Bar:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
-class RankingRow:
+class RankingRow(Struct, frozen=True):
     """One system: cells in words, and its bar (None: no value)."""
 
     system: str
@@ -41,8 +40,7 @@ class RankingRow:
     failed: int
 
 
-@dataclass(frozen=True, slots=True)
-class RankingTable:
+class RankingTable(Struct, frozen=True):
     """The rows, the heads of their cells with their metrics, the ends of the axis, and the gate on it.
 
     `gate` is the threshold as a value of the metric, `gate_place` its place on the axis, 0 to 100.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from fieldassay.diffs.result import Diff
 from fieldassay.paths import ITEM, Step, join_path
@@ -21,8 +22,7 @@ _FILE_NAMES = ("gold", "labels", "truth", "ground_truth", "annotations", "record
 """Names that a spec has from its file or from that of gold."""
 
 
-@dataclass(frozen=True, eq=False)
-class ReportSource:
+class ReportSource(Struct, frozen=True, eq=False, dict=True):
     """A result with all other data shown in its report.
 
     `evidence` are its rows, unread (None: none were kept), `kept` is their choice. `decisions` are as in

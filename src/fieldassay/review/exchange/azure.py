@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec.structs import replace
 
 from fieldassay.atomic.typed_json import parse_json
 from fieldassay.errors import Problem, ProblemsError

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.wording.numbers import format_count
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
+class Exported(Struct, frozen=True):
     """The texts of files by name, and what was lost, in sentences."""
 
     files: Mapping[str, str]
     lost: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Imported:
+class Imported(Struct, frozen=True):
     """The sheets that files hold, and remarks on what was left out."""
 
     sheets: tuple[Sheet, ...]

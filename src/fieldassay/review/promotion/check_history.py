@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.review.journal import Head
@@ -20,8 +22,7 @@ _Lines: TypeAlias = dict[str, list[bytes]]
 """Lines by the head that they name."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryCheck:
+class HistoryCheck(Struct, frozen=True):
     """The lines of a history by what could be checked, and every fault found."""
 
     path: Path

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import Struct
 
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError
@@ -38,8 +39,7 @@ class GoldFile(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class _Slice:
+class _Slice(Struct, frozen=True):
     """The place of one record in a text, its value, and the line break and indentation before its members."""
 
     start: int
@@ -56,8 +56,7 @@ def _layout(text: str, one: _Slice) -> Layout:
     return find_layout(text, one.value, one.line) or Layout()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JsonText:
+class JsonText(Struct, frozen=True, eq=False):
     """A file of JSON records, one a line or in an array, or a single record."""
 
     path: Path
@@ -107,8 +106,7 @@ class JsonText:
         return "".join(f",{between}{text}" for text in texts) + tail
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class JsonFolder:
+class JsonFolder(Struct, frozen=True, eq=False):
     """A folder with one JSON file per document."""
 
     folder: Path

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.paths import Step, split_path
@@ -19,16 +20,14 @@ from fieldassay.review.promotion.merge import ILLEGIBLE_FIELDS, NOTHING, illegib
 _KIND = "gold_file"
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """The cells of a row as they stand in the file, with quotes; and its line end."""
 
     cells: list[str]
     end: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class Table(Struct, frozen=True, eq=False):
     """A table with one record a row."""
 
     path: Path

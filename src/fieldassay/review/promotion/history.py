@@ -5,9 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from fieldassay.atomic.typed_json import parse_json
 from fieldassay.errors import Problem, ProblemsError
@@ -16,8 +18,7 @@ from fieldassay.review.promotion.gold_files import read_gold
 ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """What a promotion did at one place of one document.
 
     `before` and `after` are gold's values as JSON, None for no value, `(illegible)` for what nobody can read;
@@ -59,8 +60,7 @@ def history_of(gold: Path) -> Path:
     return gold.with_name(f"{name}.history.jsonl")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Extended:
+class Extended(Struct, frozen=True, eq=False):
     """A history with more lines: its bytes before and after, and the new lines."""
 
     before: bytes

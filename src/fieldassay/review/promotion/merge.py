@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from dataclasses import field as default
 from functools import partial
 from typing import Any, Final, TypeAlias
+
+from msgspec import Struct
+from msgspec import field as default
 
 from fieldassay.paths import Step, field_of, join_path, split_path
 from fieldassay.records.labels_file import Label
@@ -34,8 +35,7 @@ class UnmergeableError(Exception):
     """A label that cannot be merged; its text is the reason."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """One value of gold that a label confirms or changes; NOTHING is no value."""
 
     path: str
@@ -45,16 +45,14 @@ class Change:
     is_changed: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Conflict:
+class Conflict(Struct, frozen=True):
     """A place at which a label cannot be merged, and the reason."""
 
     path: str
     why: str
 
 
-@dataclass(slots=True)
-class Merged:
+class Merged(Struct):
     """A gold record with labels merged in: `record` is new, with its `illegible_fields`."""
 
     record: dict[str, Any]
@@ -111,8 +109,7 @@ def merge(
     return merged
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """The content of a place: a value, and the illegible places at it or below it."""
 
     value: Any
@@ -247,8 +244,7 @@ def _grown(tree: Any, steps: tuple[Step, ...], text: str) -> Any:
     return {**members, steps[0]: _grown(members.get(steps[0], NOTHING), steps[1:], text)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Likeness:
+class _Likeness(Struct, frozen=True):
     """Writes labeled values as gold has written them, where they mean the same; keeps keys not `named`."""
 
     named: set[str]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 from unicodedata import category
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import stage_file, write_file
 from fieldassay.errors import Problem, ProblemsError
@@ -37,8 +39,7 @@ from fieldassay.spec.names import ID_NAMES
 _TABLES = (".csv", ".tsv", ".tab", ".txt")
 
 
-@dataclass(frozen=True, slots=True)
-class PromoteOptions:
+class PromoteOptions(Struct, frozen=True):
     """How gold is read and what the history says.
 
     `plan` reads values: what means the same is not changed. `id_names` and `gold_key` are as for scoring.
@@ -63,8 +64,7 @@ Agreed: TypeAlias = Mapping[str, tuple[Mapping[str, Label], tuple[str, ...]]]
 """The labels of each document by path, and its reviewers."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Promotion:
+class Promotion(Struct, frozen=True, eq=False):
     """Labels merged into gold, not yet written: `files` are the new bytes of every file that changes."""
 
     gold: Path
@@ -284,8 +284,7 @@ def _has_list(theirs: GoldFile, options: PromoteOptions, document: str, path: st
     return held not in (None, "", [])
 
 
-@dataclass(slots=True)
-class _Left:
+class _Left(Struct):
     """How many labels are left out, by why."""
 
     planted: int = 0

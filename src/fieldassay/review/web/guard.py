@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -32,8 +33,7 @@ HEADERS: Mapping[str, str] = {
 """The headers of every answer that does not set them itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(Struct, frozen=True):
     """The addresses at which a server may be asked: hosts as a browser names them, and the scheme."""
 
     hosts: frozenset[str]
@@ -45,8 +45,7 @@ class Site:
         return frozenset(f"{self.scheme}://{host}" for host in self.hosts)
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """Why a request is refused, with the status of the answer."""
 
     status: int

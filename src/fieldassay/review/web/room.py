@@ -9,10 +9,11 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeVar
+
+from msgspec import Struct, field
 
 from fieldassay.documents.pages import PictureOptions, render_page
 from fieldassay.documents.pool import DocumentPool, Limits
@@ -116,8 +117,7 @@ def _stamp(file: DocumentFile) -> tuple[int, int]:
     return found.st_mtime_ns, found.st_size
 
 
-@dataclass
-class Room:
+class Room(Struct, dict=True):
     """Everything that a request may need."""
 
     store: Store
@@ -151,8 +151,7 @@ class Room:
         return datetime.fromtimestamp(self.clock(), UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """One request, after the guard and the session: who asks, the places in its path, its query and body."""
 
     room: Room

@@ -8,10 +8,11 @@ import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
 
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.errors import Problem, ProblemsError
@@ -29,8 +30,7 @@ _WORKERS = 2
 """Child processes for documents: while one reads a slow document, the others' pages come from the second."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
+class Address(Struct, frozen=True):
     """Where a server for a team listens, and how browsers name it.
 
     `names` are the hosts that are answered besides `host`. `certificate` and `key` are files; `behind` is the

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
+
+from msgspec.structs import replace
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader

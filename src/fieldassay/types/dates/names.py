@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
 
 from fieldassay.types.dates import common_words
 
@@ -40,8 +41,7 @@ _MARKERS = str.maketrans(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """Folded words of dates: months by name, weekdays and other words without meaning for the date.
 
     `clashing` are the month names on which languages disagree.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import calendar
 import re
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.types.dates.names import WORD, Names, Order, date_order, names
 from fieldassay.types.dates.period import Date
@@ -16,8 +18,7 @@ _ABBREVIATED_YEAR = re.compile(r"\s*['’]")
 _NO_DAY = "no calendar has this day"
 
 
-@dataclass(frozen=True, slots=True)
-class Style:
+class Style(Struct, frozen=True):
     """The rules for dates whose text is ambiguous; `shown` is the order proved by a neighboring date."""
 
     order: Order | None = None
@@ -38,8 +39,7 @@ class Style:
         return "mdy" if self.locale and date_order(self.locale) == "mdy" else "dmy"
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(Struct, frozen=True):
     """The parts found in the text of a date.
 
     `shown` is the order of its numbers if only one was possible; `is_bare` means a day and a month, both
@@ -64,8 +64,7 @@ class Found:
         return Date(self.year, self.month, self.day)
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
+class Parts(Struct, frozen=True):
     """The numbers of a date in order, and its month if it is a word.
 
     Years are recognized by four digits or an apostrophe.

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import calendar
 import datetime as dt
-from dataclasses import dataclass
 from decimal import Decimal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Date:
+
+class Date(Struct, frozen=True):
     """A calendar date at the precision of the document: a day, a month, a year, or a day without a year.
 
     Its text is ISO 8601: `2025-03-15`, `2025-03`, `2025`, and `--03-15` without a year.
@@ -51,8 +51,7 @@ class Date:
         return dt.date(self.year, month, self.day or calendar.monthrange(self.year, month)[1])
 
 
-@dataclass(frozen=True, slots=True)
-class Period:
+class Period(Struct, frozen=True):
     """The days from `start` to `end`, both included; either may be partial.
 
     >>> str(Period(Date(2025, 1), Date(2025, 3)))
@@ -74,8 +73,7 @@ class Period:
         return self.end.last()
 
 
-@dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(Struct, frozen=True):
     """A length of time in exact seconds and, separately, whole months, which have no fixed length.
 
     Both have the same sign. A day is 86400 seconds, a week seven days. Its text is ISO 8601, with seconds

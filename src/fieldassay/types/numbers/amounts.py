@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from decimal import Context, Decimal
 from typing import TypeAlias, Union
 
+from msgspec import Struct
+
 Number: TypeAlias = Union[int, float, Decimal]
 """A number value. A finite float has the value of its shortest decimal text: 0.1 is one tenth."""
 
@@ -36,8 +38,7 @@ class NumberRange:
         return _WIDE.divide(_WIDE.add(self.low, self.high), Decimal(2))
 
 
-@dataclass(frozen=True, slots=True)
-class Money:
+class Money(Struct, frozen=True):
     """An amount in a currency.
 
     The currency is an ISO 4217 code, a symbol shared by several currencies (`$`), or None if unknown.
@@ -47,8 +48,7 @@ class Money:
     currency: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Quantity:
+class Quantity(Struct, frozen=True):
     """An amount in a canonical unit (see `types.numbers.units`), or without a unit."""
 
     amount: Decimal | NumberRange

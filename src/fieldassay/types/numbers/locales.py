@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 
 
-@dataclass(frozen=True, slots=True)
-class Convention:
+class Convention(Struct, frozen=True):
     """The meaning of a doubtful separator: decimal if it is `decimal` (None: `.`), else grouping.
 
     With `groups_first`, a separator before exactly three digits groups wherever possible.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass
 from decimal import Context, Decimal
+
+from msgspec import Struct
 
 from fieldassay.types.numbers.amounts import NumberRange
 from fieldassay.types.numbers.groups import resolve, shown
@@ -54,8 +55,7 @@ _THIRDS = Context(prec=28)
 _EXACT = Context(prec=LENGTH_LIMIT, traps=[])
 
 
-@dataclass(frozen=True, slots=True)
-class Numeral:
+class Numeral(Struct, frozen=True):
     """A number found in a text, and its end.
 
     `is_ambiguous` means that only a convention decided the meaning of its separator.
@@ -66,8 +66,7 @@ class Numeral:
     is_ambiguous: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Amount:
+class Amount(Struct, frozen=True):
     """A number or a range at the start of a text, and the trimmed rest."""
 
     value: Decimal | NumberRange
