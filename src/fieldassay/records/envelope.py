@@ -15,7 +15,7 @@ from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import SERVICE_KEYS, id_text, locate
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.readable import count_readable
-from fieldassay.records.record import Meta, Record, Row
+from fieldassay.records.record import NOTHING_BESIDE, Meta, Record, Row
 from fieldassay.records.responses import Response, read_response
 from fieldassay.records.tool_calls import APART, are_apart, count_declared
 from fieldassay.records.value_objects import (
@@ -79,8 +79,6 @@ GOLD_ONLY = frozenset({"critical_fields", "illegible_fields", "acceptable_variat
 _FAILURES = frozenset({"error", "parse_success", "raw"})
 """Keys that give the reason for a prediction without a tree."""
 
-_NOTHING_BESIDE = Meta()
-
 
 def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
     """Return the record of a row, its fields under their own names.
@@ -102,7 +100,7 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
     may_be_bare = options.data_key is None and not options.data_keys
     keys = _META_KEYS if options.is_gold else _META_KEYS | SERVICE_KEYS
     records = [
-        Record(name, _without_id_key(row.value, options), _NOTHING_BESIDE, place)
+        Record(name, _without_id_key(row.value, options), NOTHING_BESIDE, place)
         if may_be_bare
         and row.value.__class__ is dict
         and not row.repairs
@@ -321,7 +319,7 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
     With `has_key`, other scalars become attributes, lists of them labels.
     """
     if not beside and not repairs:
-        return _NOTHING_BESIDE
+        return NOTHING_BESIDE
     if not beside:
         return Meta(repairs=tuple(dict.fromkeys(repairs)))
     known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}

@@ -156,27 +156,19 @@ def settle_ids(
             True,
             tuple(problems),
         )
-    too_long = {position for position, name in enumerate(found) if name is not None and len(name) > MAX_ID}
-    kept = np.array(
-        [position for position, name in enumerate(found) if name is not None and position not in too_long],
-        dtype=np.int64,
-    )
-    told = {problem.where for problem in problems}
-    missing = [
-        position
+    left_out = {
+        position: "has no id" if name is None else "its id is too long"
         for position, name in enumerate(found)
-        if (name is None or position in too_long) and place(position) not in told
-    ]
+        if name is None or len(name) > MAX_ID
+    }
+    told = {problem.where for problem in problems}
     lost = [
-        Problem(
-            place(position),
-            "its id is too long" if position in too_long else "has no id",
-            "give every record an id",
-            "no_id",
-        )
-        for position in missing
+        Problem(place(position), what, "give every record an id", "no_id")
+        for position, what in left_out.items()
+        if place(position) not in told
     ]
-    ids = tuple(str(found[position]) for position in kept.tolist())
+    kept = np.delete(np.arange(count, dtype=np.int64), list(left_out))
+    ids = tuple(name for name in found if name is not None and len(name) <= MAX_ID)
     return Index(ids, kept, False, (*problems, *lost))
 
 

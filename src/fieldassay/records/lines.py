@@ -19,6 +19,7 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.rows import SlicedRows, int64
 
 _UNUSUAL = re.compile(r'[\\"\0-\x1f]')
+_NO_SERVICE = (None,) * len(SERVICE_KEYS)
 BLANK = b"\0 \t\r\n\xef\xbb\xbf"
 
 
@@ -69,41 +70,29 @@ def id_reader(names: Sequence[str]) -> Callable[[bytes], tuple[str | None, str |
     """
     if any(_UNUSUAL.search(name) for name in names):  # no struct can have such a field
         return lambda line: _read_slowly(line, names)
-    keys = dict.fromkeys((*names, *sorted(SERVICE_KEYS)))
+    keys = [*dict.fromkeys((*names, *sorted(SERVICE_KEYS)))]
     fields: list[Any] = [
-        (f"n{i}", msgspec.Raw, msgspec.field(default=msgspec.Raw(b""), name=key))
-        for i, key in enumerate(keys)
+        (f"n{at}", Any, msgspec.field(default=None, name=key)) for at, key in enumerate(keys)
     ]
-    decode = msgspec.json.Decoder(msgspec.defstruct("Ids", fields)).decode
-    attributes = {key: f"n{i}" for i, key in enumerate(keys)}
+    decode = msgspec.json.Decoder(msgspec.defstruct("Ids", fields, gc=False)).decode
+    of_names = [f"n{keys.index(name)}" for name in names]
+    of_services = operator.attrgetter(*(f"n{keys.index(key)}" for key in SERVICE_KEYS))
     has_path = any("." in name for name in names)
-    of_names = [attributes[name] for name in names]
-    of_services = operator.attrgetter(*(attributes[key] for key in sorted(SERVICE_KEYS)))
 
     def read(line: bytes) -> tuple[str | None, str | None]:
         try:
             row = decode(line)
         except (msgspec.MsgspecError, ValueError, RecursionError):
             return _read_slowly(line, names)
-        if any(of_services(row)):  # a response of a service has ids of its own
+        if of_services(row) != _NO_SERVICE:  # a response of a service has ids of its own
             return _read_slowly(line, names)
         for attribute in of_names:
-            raw = bytes(getattr(row, attribute))
-            if raw:
-                name = _read_scalar(raw)
-                if name is not None:
-                    return name, None
+            name = id_text(getattr(row, attribute))
+            if name is not None:
+                return name, None
         return _read_slowly(line, names) if has_path else (None, None)
 
     return read
-
-
-def _read_scalar(raw: bytes) -> str | None:
-    if raw[:1] in b"{[tfn":
-        return None
-    if raw[:1] == b'"' and raw.isascii() and b"\\" not in raw:
-        return id_text(raw[1:-1].decode("ascii"))
-    return id_text(decode_json(raw).value)
 
 
 def _read_slowly(line: bytes, names: Sequence[str]) -> tuple[str | None, str | None]:

@@ -36,6 +36,10 @@ class Meta(Struct, frozen=True):
     accepted_values: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
 
 
+NOTHING_BESIDE = Meta()
+"""The metadata of every record without any."""
+
+
 class Record(Struct, frozen=True):
     """One document's data; `data` is None without a readable answer, and then `invalid` gives the reason.
 

@@ -15,7 +15,7 @@ from fieldassay.paths import split_path
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.answer import MOST_KEPT
 from fieldassay.records.decode import read_number
-from fieldassay.records.record import Record
+from fieldassay.records.record import NOTHING_BESIDE, Record
 from fieldassay.spec.model import Options
 from fieldassay.spec.names import TOKEN_KINDS
 
@@ -153,10 +153,15 @@ def _claims(predictions: Sequence[Record | None]) -> dict[str, npt.NDArray[np.bo
             record is not None and record.data is not None and bool(set(record.meta.repairs) - UNWRAPPED)
         ),
     }
-    return {
-        name: np.array([claim(record) for record in predictions], dtype=bool)
-        for name, claim in claims.items()
-    }
+    odd = [
+        at
+        for at, record in enumerate(predictions)
+        if record is None or record.data is None or record.meta is not NOTHING_BESIDE
+    ]
+    found = {name: np.full(len(predictions), name == "has_prediction") for name in claims}
+    for name, claim in claims.items() if odd else ():
+        found[name][odd] = [claim(predictions[at]) for at in odd]
+    return found
 
 
 def _is_timeout(record: Record) -> bool:
