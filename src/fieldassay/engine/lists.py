@@ -211,11 +211,17 @@ class _CellSums(Struct, frozen=True, eq=False):
         return self._mean([*parts, *((1.0, found) for found in odd)])
 
     def _mean(self, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
-        total, weight = np.zeros(len(self.cells)), np.zeros(())
+        """Return the weighted mean of the components; masks alone are counted in bytes."""
+        are_masks = len(parts) < 128 and all(
+            one == 1 and share.dtype == np.bool_ for one, (share, _) in parts
+        )
+        total: npt.NDArray[Any] = np.zeros(len(self.cells), np.int8 if are_masks else np.float64)
+        weight = np.zeros(())
         for factor, (share, is_there) in parts:
-            total += share if factor == 1 else factor * share
+            total += share.view(np.int8) if are_masks else share if factor == 1 else factor * share
             weight = weight + (is_there if factor == 1 else factor * is_there)
-        return np.divide(total, weight, out=total, where=weight > 0)
+        mean = total.astype(np.float64, copy=False)
+        return np.divide(mean, weight, out=mean, where=weight > 0)
 
     def _odd(self, odd: WrongKindValues, chosen: Index | slice) -> tuple[Floats, Masks]:
         gold, pred = odd.gold[self.cells.gold[chosen]], odd.pred[self.cells.pred[chosen]]
@@ -252,7 +258,7 @@ class _CellSums(Struct, frozen=True, eq=False):
     def _compared(self, coded: Coded) -> tuple[Floats, Masks]:
         if coded.is_exact and coded.accepted is None:
             of_gold, of_pred = (coded.meanings(side).astype(np.int32) for side in ("gold", "pred"))
-            right, read = of_gold[self.cells.gold], of_pred[self.cells.pred]
+            right, read = _spread(self.cells, of_gold, of_pred)
             same = right == read
             if (of_gold >= 0).all():
                 return same, _EVERYWHERE
@@ -314,6 +320,14 @@ _KEY_TIE = 1e-6
 """The weight of the whole items' similarity beside their keys': it decides only between equal keys."""
 _LACKING = 0.02
 """The worth of a field that gold lacks, where absence is no agreement: less than any field that is right."""
+
+
+def _spread(cells: Cells, of_gold: Ints, of_pred: Ints) -> tuple[Ints, Ints]:
+    """Return the numbers of the gold and predicted nodes of each candidate cell."""
+    if len(cells.rows) != 1:
+        return of_gold[cells.gold], of_pred[cells.pred]
+    m, n = int(cells.rows[0]), int(cells.columns[0])  # one group, whose rows and columns follow each other
+    return np.repeat(of_gold[cells.gold[:: max(n, 1)]], n), np.tile(of_pred[cells.pred[:n]], m)
 
 
 def _excused(inner: Aligned, cells: Cells) -> Aligned:

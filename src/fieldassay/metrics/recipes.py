@@ -205,9 +205,8 @@ def divide(numerator: Floats, denominator: Floats) -> Floats:
     is_positive = denominator > 0
     if is_positive.all():
         return np.asarray(numerator / denominator)
-    quotient = np.full(np.broadcast_shapes(numerator.shape, denominator.shape), np.nan)
-    np.divide(numerator, denominator, out=quotient, where=is_positive)
-    return quotient
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(is_positive, numerator / denominator, np.nan)
 
 
 class SumTable(Struct, frozen=True, eq=False, dict=True):
@@ -221,6 +220,7 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
     unseen: Unseen | None = None
     repeats: int = 1
     _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = {}
+    _ratios: dict[tuple[Ratio, Unseen | None], Evaluated] = {}
 
     def evaluate(self, recipe: Recipe) -> Evaluated:
         """Return the recipe's values; a field mean has only the overall row."""
@@ -271,6 +271,12 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
         return np.concatenate([resampled, np.minimum(first, second), np.maximum(first, second)], axis=1)
 
     def _evaluate_ratio(self, ratio: Ratio) -> Evaluated:
+        key = (ratio, self.unseen)
+        if key not in self._ratios:  # a mean over fields has the ratio of another metric
+            self._ratios[key] = self._divide_sums(ratio)
+        return self._ratios[key]
+
+    def _divide_sums(self, ratio: Ratio) -> Evaluated:
         labels = self.labels(ratio.denominator)
         numerator, denominator = (
             self.combine(ratio.numerator, labels),
