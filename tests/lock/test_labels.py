@@ -321,6 +321,41 @@ def test_records_have_the_same_canonical_text_by_either_encoder(values: list[Any
     assert list(map(canonical_record, values)) == expected
 
 
+_NESTED: dict[str, Any] = {
+    "fields": {
+        "a": "text",
+        "b": {"type": "object", "fields": {"a": "text", "c": {"items": {"fields": {"a": "text"}}}}},
+        "c": {"items": {"fields": {"a": "text", "b": {"type": "object", "fields": {"a": "text"}}}}},
+    }
+}
+_KEYS: dict[str, Any] = {"a": None, "b": {"a": None, "c": {"a": None}}, "c": {"a": None, "b": {"a": None}}}
+_TREES = st.recursive(
+    st.sampled_from([None, 1, "x"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abcd"), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def _declared(value: Any, keys: Any) -> Any:
+    """Return the declared values of one record the obvious way: key by key."""
+    if keys is None or not isinstance(value, dict):
+        return value
+    return {
+        key: [_declared(item, keys[key]) for item in held]
+        if isinstance(held, list) and (key == "c")
+        else _declared(held, keys[key])
+        for key, held in value.items()
+        if key in keys
+    }
+
+
+@given(st.lists(st.dictionaries(st.sampled_from("abcd"), _TREES, max_size=4), max_size=3))
+def test_declared_values_of_a_batch_are_those_of_each_record(records: list[dict[str, Any]]) -> None:
+    given_before = json.dumps(records)
+    assert declared_values(read_plan(_NESTED))(records) == [_declared(one, _KEYS) for one in records]
+    assert json.dumps(records) == given_before
+
+
 _ITEMS = "fields: {lines: {items: {fields: {sku: id, amount: money}}}}"
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections import OrderedDict
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
+from types import NoneType
 
 import pytest
 from hypothesis import given
@@ -19,6 +22,7 @@ from fieldassay.records.ids import id_text
 from fieldassay.records.lines import id_reader
 from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
+from fieldassay.records.plain import are_json
 from fieldassay.records.source import open_source
 
 pytestmark = pytest.mark.slow
@@ -234,6 +238,38 @@ def test_no_spelling_hides_a_duplicate_key(text: str) -> None:
 def test_texts_decoded_together_give_the_rows_of_each_alone(texts: list[str]) -> None:
     data = [text.encode() for text in texts]
     assert repr(decode_rows(data)) == repr(list(map(decode_json, data)))
+
+
+class _Text(str):
+    """A text that is more than one."""
+
+
+_OBJECTS = st.dictionaries(
+    st.sampled_from(["a", "b", "c", 1, _Text("d"), None]),
+    st.recursive(
+        st.sampled_from(
+            [None, True, 1, 1.5, float("nan"), "x", "", "y", (), {1}, Decimal(1), _Text("x"), b""]
+        ),
+        lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["a", "b", 2]), inner),
+        max_leaves=5,
+    ),
+    max_size=3,
+)
+
+
+def _is_plain(value: object) -> bool:
+    if type(value) is dict:
+        return all(type(key) is str and _is_plain(inner) for key, inner in value.items())
+    return (
+        all(map(_is_plain, value))
+        if type(value) is list
+        else type(value) in (str, int, float, bool, NoneType)
+    )
+
+
+@given(st.lists(_OBJECTS | st.sampled_from([None, 1, [], OrderedDict()]), max_size=3))
+def test_records_need_no_conversion_if_each_value_is_plain_json(records: list[object]) -> None:
+    assert are_json(records) == all(type(record) is dict and _is_plain(record) for record in records)
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=8) | st.integers(), st.booleans())
