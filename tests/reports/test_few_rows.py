@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from command_runs import write_tiny
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldassay import score
+from fieldassay.cli.main import main
 from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.few_rows import (
     count_row_mistakes,
@@ -22,6 +25,7 @@ from fieldassay.reports.mistakes import count_mistakes
 from fieldassay.reports.suspicious_gold import find_suspicious_gold
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.outcomes import FEW_ANSWERS
 
 SPEC = """
 fields:
@@ -103,3 +107,18 @@ def test_few_rows_have_the_texts_of_the_table_of_evidence(result: Result) -> Non
 def test_there_are_few_rows_only_if_evidence_is_kept(evidence: str) -> None:
     result = scored([{"a": "one"}], [[{"a": "two"}]], evidence)
     assert (result.few_wrong() is None) == (evidence == "none")
+
+
+@pytest.mark.parametrize("documents", [FEW_ANSWERS, FEW_ANSWERS + 1], ids=["in memory", "in files"])
+def test_a_score_prints_the_same_whether_its_evidence_is_in_memory_or_in_files(
+    documents: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = write_tiny(tmp_path)
+    gold = [{"id": at, "total": "5.00", "name": "Oak"} for at in range(documents)]
+    files.write("gold.jsonl", gold)
+    files.write("llama.jsonl", [{**row, "name": "Ash" if row["id"] % 3 else "oak"} for row in gold[1:]])
+    told = []
+    for where in ([], ["--out", str(tmp_path / "run")]):
+        assert main(["score", *files.inputs, "--verbose", "--bootstrap", "0", *where]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]

@@ -63,7 +63,7 @@ class ScoreOptions(Struct, frozen=True):
     evidence_folder: Path | None = None
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
     holds_few: bool = False
-    """Whether the evidence of 2,000 answers or fewer is held in memory even if there is a folder for it."""
+    """Whether the evidence of 200 answers or fewer is held in memory even if there is a folder for it."""
     shards_folder: Path | None = None
     """Where the results of finished shards are kept until the run is complete."""
     resume: bool = False

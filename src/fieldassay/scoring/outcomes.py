@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 Frame: TypeAlias = "pl.DataFrame | Path | HeldRows"
 Value = TypeVar("Value")
 
-FEW_ANSWERS = 2000
+FEW_ANSWERS = 200
 """As many answers, of all systems together, are held in memory although there is a folder for evidence."""
 FEW_ROWS = 20_000
 """As many wrong rows are found one by one sooner than the library of tables is loaded."""

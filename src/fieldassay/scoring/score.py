@@ -244,12 +244,11 @@ def _result(run: _Run, done: Done) -> Result:
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
     paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
     documents = cache(partial(documents_frame, list(partials.values())))
+    is_held = run.options.evidence != "none" and run.options.evidence_folder is None
     result = Result(
         found,
         documents,
-        None
-        if run.options.evidence == "none" or run.options.evidence_folder is not None
-        else cache(partial(_evidence, done.frames)),
+        cache(partial(_evidence, done.frames)) if is_held else None,
         {
             **provenance(run.plan, run.folding, run.matching),
             "asked": _asked(run.plan, run.options),
@@ -263,7 +262,7 @@ def _result(run: _Run, done: Done) -> Result:
             *describe_ambiguity(run.plan, done.fills),
             *remark_comparisons(paired),
         ),
-        wrong_rows=cache(partial(find_few_wrong, done.frames, partials.values())),
+        wrong_rows=cache(partial(find_few_wrong, done.frames, partials.values())) if is_held else None,
         checks=_checks(run, done),
         comparisons=compared.comparisons,
         rankings=compared.rankings,
