@@ -61,7 +61,9 @@ def too_deep(label: str) -> ProblemsError:
     return ProblemsError([Problem(label, f"nests deeper than {DEEPEST} levels", "flatten it", "too_deep")])
 
 
+@lru_cache(maxsize=4)
 def _compose(text: str, label: str) -> Any:
+    """Return the nodes of a text, which are only read; kept, for the spec of many scores in one process."""
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
