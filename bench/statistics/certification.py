@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from fieldassay.calibration.bounds import Losses, risk_p_value
 from fieldassay.calibration.certify import SLACK, certify

@@ -7,13 +7,15 @@ fields dependent.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from msgspec.structs import replace
 
 from fieldassay.compare.pairwise import compare_all, compare_pairs
 from fieldassay.compare.permutation_test import PairedMatrix
@@ -143,7 +145,7 @@ def measure_truth(
     world: World, metrics: Sequence[str], name: str, documents: int = 400_000
 ) -> dict[str, float]:
     """Return the values of metrics over so many documents of a world that chance has no part in them."""
-    large = replace(world, documents=documents).draw(np.random.default_rng(99), 1)
+    large = dataclasses.replace(world, documents=documents).draw(np.random.default_rng(99), 1)
     present, wrong, silent = large.present, large.wrong[name], large.silent[name]
     sizes, errors = present.sum(axis=1), wrong.sum(axis=1)
     right, lost, unsaid = (part.sum(axis=0) for part in (present & ~wrong, wrong, silent))

@@ -123,6 +123,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_then_does(
 ) -> None:
     (tmp_path / "interrupting.py").write_text(
         "import os, signal, pathlib\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it\n"
         "def extract(document):\n"
         "    if not pathlib.Path(__file__).with_name('second').exists():\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"

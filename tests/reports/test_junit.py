@@ -146,7 +146,7 @@ def test_any_text_gives_a_valid_file(texts: list[str]) -> None:
 
 
 def test_two_runs_are_told_apart() -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     root = parsed(replace(made(), label="runs/a"), replace(made(), label="runs/b"))
     assert [one.attrib["name"] for one in root if "all" in one.attrib["name"]] == [
