@@ -1,4 +1,4 @@
-"""The tests of `make test-fast`: of each test as many cases as fit into a fifteenth of a second.
+"""The tests of `make test-fast`: of each test as many cases as fit into a twentieth of a second.
 
 `make test-costs` measures what each case takes and records how many fit, in `costs.txt`. All others are
 marked `slow`. So every claim that is cheap enough is tested with at least one of its cases.
@@ -17,8 +17,8 @@ from tests.effort import loop_time
 from tests.warm_program import warm
 
 RECORD = Path(__file__).with_name("costs.txt")
-MOST = 1.5
-"""What the cases of one test may take, in loops of a million additions: a fifteenth of a second."""
+MOST = 1.0
+"""What the cases of one test may take, in loops of a million additions: a twentieth of a second."""
 
 
 def mark_costly(items: list[pytest.Item]) -> None:
