@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import signal
+import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,11 @@ def work_for_long() -> str:
     return "done"
 
 
+def work_a_little() -> str:
+    time.sleep(0.05)
+    return "done"
+
+
 FAILURES = {
     "dies": (die, "loader_crash", "SIGSEGV"),
     "hangs": (hang, "loader_timeout", "2 s"),
@@ -74,6 +81,28 @@ def test_a_document_that_ruins_its_loader_fails_alone(
     assert caught.value.kind == kind
     assert caught.value.page == (3 if kind == "encrypted" else None)
     assert pool.submit(load, tmp_path / "a.txt").result().pages[0].lines[0].text == "still here"
+
+
+def interrupt_children(until: threading.Event) -> None:
+    """Send all children SIGINT all the time, as a terminal does once."""
+    while not until.is_set():
+        for child in multiprocessing.active_children():
+            if child.pid is not None:
+                os.kill(child.pid, signal.SIGINT)
+        time.sleep(0.001)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
+def test_a_worker_that_is_interrupted_while_it_starts_goes_on() -> None:
+    done = threading.Event()
+    with DocumentPool(2) as pool, ThreadPoolExecutor(1) as terminal:
+        terminal.submit(interrupt_children, done)
+        try:
+            assert [future.result() for future in [pool.submit(work_a_little) for _ in range(4)]] == [
+                "done"
+            ] * 4
+        finally:
+            done.set()
 
 
 def test_the_limit_of_time_begins_anew_with_every_recognized_page(pool: DocumentPool) -> None:

@@ -24,7 +24,7 @@ from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.store import TranscriptStore, decode, encode
 from fieldassay.documents.transcript import DocumentError, Transcript
-from fieldassay.executors.pool import end_with_parent
+from fieldassay.executors.pool import end_with_parent, interrupts_blocked
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -159,7 +159,8 @@ class _Worker:
         self._limits = limits
         self._connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, limits.memory), daemon=True)
-        self._process.start()
+        with interrupts_blocked():
+            self._process.start()
         theirs.close()
         self._is_ready = False
 

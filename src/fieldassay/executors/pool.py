@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from itertools import islice
 from typing import Generic, TypeVar
 
@@ -71,7 +73,8 @@ def _submit(
     pool: ProcessPoolExecutor, function: Callable[[Work], Outcome], shard: Work
 ) -> Future[Outcome] | None:
     try:
-        return pool.submit(function, shard)
+        with interrupts_blocked():  # a submitted shard may start a worker
+            return pool.submit(function, shard)
     except BrokenProcessPool:
         return None
 
@@ -80,12 +83,34 @@ def _run_alone(function: Callable[[Work], Outcome], shard: Work, position: int) 
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=end_with_parent) as pool:
         try:
-            return pool.submit(function, shard).result()
+            with interrupts_blocked():
+                submitted = pool.submit(function, shard)
+            return submitted.result()
         except BrokenProcessPool as error:
             raise WorkerDiedError(
                 f"shard {position + 1}: the worker process was killed twice, most often for want of memory; "
                 "use fewer --workers"
             ) from error
+
+
+@contextmanager
+def interrupts_blocked() -> Iterator[None]:
+    """Return a context in which started processes never see Ctrl-C: their parent decides what it means.
+
+    A terminal sends it to all processes of a command, a worker that has just begun included. Where threads
+    have no signal mask (Windows), nothing is done. An interrupt of this thread comes after the context.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    from multiprocessing import resource_tracker
+
+    resource_tracker.ensure_running()  # its own start would let interrupts through again
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def end_with_parent() -> None:
