@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any, TypeAlias, Union
 
@@ -20,6 +21,18 @@ def is_blank(value: Json) -> bool:
     if isinstance(value, dict | list):
         return all(map(is_blank, value.values() if isinstance(value, dict) else value))
     return value is None or (isinstance(value, str) and not value.strip())
+
+
+def read_given(text: str | None) -> Any:
+    """Return the value of a text of evidence, None without one; one that is no JSON stands for itself.
+
+    >>> read_given('"5"'), read_given("5"), read_given("inf")
+    ('5', 5, 'inf')
+    """
+    try:
+        return None if text is None else json.loads(text)
+    except (ValueError, RecursionError):
+        return text
 
 
 def record_data(record: Struct) -> dict[str, Any]:

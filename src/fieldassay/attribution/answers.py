@@ -12,15 +12,15 @@ from msgspec import Struct
 from fieldassay.extractors.answers import read_data
 from fieldassay.extractors.evidence import field_steps
 from fieldassay.extractors.schema import AnswerShape
+from fieldassay.json_value import Json, read_given
 from fieldassay.paths import join_path
 from fieldassay.records.answer import parse_answer
 
 if TYPE_CHECKING:
-    from fieldassay.json_value import Json
     from fieldassay.plan.nodes import Plan
 
 
-Values = Mapping[str, Sequence["Json"]]
+Values = Mapping[str, Sequence[Json]]
 
 
 class AnswerValues(Struct, frozen=True):
@@ -39,7 +39,7 @@ def answer_values(plan: Plan, row: Mapping[str, Any], rows: Sequence[Mapping[str
     parsed: dict[str, list[Any]] = defaultdict(list)
     for one in rows:
         if one["pred"] is not None:
-            parsed[one["field"]].append(json.loads(one["pred"]))
+            parsed[one["field"]].append(read_given(one["pred"]))
     raw = row.get("raw")
     return AnswerValues(_read(plan, raw) if isinstance(raw, str) and raw.strip() else None, parsed)
 

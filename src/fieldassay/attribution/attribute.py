@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -27,6 +26,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.extractors.evidence import label_words, surface_forms
 from fieldassay.extractors.fields import field_labels
 from fieldassay.extractors.predictions import read_evidence
+from fieldassay.json_value import read_given
 from fieldassay.paths import split_path
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.scoring.explain import find_leaf
@@ -272,7 +272,7 @@ class _Document(Struct, eq=False, dict=True):
     def count(self, row: Mapping[str, Any], leaf: Leaf) -> None:
         """Count one value, and label it if it is wrong."""
         tally, name = self.counting.tally, row["field"]
-        is_wrong, gold = row["outcome"] != "match", _read(row["gold"])
+        is_wrong, gold = row["outcome"] != "match", read_given(row["gold"])
         finding = self._label(row, leaf) if is_wrong else None
         if gold is None:
             self.counting.spurious += is_wrong
@@ -302,7 +302,7 @@ class _Document(Struct, eq=False, dict=True):
         return finding
 
     def _count_presence(self, row: Mapping[str, Any], leaf: Leaf, text: SentText, is_wrong: bool) -> None:
-        is_absent = text.find(leaf, _read(row["gold"])) is None
+        is_absent = text.find(leaf, read_given(row["gold"])) is None
         counted = {
             "kept": text.is_lossless,
             "kept_wrong": text.is_lossless and is_wrong,
@@ -318,7 +318,7 @@ class _Document(Struct, eq=False, dict=True):
         known = self._perfect_text(row, text, is_wrong)
         if known is not None:
             self.counting.tally(self.document, row["field"], "perfect")
-            if known.find(leaf, _read(row["gold"])) is None:
+            if known.find(leaf, read_given(row["gold"])) is None:
                 self.counting.tally(self.document, row["field"], "missed")
 
     def _perfect_text(self, row: Mapping[str, Any], text: SentText, is_wrong: bool) -> SentText | None:
@@ -326,7 +326,7 @@ class _Document(Struct, eq=False, dict=True):
         twins = self.counting.work.twins
         if twins.has_any:
             return text if twins.is_clean(self.document) else twins.perfect_text(self.document)
-        is_verbatim = not is_wrong and _is_verbatim(text, _read(row["pred"]))
+        is_verbatim = not is_wrong and _is_verbatim(text, read_given(row["pred"]))
         return text if text.is_lossless or is_verbatim else None
 
     def _count_chance(self, name: str, leaf: Leaf, text: SentText) -> None:
@@ -346,7 +346,7 @@ class _Document(Struct, eq=False, dict=True):
             document, gold = others[(start + at) % len(others)]
             if document == self.document or gold in own:
                 continue
-            value = _read(gold)
+            value = read_given(gold)
             if isinstance(value, str | int | float) and leaf.reader.read(value).canonical in own_values:
                 continue
             self.counting.tally(self.document, name, "foreign")
@@ -362,8 +362,8 @@ class _Document(Struct, eq=False, dict=True):
         diagnoses = row["diagnoses"] or ()
         raw, parsed = self.answered.of(name)
         return WrongValue(
-            leaf, _read(row["gold"]), _read(row["pred"]), self.sent.text, self.sent.no_text, self.failure,
-            raw, parsed, None if path is None else self.evidence.get(path),
+            leaf, read_given(row["gold"]), read_given(row["pred"]), self.sent.text, self.sent.no_text,
+            self.failure, raw, parsed, None if path is None else self.evidence.get(path),
             row["other_field"] if "value_of_another_field" in diagnoses else None,
             "value_of_another_item" in diagnoses, anchors=self._anchors(row),
         )  # fmt: skip
@@ -386,7 +386,7 @@ def _items(rows: Rows) -> Mapping[str, list[tuple[str, str]]]:
     for row in rows:
         item = (row["gold_path"] or "").rpartition("]")[0]
         if item and row["gold"] is not None:
-            found[item].append((row["gold_path"], str(_read(row["gold"]))))
+            found[item].append((row["gold_path"], str(read_given(row["gold"]))))
     return found
 
 
@@ -410,7 +410,3 @@ def _failure(row: Mapping[str, Any], facts: Mapping[str, Any]) -> Failure | None
 def _is_verbatim(text: SentText, pred: Any) -> bool:
     """Return whether a predicted value stands in the text exactly as it was predicted."""
     return isinstance(pred, str | int | float) and any(text.search.find(one) for one in surface_forms(pred))
-
-
-def _read(text: str | None) -> Any:
-    return None if text is None else json.loads(text)

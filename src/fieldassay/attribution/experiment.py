@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from fieldassay.attribution.causal import Causal, Value, measure
 from fieldassay.attribution.presence import UNCOPIED
 from fieldassay.attribution.reruns import OpenSystem, RerunOptions, Texts, judge_passes, patch, run_passes
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.json_value import read_given
 
 if TYPE_CHECKING:
     from fieldassay.attribution.result import Attribution
@@ -38,7 +38,7 @@ def find_texts(work: Work, name: str) -> dict[str, Texts]:
         if sent.text is None or sent.text.transcript is None:
             continue
         wanted = [
-            (leaf, json.loads(row["gold"]), None if row["pred"] is None else json.loads(row["pred"]))
+            (leaf, read_given(row["gold"]), read_given(row["pred"]))
             for row in rows
             if row["gold"] is not None and (leaf := work.leaf(row["field"])) is not None
         ]
@@ -113,7 +113,7 @@ def _values(
             if row["gold"] is None or leaf is None or row["outcome"] in ("failed", "absent"):
                 continue
             is_present = leaf.type in UNCOPIED or (
-                text is not None and text.find(leaf, json.loads(row["gold"])) is not None
+                text is not None and text.find(leaf, read_given(row["gold"])) is not None
             )
             key = (document, row["gold_path"])
             values[key] = Value(row["outcome"] == "match", row["pred_value"], key in spoiled, is_present)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from itertools import combinations
@@ -13,6 +12,7 @@ from msgspec import Struct
 
 from fieldassay.engine.judge import judge
 from fieldassay.evidence import Evidence, Kind, Outcome
+from fieldassay.json_value import read_given
 from fieldassay.metrics.repeated_columns import RepeatedValues
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import Plan
@@ -183,7 +183,7 @@ def _are_equal(plan: Plan, gold: list[dict[str, Any]], pred: list[dict[str, Any]
 
 def _alone(field: str, given: str) -> dict[str, Any]:
     """Return a record with nothing but a value at a field's place."""
-    value: Any = json.loads(given)
+    value: Any = read_given(given)
     for step in reversed(split_path(field)):
         value = {step: value} if isinstance(step, str) else [value]
     record: dict[str, Any] = value

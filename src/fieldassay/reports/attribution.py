@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
 from fieldassay.attribution.causal import Causal, Number
 from fieldassay.attribution.result import Attribution, Labelled, SystemShares
 from fieldassay.attribution.share import STAGES, FieldShares, Share
+from fieldassay.json_value import read_given
 from fieldassay.reports.diff.tables import Part, Table, Told
 from fieldassay.wording.numbers import NOTHING, format_count, format_share
 from fieldassay.wording.shown import clip
@@ -249,7 +249,7 @@ def _values(one: SystemShares, values: Sequence[Labelled], most: int) -> list[Pa
 def _shown(text: str | None) -> str:
     if text is None:
         return NOTHING
-    value = json.loads(text)
+    value = read_given(text)
     return clip(value if isinstance(value, str) else text, _VALUE)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from msgspec import Struct
 from fieldassay import __version__
 from fieldassay.engine.applicability import canonical_type
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.json_value import read_given
 from fieldassay.paths import field_of
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
@@ -169,7 +169,7 @@ class _Carrying:
         declared = self.new.plan.spec.document_type
         texts = {one.node: one.predicted for one in before}
         held = None if declared is None else texts.get(declared.field)
-        kind = None if held is None else canonical_type(self.new.plan, json.loads(held))
+        kind = None if held is None else canonical_type(self.new.plan, read_given(held))
         rows = [item for items in list_items(one.node for one in kept).values() for item in items]
         places = [(path, path) for path in self.new.asked]
         places += [cell for item in rows for cell in self.new.cells(item)]

@@ -16,6 +16,7 @@ from fieldassay.calibration.audit import AuditEstimate, ReviewedValue, estimate_
 from fieldassay.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
 from fieldassay.calibration.policy import ReviewReason
 from fieldassay.calibration.ratios import ratio_replicates
+from fieldassay.json_value import read_given
 from fieldassay.review.draw import Reason, Shown
 from fieldassay.review.forms import Form
 from fieldassay.review.journal import read_head
@@ -219,7 +220,7 @@ class _Judge:
         leaf = self._form.leaf(field)
         if gold is None or pred is None or leaf is None:
             return gold == pred
-        sides: list[Any] = [json.loads(one) for one in (gold, pred)]
+        sides: list[Any] = [read_given(one) for one in (gold, pred)]
         sides = [self._form.to_read(field, one) if isinstance(one, str) else one for one in sides]
         if any(isinstance(one, dict) or (isinstance(one, list) and not leaf.is_list) for one in sides):
             return bool(sides[0] == sides[1])

@@ -21,6 +21,7 @@ from fieldassay.calibration.result import Promise
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.engine.applicability import canonical_type
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.json_value import read_given
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.public.queueing import find_plan, read_values
@@ -195,7 +196,7 @@ def _kinds(known: _Known) -> Any:
 
     def kind_of(name: str) -> str | None:
         found = next((one for one in known.values.get(name, ()) if one.path == place), None)
-        return None if found is None else canonical_type(known.plan, json.loads(found.value))
+        return None if found is None else canonical_type(known.plan, read_given(found.value))
 
     return kind_of
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -10,6 +9,7 @@ from typing import NamedTuple
 from msgspec import Struct, field
 
 from fieldassay.calibration.policy import ReviewReason, Task
+from fieldassay.json_value import read_given
 from fieldassay.paths import field_of
 from fieldassay.review.draw import Reason, Shares, Shown, looked_at
 from fieldassay.review.forms import Form, show
@@ -109,7 +109,7 @@ class Interview(Struct, frozen=True):
             chance = looked_at(
                 self.shares, self.audit_share if is_audit else None, is_in_list=is_in_list(path)
             )
-            given = None if is_hidden else show(self.form.leaf(name), json.loads(value))
+            given = None if is_hidden else show(self.form.leaf(name), read_given(value))
             shown = Shown.NOTHING if is_hidden else Shown.PREDICTION
             truth = document.truth.get(path)
             yield Asked(path, name, shown, given, value, truth, task.reason, task.margin, chance)
@@ -159,7 +159,7 @@ class Interview(Struct, frozen=True):
     def _wrong(self, name: str, value: str, truth: str) -> tuple[str | None, bool]:
         """Return a wrong text for a field, and whether it is the prediction itself."""
         leaf = self.form.leaf(name)
-        right, predicted = json.loads(truth), json.loads(value)
+        right, predicted = read_given(truth), read_given(value)
         if leaf is None or isinstance(right, dict | list) or isinstance(predicted, dict | list):
             return None, False
         gold, pred = leaf.reader.read(right), leaf.reader.read(predicted)
@@ -174,7 +174,7 @@ class Interview(Struct, frozen=True):
         for path, name, value in document.values:
             above = list(items_above(path))
             if path not in taken and above and above[0][0] in near:
-                given = show(self.form.leaf(name), json.loads(value))
+                given = show(self.form.leaf(name), read_given(value))
                 yield Asked(path, name, Shown.CONTEXT, given, value, None, Reason.CONTEXT, 0.0, 0.0)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -11,6 +10,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from fieldassay.engine.applicability import canonical_type
+from fieldassay.json_value import read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.review.draw import Shown
 from fieldassay.review.forms import Form
@@ -321,7 +321,7 @@ def _planted(db: sqlite3.Connection, form: Form, sheet: int) -> list[dict[str, A
         shown = form.read(field_of(node), given)
         is_caught = shown is None or shown.canonical != canonical
         told.append(
-            {"node": node, "given": given, "truth": json.loads(truth), "label": text, "is_caught": is_caught}
+            {"node": node, "given": given, "truth": read_given(truth), "label": text, "is_caught": is_caught}
         )
     return told
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.json_value import read_given
 from fieldassay.reports.export.tables import Listing, check_system, kept_of_run, refuse
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import tabulate_estimates
@@ -139,7 +140,7 @@ def _hold_values(
             if place is not None:
                 held.setdefault((side, row["system"], row["doc"], place), {})[
                     path[len(place) :].lstrip(".")
-                ] = json.loads(text)
+                ] = read_given(text)
     return held
 
 

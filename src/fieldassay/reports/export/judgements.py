@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
+from fieldassay.json_value import read_given
 from fieldassay.result.headline import find_main
 from fieldassay.result.result import Result
 
@@ -80,21 +80,11 @@ def _judgement(row: dict[str, Any]) -> Judgement:
         system=row["system"],
         document=row["doc"],
         field=row["gold_path"] or row["pred_path"] or row["field"],
-        gold=_raw(row["gold"]),
-        pred=_raw(row["pred"]),
+        gold=read_given(row["gold"]),
+        pred=read_given(row["pred"]),
         is_correct=is_silent or row["outcome"] == "match",
         score=1.0 if is_silent else None if row["outcome"] == "failed" else row["score"],
         outcome=row["outcome"],
         reason=row["reason"],
         diagnoses=tuple(row["diagnoses"] or ()),
     )
-
-
-def _raw(text: str | None) -> Any:
-    """Return the value that evidence holds as JSON text."""
-    if text is None:
-        return None
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
