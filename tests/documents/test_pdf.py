@@ -199,6 +199,24 @@ def test_places_are_those_of_the_page_as_it_is_cropped() -> None:
     assert box is not None and abs(box.left - 72) < 2 and abs(box.bottom - 200) < 5
 
 
+def test_the_words_of_a_crowded_page_have_their_places_and_are_hidden_one_by_one() -> None:
+    """The boxes of some thousand words are read together; this page has more."""
+    places = [(x, y) for y in range(10, 790, 6) for x in range(5, 605, 12)]
+    drawn = [
+        text(x, y, f"{at:04}", 4, "3 Tr" if at % 1000 == 7 else "0 Tr") for at, (x, y) in enumerate(places)
+    ]
+    page = first("".join(drawn))
+    words = [word for line in page.lines for word in line.words]
+    assert {word.text for word in words if not word.visible} == {
+        f"{at:04}" for at in range(7, len(places), 1000)
+    }
+    found = {word.text: word.box for word in words}
+    assert len(found) == len(places) > 5000
+    for at, (x, y) in enumerate(places):
+        box = found[f"{at:04}"]
+        assert box is not None and abs(box.left - x) < 0.1 and box.top < y < box.bottom
+
+
 FAILURES = {
     "encrypted": (make_pdf([text(72, 100, "secret")], password="x"), "encrypted"),
     "no page": (make_pdf([]), "unreadable"),

@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeVar
 
 from fieldassay.documents.transcript import Box
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+    Floats = npt.NDArray[np.float64]
+
+Number = TypeVar("Number", float, "Floats")
 
 WIDE_GAP = 1.0
 """A gap wider than this multiple of the height of its words separates columns."""
@@ -34,7 +43,11 @@ def is_wide_gap(before: Box | None, after: Box | None) -> bool:
     if before is None or after is None:
         return False
     gap = after.left - before.right
-    return gap > 0 and gap > WIDE_GAP * max(before.bottom - before.top, after.bottom - after.top)
+    return (
+        gap > 0
+        and gap > WIDE_GAP * (after.bottom - after.top)
+        and gap > WIDE_GAP * (before.bottom - before.top)
+    )
 
 
 def turn(box: Box, quarters: int, width: float, height: float) -> Box:
@@ -43,11 +56,38 @@ def turn(box: Box, quarters: int, width: float, height: float) -> Box:
     >>> turn(Box(0, 0, 10, 2), 1, 100, 200)
     Box(left=198, top=0, right=200, bottom=10)
     """
+    sides = (box.left, box.top, box.right, box.bottom)
+    return Box(*turn_sides(sides, quarters, (width, height)))
+
+
+def turn_sides(
+    sides: tuple[Number, Number, Number, Number], quarters: int, size: tuple[float, float]
+) -> tuple[Number, Number, Number, Number]:
+    """Return the sides (left, top, right, bottom) of a box, or of many, after quarter turns of their page."""
+    left, top, right, bottom = sides
+    width, height = size
     quarters %= 4
     if quarters == 1:
-        return Box(height - box.bottom, box.left, height - box.top, box.right)
+        return height - bottom, left, height - top, right
     if quarters == 2:
-        return Box(width - box.right, height - box.bottom, width - box.left, height - box.top)
+        return width - right, height - bottom, width - left, height - top
     if quarters == 3:
-        return Box(box.top, width - box.right, box.bottom, width - box.left)
-    return box
+        return top, width - right, bottom, width - left
+    return sides
+
+
+def round_all(values: Floats) -> list[float]:
+    """Return numbers rounded to two decimals, exactly as `round` does.
+
+    >>> import numpy as np
+    >>> round_all(np.array([2.675, 0.125, -0.001])) == [round(2.675, 2), 0.12, -0.0]
+    True
+    """
+    import numpy as np
+
+    scaled = values * 100
+    rounded: list[float] = (np.rint(scaled) / 100).tolist()
+    is_doubtful = ~(np.abs(np.abs(scaled - np.trunc(scaled)) - 0.5) > 1e-6) | ~(np.abs(scaled) < 1e8)
+    for at in np.flatnonzero(is_doubtful).tolist():
+        rounded[at] = round(float(values[at]), 2)
+    return rounded

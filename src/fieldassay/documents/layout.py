@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
+from operator import itemgetter
 from unicodedata import bidirectional
 
 from msgspec import Struct
 
-from fieldassay.documents.geometry import WIDE_GAP, is_wide_gap, union
+from fieldassay.documents.geometry import WIDE_GAP, union
+from fieldassay.documents.rows import Row, find_rows, median, row_with
 from fieldassay.documents.ruled import Grid
 from fieldassay.documents.transcript import Box, Cell, Line, Source, Table, Word
 
-_SAME_ROW = 0.5
-"""The share of a word's height that lies beside its neighbor's if both are in one row."""
 _PROSE_WORDS = 4.0
 _PROSE_FILL = 0.6
 _FEWEST_PROSE_ROWS = 3
@@ -28,25 +29,6 @@ class Layout(Struct, frozen=True):
 
     lines: tuple[Line, ...]
     tables: tuple[Table, ...]
-
-
-class _Row(Struct):
-    """Words side by side, in segments that wide gaps separate; each segment knows its left and right end."""
-
-    top: float
-    bottom: float
-    segments: list[tuple[float, float, list[Word]]]
-
-    @property
-    def words(self) -> list[Word]:
-        return [word for _, _, words in self.segments for word in words]
-
-
-def _median(values: list[float]) -> float:
-    """Return the median of one number or more."""
-    values.sort()
-    half = len(values) // 2
-    return values[half] if len(values) % 2 else (values[half - 1] + values[half]) / 2
 
 
 def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = "text") -> Layout:
@@ -64,7 +46,7 @@ def lay_out(words: Iterable[Word], grids: Sequence[Grid] = (), source: Source = 
     lines: list[Line] = []
     tables: list[Table] = []
     bands = sorted(grid.bottom for grid in grids if _is_broad(grid, placed))
-    for rows in _bands(_find_rows(placed), bands):
+    for rows in _bands(find_rows(placed), bands):
         for block in _reading_order(rows):
             _emit(block, lines, tables, source)
     for grid, inside in ruled:
@@ -115,7 +97,7 @@ def _fill(grid: Grid, held: dict[int, list[Word]]) -> tuple[Cell, ...]:
 
 def _read_lines(words: list[Word]) -> list[list[Word]]:
     """Return the words of each line of a cell, as they are read."""
-    return [words] if len(words) == 1 else [_as_read(row.words) for row in _find_rows(words)]
+    return [words] if len(words) == 1 else [_as_read(row.words) for row in find_rows(words)]
 
 
 def _is_broad(grid: Grid, words: list[Word]) -> bool:
@@ -123,7 +105,7 @@ def _is_broad(grid: Grid, words: list[Word]) -> bool:
     return around is not None and grid.right - grid.left > 0.6 * (around.right - around.left)
 
 
-def _bands(rows: list[_Row], bounds: Sequence[float]) -> Iterable[list[_Row]]:
+def _bands(rows: list[Row], bounds: Sequence[float]) -> Iterable[list[Row]]:
     """Yield the rows between the bottoms of broad grids: columns never reach across them."""
     rest = rows
     for bound in bounds:
@@ -142,66 +124,14 @@ def _line_before(lines: Sequence[Line], grid: Grid) -> int:
     return max(overlapping or [at for at, _ in above], default=-1)
 
 
-def _find_rows(words: Sequence[Word]) -> list[_Row]:
-    """Return the rows of words from top to bottom; a row may slope, as in a photograph."""
-    if not words:
-        return []
-    boxes = [(word.box, word) for word in words if word.box is not None]
-    step = max(_median([box.bottom - box.top for box, _ in boxes]), 1.0)
-    rows: list[list[Word]] = []
-    last: list[tuple[float, float, int]] = []  # of the last word of each row: top, bottom, slot
-    near: dict[int, list[int]] = defaultdict(list)
-    for box, word in sorted(boxes, key=lambda pair: (pair[0].left, pair[0].top)):
-        top, bottom = box.top, box.bottom
-        slot = int((top + bottom) / 2 / step)
-        best, most = -1, _SAME_ROW
-        for place in (slot - 1, slot, slot + 1):
-            for at in near.get(place, ()):
-                other_top, other_bottom, other_slot = last[at]
-                if other_slot != place:
-                    continue
-                common = (bottom if bottom < other_bottom else other_bottom) - (
-                    top if top > other_top else other_top
-                )
-                if common <= 0:
-                    continue
-                own, other = bottom - top, other_bottom - other_top
-                least = own if own < other else other
-                share = common / (least if least > 0.1 else 0.1)
-                if share > most or (share == most and best < 0):
-                    best, most = at, share
-        if best < 0:
-            best = len(rows)
-            rows.append([])
-            last.append((top, bottom, slot - 9))
-        rows[best].append(word)
-        if last[best][2] != slot:
-            near[slot].append(best)
-        last[best] = (top, bottom, slot)
-    return sorted(map(_row_of, rows), key=lambda row: (row.top + row.bottom, row.segments[0][0]))
-
-
-def _row_of(words: list[Word]) -> _Row:
-    segments: list[tuple[float, float, list[Word]]] = []
-    boxes = [word.box for word in words if word.box is not None]
-    start, right = 0, boxes[0].right
-    for at in range(1, len(boxes)):
-        box = boxes[at]
-        if is_wide_gap(boxes[at - 1], box):
-            segments.append((boxes[start].left, right, words[start:at]))
-            start, right = at, box.right
-        elif box.right > right:
-            right = box.right
-    segments.append((boxes[start].left, right, words[start:]))
-    return _Row(_median([box.top for box in boxes]), _median([box.bottom for box in boxes]), segments)
-
-
-def _reading_order(rows: list[_Row]) -> Iterable[list[_Row]]:
+def _reading_order(rows: list[Row]) -> Iterable[list[Row]]:
     """Yield blocks of rows in reading order: where text runs in columns, each column is a block."""
-    single: list[_Row] = []
+    single: list[Row] = []
     at = 0
+    last = _last_of_prose(rows)
     while at < len(rows):
-        found = _find_columns(rows, at) if at == 0 or _may_begin_columns(rows, at) else None
+        may_begin = at <= last and (at == 0 or _may_begin_columns(rows, at))
+        found = _find_columns(rows, at) if may_begin else None
         if found is None:
             single.append(rows[at])
             at += 1
@@ -216,22 +146,26 @@ def _reading_order(rows: list[_Row]) -> Iterable[list[_Row]]:
     yield single
 
 
-def _may_begin_columns(rows: list[_Row], at: int) -> bool:
+def _last_of_prose(rows: list[Row]) -> int:
+    """Return the last row from which on there are words enough for two columns of running text."""
+    long = [at for at, row in enumerate(rows) for _, _, words in row.segments if len(words) >= _PROSE_WORDS]
+    return long[-2] if len(long) > 1 else -1
+
+
+def _may_begin_columns(rows: list[Row], at: int) -> bool:
     """Return whether a row follows a gap, or a row of another number of segments."""
     above, row = rows[at - 1], rows[at]
     is_apart = row.top - above.bottom > 0.6 * (row.bottom - row.top)
     return is_apart or len(above.segments) != len(row.segments)
 
 
-def _side(row: _Row, gutter: float, is_left: bool) -> _Row:
+def _side(row: Row, gutter: float, is_left: bool) -> Row:
     kept = [segment for segment in row.segments if (segment[0] < gutter) == is_left]
     boxes = [word.box for _, _, words in kept for word in words if word.box is not None]
-    if not boxes:
-        return _Row(row.top, row.bottom, [])
-    return _Row(_median([box.top for box in boxes]), _median([box.bottom for box in boxes]), kept)
+    return row_with(boxes, kept) if boxes else Row(row.top, row.bottom, row.highest, row.lowest, [])
 
 
-def _find_columns(rows: list[_Row], start: int) -> tuple[int, float] | None:
+def _find_columns(rows: list[Row], start: int) -> tuple[int, float] | None:
     """Return the end of the rows from `start` that an empty strip divides into two columns of running text.
 
     The second value is a place inside the strip. None if there is no strip, or no running text beside it.
@@ -254,8 +188,10 @@ def _find_columns(rows: list[_Row], start: int) -> tuple[int, float] | None:
     return (end, gutter) if all(map(_is_prose, sides)) else None
 
 
-def _subtract(free: list[tuple[float, float]], row: _Row, least: float) -> list[tuple[float, float]]:
+def _subtract(free: list[tuple[float, float]], row: Row, least: float) -> list[tuple[float, float]]:
     for left, right, _ in row.segments:
+        if not [1 for begin, end in free if left < end and right > begin]:
+            continue
         cut: list[tuple[float, float]] = []
         for begin, end in free:
             if right <= begin or left >= end:
@@ -271,10 +207,10 @@ def _is_prose(segments: Sequence[tuple[float, float, list[Word]]]) -> bool:
         return False
     width = max(right for _, right, _ in segments) - min(left for left, _, _ in segments)
     words = sum(len(words) for _, _, words in segments) / len(segments)
-    return words >= _PROSE_WORDS and _median([r - a for a, r, _ in segments]) >= _PROSE_FILL * width
+    return words >= _PROSE_WORDS and median([r - a for a, r, _ in segments]) >= _PROSE_FILL * width
 
 
-def _emit(rows: list[_Row], lines: list[Line], tables: list[Table], source: Source) -> None:
+def _emit(rows: list[Row], lines: list[Line], tables: list[Table], source: Source) -> None:
     """Append the lines and aligned tables of a block."""
     at = 0
     while at < len(rows):
@@ -285,13 +221,13 @@ def _emit(rows: list[_Row], lines: list[Line], tables: list[Table], source: Sour
             continue
         words = tuple(_as_read(rows[at].words))
         is_recognized = any(word.confidence is not None for word in words)
-        lines.append(Line(words, union([word.box for word in words]), "ocr" if is_recognized else source))
+        lines.append(Line(words, rows[at].box, "ocr" if is_recognized else source))
         at += 1
 
 
 def _as_read(words: list[Word]) -> list[Word]:
     """Return the words of a row, given from left to right, in the direction of their script."""
-    if all(word.text.isascii() for word in words):
+    if "".join([word.text for word in words]).isascii():
         return words
     leftward = sum(_is_leftward(word.text) for word in words)
     return words[::-1] if leftward * 2 > len(words) else words
@@ -301,7 +237,7 @@ def _is_leftward(text: str) -> bool:
     return text > "\u0590" and bidirectional(text[0]) in ("R", "AL")
 
 
-def _find_table(rows: list[_Row], start: int) -> tuple[int, list[tuple[float, float]]]:
+def _find_table(rows: list[Row], start: int) -> tuple[int, list[tuple[float, float]]]:
     """Return the end of the table that begins at a row, and its columns; the start itself if none begins."""
     if len(rows[start].segments) < _TABLE_COLUMNS:
         return start, []
@@ -327,13 +263,14 @@ def _find_table(rows: list[_Row], start: int) -> tuple[int, list[tuple[float, fl
     return (end, kept) if is_table else (start, [])
 
 
-def _grow(columns: list[tuple[float, float]], row: _Row, adds: bool) -> list[tuple[float, float]] | None:
+def _grow(columns: list[tuple[float, float]], row: Row, adds: bool) -> list[tuple[float, float]] | None:
     """Return the columns widened by a row's segments; None if a segment crosses columns or shares one."""
     grown = list(columns)
     taken: set[int] = set()
     fresh: list[tuple[float, float]] = []
     for left, right, _ in row.segments:
-        touched = [at for at, (begin, end) in enumerate(columns) if left < end and right > begin]
+        first = bisect_right(columns, left, key=itemgetter(1))
+        touched = range(first, bisect_left(columns, right, first, key=itemgetter(0)))
         if len(touched) > 1 or (touched and touched[0] in taken):
             return None
         if touched:
@@ -348,11 +285,12 @@ def _grow(columns: list[tuple[float, float]], row: _Row, adds: bool) -> list[tup
     return None if any(one[1] > other[0] for one, other in pairwise(grown)) else grown
 
 
-def _cells(rows: list[_Row], columns: list[tuple[float, float]]) -> tuple[Cell, ...]:
+def _cells(rows: list[Row], columns: list[tuple[float, float]]) -> tuple[Cell, ...]:
     cells = []
+    ends = [end for _, end in columns]
     for at, row in enumerate(rows):
-        for left, right, words in row.segments:
-            column = next(i for i, (begin, end) in enumerate(columns) if left < end and right > begin)
+        for left, _, words in row.segments:
+            column = bisect_right(ends, left)
             text = " ".join([word.text for word in _as_read(words)])
             box = union([word.box for word in words])
             cells.append(Cell(at, column, text, box=box, visible=any(word.visible for word in words)))

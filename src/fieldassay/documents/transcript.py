@@ -13,7 +13,7 @@ Source = Literal["text", "ocr", "cell", "markup"]
 """How a piece was read: a text layer, recognized characters, a cell of a sheet, markup."""
 
 
-class Box(Struct, frozen=True):
+class Box(Struct, frozen=True, gc=False):
     """A rectangle on a page, in points from the top left corner (1 point = 1/72 inch)."""
 
     left: float
@@ -22,7 +22,7 @@ class Box(Struct, frozen=True):
     bottom: float
 
 
-class Word(Struct, frozen=True):
+class Word(Struct, frozen=True, gc=False):
     """A run of characters without white space; `visible` is False where no ink is on the page."""
 
     text: str
@@ -32,7 +32,7 @@ class Word(Struct, frozen=True):
     """Of recognized characters, in [0, 1]; None for text that was not recognized."""
 
 
-class Line(Struct, frozen=True):
+class Line(Struct, frozen=True, gc=False):
     """A line of a page in reading order. Its text is its words joined by single blanks, or given as is."""
 
     words: tuple[Word, ...]
@@ -49,7 +49,7 @@ class Line(Struct, frozen=True):
         return " ".join(word.text for word in self.words)
 
 
-class Cell(Struct, frozen=True):
+class Cell(Struct, frozen=True, gc=False):
     """A cell of a table: its first row and column (from 0), how many it spans, its text and place."""
 
     row: int
@@ -63,7 +63,7 @@ class Cell(Struct, frozen=True):
     """What a text alone cannot say: the number format, a formula, a comment."""
 
 
-class Table(Struct, frozen=True):
+class Table(Struct, frozen=True, gc=False):
     """A table of a page; `after` is the index of the page's line that it follows (-1: before the first).
 
     The words of a table are not repeated in the lines of its page.

@@ -13,7 +13,7 @@ from fieldassay.documents.ruled import find_grids
 from fieldassay.documents.transcript import Box, Line, Source, Table, Word
 
 
-class TurnedWord(Struct, frozen=True):
+class TurnedWord(Struct, frozen=True, gc=False):
     """A word and how many clockwise quarter turns its text has made on the displayed page."""
 
     word: Word
@@ -25,14 +25,17 @@ def lay_out_turned(
 ) -> Layout:
     """Return the layout of words that run in several directions: most frequent direction first."""
     width, height = size
-    counts: dict[int, int] = {}
-    for word in words:
-        counts[word.quarters] = counts.get(word.quarters, 0) + len(word.word.text)
+    turns = list({word.quarters for word in words})
+    if len(turns) > 1:
+        sizes = {
+            turned: sum(len(one.word.text) for one in words if one.quarters == turned) for turned in turns
+        }
+        turns.sort(key=lambda turned: (-sizes[turned], turned))
     lines: list[Line] = []
     tables: list[Table] = []
-    for position, quarters in enumerate(sorted(counts, key=lambda turned: (-counts[turned], turned))):
+    for position, quarters in enumerate(turns):
         group = [word.word for word in words if word.quarters == quarters]
-        straight = [_turn_word(word, -quarters, (width, height)) for word in group]
+        straight = [_turn_word(word, -quarters, (width, height)) for word in group] if quarters else group
         grids = find_grids([turn(rule, -quarters, width, height) for rule in rules]) if position == 0 else []
         layout = lay_out(straight, grids, source)
         sides = (height, width) if quarters % 2 else (width, height)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
+from ctypes import c_ubyte
 from typing import Any
 
 from msgspec.structs import replace
 
 from fieldassay.documents.ink import find_ink, uncovered_ink
 from fieldassay.documents.loaders.content import Content, Task, require
-from fieldassay.documents.loaders.pdf_drawings import find_rules, largest_picture
+from fieldassay.documents.loaders.pdf_calls import CharacterBoxes
+from fieldassay.documents.loaders.pdf_drawings import Drawings
 from fieldassay.documents.loaders.pdf_words import find_words
 from fieldassay.documents.loaders.recognize import can_recognize, recognized_words
 from fieldassay.documents.transcript import Box, DocumentError, Page
@@ -35,11 +37,12 @@ def load_pdf(data: bytes, task: Task) -> Content:
     """Return the pages of a PDF; pages without text are recognized if the options and the extra allow it."""
     pages, notes = [], set[str]()
     with open_pdf(data) as document:
+        reused = _Reused()
         if len(document) > task.options.max_pages:
             raise DocumentError("too_large", f"has more than {task.options.max_pages:,} pages")
         for number in range(1, len(document) + 1):
             with open_page(document, number) as page:
-                made, told = _load_page(page, number, task)
+                made, told = _load_page(page, number, task, reused)
             pages.append(made)
             notes |= told
     if not any(page.lines or page.tables for page in pages):
@@ -92,13 +95,30 @@ def open_page(document: Any, number: int) -> Iterator[Any]:
         page.close()
 
 
-def _load_page(page: Any, number: int, task: Task) -> tuple[Page, set[str]]:
+class _Reused:
+    """The places in memory that pdfium fills for every page, which take longer to make than to fill."""
+
+    def __init__(self) -> None:
+        self.boxes = CharacterBoxes()
+        self._pixels: Any = b""
+
+    def bitmap(self, width: int, height: int, *, format: int, rev_byteorder: bool) -> Any:
+        """Return a picture of one byte for each dot, in the place of the one before."""
+        import pypdfium2
+
+        if len(self._pixels) < width * height:
+            self._pixels = (c_ubyte * (width * height))()
+        return pypdfium2.PdfBitmap.new_native(width, height, format, rev_byteorder, self._pixels)
+
+
+def _load_page(page: Any, number: int, task: Task, reused: _Reused) -> tuple[Page, set[str]]:
     size = page.get_size()
     notes = set[str]()
-    found = [] if task.options.ocr == "always" else find_words(page)
-    gray = _render_gray(page, size)
+    found = [] if task.options.ocr == "always" else find_words(page, reused.boxes)
+    gray = _render_gray(page, size, reused)
     words = _mark_hidden(gray, found, size)
-    if task.options.ocr == "always" or _shows_more(page, gray, words, size):
+    drawings = Drawings(page)
+    if task.options.ocr == "always" or _shows_more(drawings, gray, words, size):
         if can_recognize(task.options):
             words += _recognize(page, words, size, task)
             task.beat()
@@ -107,36 +127,41 @@ def _load_page(page: Any, number: int, task: Task) -> tuple[Page, set[str]]:
             notes.add("unread_page")
     if any(not word.word.visible for word in words):
         notes.add("hidden_text")
-    layout = lay_out_turned(words, size, find_rules(page) if words else ())
+    layout = lay_out_turned(words, size, drawings.rules if words else ())
     return Page(number, layout.lines, layout.tables, round(size[0], 2), round(size[1], 2)), notes
 
 
-def _render_gray(page: Any, size: tuple[float, float]) -> Any:
-    """Return a small rendering of a page as an array of gray values."""
+def _render_gray(page: Any, size: tuple[float, float], reused: _Reused) -> Any:
+    """Return a small rendering of a page as an array of gray values; the next page takes its place."""
     longest = max(*size, 1.0)
-    pixels = page.render(scale=max(min(1.0, 2000 / longest), 1 / longest), grayscale=True).to_numpy()
+    scale = max(min(1.0, 2000 / longest), 1 / longest)
+    pixels = page.render(scale=scale, grayscale=True, bitmap_maker=reused.bitmap).to_numpy()
     return pixels if pixels.ndim == 2 else pixels[:, :, 0]
 
 
 def _mark_hidden(gray: Any, words: list[TurnedWord], size: tuple[float, float]) -> list[TurnedWord]:
     """Return the words, with those without ink on the rendered page, or without visible ink, as invisible."""
     seen = find_ink(gray, [word.word for word in words], *size)
+    if all(seen):
+        return words
     return [
         word if is_seen else TurnedWord(replace(word.word, visible=False), word.quarters)
         for word, is_seen in zip(words, seen, strict=True)
     ]
 
 
-def _shows_more(page: Any, gray: Any, words: Sequence[TurnedWord], size: tuple[float, float]) -> bool:
+def _shows_more(
+    drawings: Drawings, gray: Any, words: Sequence[TurnedWord], size: tuple[float, float]
+) -> bool:
     """Return whether a page shows something that its text layer does not say.
 
     It has next to no text and is not blank; or a picture takes most of it, and most of the ink lies outside
     of the words: a scan that was stamped or signed digitally.
     """
     seen = [word.word for word in words if word.word.visible]
-    if sum(len(word.text) for word in seen) < _TOO_FEW_CHARACTERS:
+    if sum([len(word.text) for word in seen[:_TOO_FEW_CHARACTERS]]) < _TOO_FEW_CHARACTERS:
         return bool(gray.std() > _BLANK)
-    return largest_picture(page) >= _LARGE_PICTURE and uncovered_ink(gray, seen, *size) > _MOST_INK
+    return drawings.largest_picture >= _LARGE_PICTURE and uncovered_ink(gray, seen, *size) > _MOST_INK
 
 
 def _recognize(
