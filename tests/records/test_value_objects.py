@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.judging import score_alone as score
 
+from fieldassay.records.decode import decode_rows
+from fieldassay.records.plain import to_rows
 from fieldassay.records.value_objects import Taken, may_hold_confidences, take_values
 
 SPEC = (
@@ -164,3 +167,15 @@ def test_the_quick_look_at_many_records_misses_none_with_confidences(records: li
         take_values(record, _SCALARS, taken)
         takes.append(bool(taken.repairs))
     assert may_hold_confidences(records, _SCALARS) >= any(takes)
+
+
+@pytest.mark.parametrize("is_escaped", [False, True])
+@given(records=st.lists(st.dictionaries(_KEYS, _VALUES, max_size=4), max_size=3))
+def test_a_row_that_names_no_confidence_has_none(is_escaped: bool, records: list[dict[str, Any]]) -> None:
+    texts = [json.dumps(record).encode() for record in records]
+    if is_escaped:
+        texts = [text.replace(b"confidence", rb"\u0063onfidence") for text in texts]
+    for row in (*to_rows(records), *decode_rows(texts)):
+        taken = Taken()
+        take_values(row.value, _SCALARS, taken)  # type: ignore[arg-type]
+        assert row.may_name_confidence >= bool(taken.repairs)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, repeat
 from typing import Any
 
 import msgspec
 import numpy as np
 
 from fieldassay.json_value import Json
-from fieldassay.records.record import Row
+from fieldassay.records.record import CONFIDENCE, Row
 
 MAX_DEPTH = 100
 """Levels of nesting allowed in a record; deeper data is hostile or broken, and would exhaust the stack."""
@@ -74,7 +74,8 @@ def _decode_regular(texts: Sequence[bytes]) -> list[Row] | None:
     are_quotes_lost = np.count_nonzero(marks == ord('"')) != np.count_nonzero(encoded == ord('"'))
     if np.diff(before).max() > MAX_DEPTH or are_quotes_lost or (b"\\" in joined and b"\\u0022" in joined):
         return None  # see `_may_repeat_keys`
-    return list(map(Row, values))
+    may_name_confidence = CONFIDENCE.encode() in joined or b"\\u" in joined
+    return list(map(Row, values, repeat(()), repeat(None), repeat(may_name_confidence)))
 
 
 def read_number(value: Any) -> float | None:

@@ -97,24 +97,29 @@ def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
 
 def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> list[Record]:
     """Return the records of rows, each given with its id and its place, as `open_row` does."""
+    records: list[Record] = []
+    suspects: list[int] = []  # records that may hold confidences within their data
     may_be_bare = options.data_key is None and not options.data_keys
     keys = _META_KEYS if options.is_gold else _META_KEYS | SERVICE_KEYS
-    records = [
-        Record(name, _without_id_key(row.value, options), NOTHING_BESIDE, place)
-        if may_be_bare
-        and row.value.__class__ is dict
-        and not row.repairs
-        and row.problem is None
-        and keys.isdisjoint(row.value)
-        else _open(name, row, place, options)
-        for name, row, place in rows
-    ]
+    for at, (name, row, place) in enumerate(rows):
+        if (
+            may_be_bare
+            and row.value.__class__ is dict
+            and not row.repairs
+            and row.problem is None
+            and keys.isdisjoint(row.value)
+        ):
+            records.append(Record(name, _without_id_key(row.value, options), NOTHING_BESIDE, place))
+            if row.may_name_confidence or options.other_names:
+                suspects.append(at)
+        else:
+            records.append(_open(name, row, place, options))
+            suspects.append(at)
     if options.other_names or options.left_out:
         records = [_with_own_names(record, options) for record in records]
-    held = [record.data for record in records if record.data is not None]
-    if not options.scalars or not may_hold_confidences(held, options.scalars):
-        return records
-    return [record if record.data is None else _with_values(record, options.scalars) for record in records]
+    if options.scalars:
+        _take_values(records, suspects, options.scalars)
+    return records
 
 
 def _with_own_names(record: Record, options: SourceOptions) -> Record:
@@ -125,6 +130,14 @@ def _with_own_names(record: Record, options: SourceOptions) -> Record:
     if options.left_out:
         data = {key: value for key, value in data.items() if key not in options.left_out}
     return replace(record, data=data)
+
+
+def _take_values(records: list[Record], suspects: list[int], scalars: Scalars) -> None:
+    """Replace the suspected records by those with values in place of value objects."""
+    suspects = [at for at in suspects if records[at].data is not None]
+    if may_hold_confidences([records[at].data or {} for at in suspects], scalars):
+        for at in suspects:
+            records[at] = _with_values(records[at], scalars)
 
 
 def _with_values(record: Record, scalars: Scalars) -> Record:
@@ -210,7 +223,11 @@ def _without_id(answer: Answer, name: str, options: SourceOptions) -> Answer:
 
 def _without_id_key(row: dict[str, Json], options: SourceOptions) -> dict[str, Json]:
     key = _id_key(row, options)
-    return row if key is None else {name: value for name, value in row.items() if name != key}
+    if key is None:
+        return row
+    rest = row.copy()  # much faster than a comprehension
+    del rest[key]
+    return rest
 
 
 def read_value(value: Json, options: SourceOptions) -> Answer:

@@ -60,7 +60,7 @@ def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
     >>> find_id({"meta": {"id": 4}}, ["doc_id", "meta.id"])
     '4'
     """
-    for name in names_of_id(row, names) if not SERVICE_KEYS.isdisjoint(row) else names:
+    for name in names_of_id(row, names) if not row.keys().isdisjoint(SERVICE_KEYS) else names:
         found = id_text(row.get(name))
         if found is None and "." in name:
             found = id_text(locate(row, name)[1])

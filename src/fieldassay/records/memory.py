@@ -8,7 +8,7 @@ from typing import Any
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.records.ids import find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.plain import UnplainError, are_json, to_json
+from fieldassay.records.plain import UnplainError, to_json, to_rows
 from fieldassay.records.record import Row
 from fieldassay.records.rows import HeldRows
 from fieldassay.records.source import Source, make_source
@@ -46,14 +46,14 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
             [Problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")]
         )
     records = list(records)
-    rows = _to_rows(records)
+    rows = to_rows(records)
     found = [_find_id(record, row, options) for record, row in zip(records, rows, strict=True)]
     return _hold(label, rows, found, options)
 
 
 def _hold_mapping(records: Mapping[Any, Any], options: SourceOptions, label: str) -> Source:
     return _hold(
-        label, _to_rows(list(records.values())), [id_text(_plain_key(key)) for key in records], options
+        label, to_rows(list(records.values())), [id_text(_plain_key(key)) for key in records], options
     )
 
 
@@ -82,19 +82,6 @@ def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceO
         label, index.ids, tuple(rows[at] for at in kept), tuple(f"[{at}]" for at in kept), index.is_numbered
     )
     return make_source(label, held, index.problems, options)
-
-
-def _to_rows(records: list[Any]) -> list[Row]:
-    return (
-        [Row(record) for record in records] if are_json(records) else [_to_row(record) for record in records]
-    )
-
-
-def _to_row(record: Any) -> Row:
-    try:
-        return Row(to_json(record))
-    except UnplainError as error:
-        return Row(None, problem=str(error))
 
 
 def _without_nan(frame: Any) -> list[list[Any]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import datetime
 import enum
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any
 
 from fieldassay.json_value import Json
 from fieldassay.records.decode import MAX_DEPTH, MAX_DIGITS
+from fieldassay.records.record import CONFIDENCE, Row
 
 
 class UnplainError(ValueError):
@@ -23,33 +24,59 @@ _AT_ONCE = 100
 """Records checked together, few enough to be in the processor's cache from one look to the next."""
 
 
-def are_json(records: Sequence[Any]) -> bool:
-    """Return whether all values are objects of plain JSON types throughout, not too deeply nested.
+def to_rows(records: Sequence[Any]) -> list[Row]:
+    """Return values as rows of JSON values; one without a JSON counterpart has a problem instead.
 
-    Such records need no conversion.
-
-    >>> are_json([{"a": [1, None, {"b": "x"}]}]), are_json([{"a": (1, 2)}]), are_json([{1: "a"}])
-    (True, False, False)
+    >>> [row.value for row in to_rows([{"a": [1, None]}, {"a": (1, 2)}])]
+    [{'a': [1, None]}, {'a': [1, 2]}]
     """
-    return all(_are_json(records[at : at + _AT_ONCE]) for at in range(0, len(records), _AT_ONCE))
+    portions = (records[at : at + _AT_ONCE] for at in range(0, len(records), _AT_ONCE))
+    return [row for portion in portions for row in _portion_to_rows(portion)]
 
 
-def _are_json(objects: Sequence[Any]) -> bool:
+def _portion_to_rows(records: Sequence[Any]) -> Iterable[Row]:
+    keys = keys_of_json(records)
+    if keys is None:
+        return map(_to_row, records)
+    may_name_confidence = any(CONFIDENCE in key for key in keys)
+    return map(Row, records, repeat(()), repeat(None), repeat(may_name_confidence))
+
+
+def _to_row(record: Any) -> Row:
+    try:
+        return Row(to_json(record))
+    except UnplainError as error:
+        return Row(None, problem=str(error))
+
+
+def keys_of_json(objects: Sequence[Any]) -> set[str] | None:
+    """Return the keys, at any depth, of objects of plain JSON types throughout, not too deeply nested.
+
+    None for any others; plain objects need no conversion.
+
+    >>> sorted(keys_of_json([{"a": [1, None, {"b": "x"}]}]))
+    ['a', 'b']
+    >>> keys_of_json([{"a": (1, 2)}]), keys_of_json([{1: "a"}])
+    (None, None)
+    """
     if set(map(type, objects)) - {dict}:
-        return False
+        return None
+    found = set[str]()
     lists = list[Any]()
     for _ in range(MAX_DEPTH):
-        if set(map(type, set().union(*objects))) - {str}:
-            return False
+        keys = set[Any]().union(*objects)
+        if set(map(type, keys)) - {str}:
+            return None
+        found |= keys
         members = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(lists)]
         kinds = set(map(type, members))
         if kinds <= _SCALARS:
-            return True
+            return found
         if not kinds <= _SCALARS | _CONTAINERS:
-            return False
+            return None
         objects = members if kinds == {dict} else [item for item in members if item.__class__ is dict]
         lists = [item for item in members if item.__class__ is list] if list in kinds else []
-    return False
+    return None
 
 
 def to_json(value: Any, depth: int = 0) -> Json:

@@ -84,9 +84,15 @@ class Batch(Struct, frozen=True):
     repeats: Mapping[str, Repeat] = field(default_factory=dict)
 
 
+CONFIDENCE = "confidence"
+"""A part of the key of every confidence that is given within a record's data."""
+
+
 class Row(Struct, frozen=True):
     """One row of a source before its envelope is opened; an unreadable one has a `problem` and no `value`."""
 
     value: Json
     repairs: tuple[str, ...] = ()
     problem: str | None = None
+    may_name_confidence: bool = True
+    """False if no key of the value, at any depth, contains `CONFIDENCE`."""
