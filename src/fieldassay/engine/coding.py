@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from decimal import Decimal
-from itertools import count
+from itertools import compress, count
 from typing import Any
 
 import msgspec
@@ -97,13 +97,16 @@ def code(place: LeafPlace) -> Coded:
         if leaf.takes_only_item
         else place.gold + place.pred
     )
-    raws, codes = _distinct(values, leaf, place.is_grown and leaf.null_is_value and not leaf.is_list)
-    raws, codes = _without_empty(raws, codes, leaf)
-    column, is_container = _read(raws, leaf)
+    raws, codes, kinds = _distinct(values, leaf, place.is_grown and leaf.null_is_value and not leaf.is_list)
+    raws, codes = _without_empty(raws, codes, leaf, kinds)
+    column, is_container = _read(raws, leaf, kinds)
     hollow = leaf.reader.find_empty(column)
     if hollow is not None and hollow.any():
         kept, codes = _without(hollow, codes)
         raws, column, is_container = [raws[at] for at in kept.tolist()], column.take(kept), is_container[kept]
+    is_opaque = is_container.copy()
+    is_opaque[list(column.problems)] = True
+    meaning = _meanings(raws, column, is_opaque)
     accepted = spared = None
     if place.accepted or leaf.accepted:
         noted = _noted_codes(place, codes, is_container)
@@ -111,14 +114,10 @@ def code(place: LeafPlace) -> Coded:
         known, codes = len(raws), codes.copy()
         again = np.array([codes[node] for node in noted], dtype=np.intp)
         codes[noted] = known + np.arange(len(noted))
-        raws, is_container = (
-            raws + [raws[at] for at in again.tolist()],
-            np.append(is_container, is_container[again]),
-        )
-        column = column.take(np.append(np.arange(known), again)) if noted else column
-    is_opaque = is_container.copy()
-    is_opaque[list(column.problems)] = True
-    meaning = _meanings(column, is_opaque)
+        each = np.append(np.arange(known), again)
+        raws = [raws[at] for at in each.tolist()]
+        column = column.take(each) if noted else column
+        meaning, is_opaque, is_container = meaning[each], is_opaque[each], is_container[each]
     n = len(place.gold)
     return Coded(
         leaf,
@@ -197,8 +196,10 @@ def _accepted(
     )
 
 
-def _distinct(values: list[Any], leaf: Leaf, keeps_hollow: bool = False) -> tuple[list[Any], Codes]:
-    """Return the distinct values in order of appearance, and the code of each value.
+def _distinct(
+    values: list[Any], leaf: Leaf, keeps_hollow: bool = False
+) -> tuple[list[Any], Codes, set[type]]:
+    """Return the distinct values, the code of each value, and the types of the distinct values.
 
     The code is -1 for None, ABSENT and, unless kept, empty containers.
     """
@@ -208,12 +209,13 @@ def _distinct(values: list[Any], leaf: Leaf, keeps_hollow: bool = False) -> tupl
     is_null_value = leaf.null_is_value and type(None) in kinds
     if len(some) > 1 or not some <= {str, int, float, bool} or is_null_value or leaf.is_empty_if_other:
         order, codes = _numbered([_key(value, leaf, keeps_hollow) for value in values])
-        return [values[at] for at in order.values()], codes
+        raws = [values[at] for at in order.values()]
+        return raws, codes, set(map(type, raws))
     numbered = _distinct_floats(values) if kinds <= {float, type(None)} else None
     if numbered is None:
         order, codes = _numbered(values)
         numbered = list(order), codes
-    return numbered
+    return *numbered, some
 
 
 def _numbered(keys: list[Any]) -> tuple[dict[Any, int], Codes]:
@@ -236,7 +238,7 @@ def _distinct_floats(values: list[Any]) -> tuple[list[Any], Codes] | None:
     floats = np.array(values, dtype=np.float64)
     is_none = np.isnan(floats)
     if (
-        is_none.sum() != values.count(None)
+        any(values[at] is not None for at in np.flatnonzero(is_none).tolist())
         or np.isinf(floats).any()
         or (np.signbit(floats) & (floats == 0)).any()
     ):
@@ -303,8 +305,7 @@ def _says_nothing(text: str, leaf: Leaf) -> bool:
     return all(_is_empty(item, leaf.null_values) for item in text.split(leaf.separator))
 
 
-def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf) -> tuple[list[Any], Codes]:
-    kinds = set(map(type, raws))
+def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf, kinds: set[type]) -> tuple[list[Any], Codes]:
     if (
         leaf.blank_is_value
         or str not in kinds
@@ -333,8 +334,7 @@ def _without(empty: Masks, codes: Codes) -> tuple[Codes, Codes]:
     return np.flatnonzero(keep), renumbered[codes]
 
 
-def _read(raws: list[Any], leaf: Leaf) -> tuple[Column, Masks]:
-    kinds = set(map(type, raws))
+def _read(raws: list[Any], leaf: Leaf, kinds: set[type]) -> tuple[Column, Masks]:
     if kinds <= {str, int, float, bool} or (leaf.is_list and dict not in kinds and type(None) not in kinds):
         return leaf.reader.read_column(raws), np.zeros(len(raws), dtype=bool)
     known = [index for index, raw in enumerate(raws) if not _is_foreign(raw, leaf)]
@@ -371,11 +371,17 @@ def _foreign(raw: Any) -> Reading:
     return Reading(text, None, text, problem=f"is {word}")
 
 
-def _meanings(column: Column, is_opaque: Masks) -> Codes:
+def _meanings(raws: list[Any], column: Column, is_opaque: Masks) -> Codes:
+    """Return the meaning of each distinct value: the position of the first that means the same."""
+    meaning = np.arange(len(raws))
+    if column.write is not None:  # floats, which mean the same only if they are equal
+        return meaning
+    keys: list[Any] = column.meanings()
     if is_opaque.any():
-        keys: list[Any] = list(zip(column.meanings(), is_opaque.tolist(), strict=True))
-    else:
-        keys = column.meanings()
-    if len(set(keys)) == len(keys):
-        return np.arange(len(keys))
-    return np.fromiter(map(_numbering().__getitem__, keys), dtype=np.intp, count=len(keys))
+        keys = list(zip(keys, is_opaque.tolist(), strict=True))
+    # Texts that are read as they are differ from each other.
+    others = {key for key, raw in zip(keys, raws, strict=True) if key is not raw}
+    at = list(compress(range(len(keys)), map(others.__contains__, keys))) if others else []
+    first: dict[Any, int] = {}
+    meaning[at] = [first.setdefault(keys[position], position) for position in at]
+    return meaning

@@ -60,7 +60,7 @@ from fieldassay.scoring.options import ScoreOptions, with_keywords
 from fieldassay.scoring.outcomes import FEW_ANSWERS, Done, HeldRows, find_few_wrong, join_outcomes
 from fieldassay.scoring.provenance import provenance
 from fieldassay.scoring.shard_runs import run_shards
-from fieldassay.scoring.shards import Progress, Work
+from fieldassay.scoring.shards import Progress, Work, gc_paused
 from fieldassay.scoring.ungated import WITHOUT, find_ungated
 from fieldassay.spec.names import ID_NAMES
 
@@ -71,6 +71,7 @@ CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout"
 """The names in a result's counts of the claims of the document table."""
 
 
+@gc_paused()
 def score(
     gold: Records,
     predictions: Mapping[str, Records] | Records,

@@ -145,9 +145,9 @@ def do_work(work: Work, progress: Progress | None = None) -> Done:
 
 @contextmanager
 def gc_paused() -> Iterator[None]:
-    """Keep the cyclic garbage collector from walking the batch repeatedly.
+    """Keep the cyclic garbage collector from walking the records and the batch repeatedly.
 
-    Judging makes many objects and no cycles.
+    Reading and judging make many objects and no cycles.
     """
     was_enabled = gc.isenabled()
     gc.disable()

@@ -6,8 +6,9 @@ import importlib
 import pkgutil
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 from fieldassay.errors import nearest
@@ -66,11 +67,21 @@ class IdReader(Reader):
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if self.checksum is not None or self.normalize or not set(map(type, raws)) <= {str}:
             return read_distinct(self.read, raws)
-        texts = [raw.strip() for raw in raws]  # type: ignore[union-attr]
-        # A text without white space stays the same object, whose hash is known.
-        plain = [text if len(parts := text.split()) < 2 else " ".join(parts) for text in texts]
+        given: list[str] = list(raws)  # type: ignore[arg-type]
+        texts, plain = given.copy(), given.copy()
+        for at in _find_spaced(given):
+            texts[at], plain[at] = given[at].strip(), " ".join(given[at].split())
         canonical = objects(plain if self.case_sensitive else [text.casefold() for text in plain])
         return Column(objects(texts), canonical, canonical)
+
+
+def _find_spaced(texts: Sequence[str]) -> Iterable[int]:
+    """Return the positions of the texts with white space, and perhaps those of the first and the last."""
+    joined = "\0".join(texts)
+    if joined.count("\0") != len(texts) - 1:
+        return range(len(texts))
+    *words, _ = ["", *joined.split()]
+    return {0, len(texts) - 1, *accumulate(word.count("\0") for word in words)}
 
 
 def checksum_names() -> tuple[str, ...]:
