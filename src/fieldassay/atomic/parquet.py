@@ -13,12 +13,13 @@ from threading import Lock
 from typing import IO, TYPE_CHECKING
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     import polars as pl
 
 _STDERR = 2
-_PANIC = re.compile(
+_PANIC = lazy_regex(
     rb"\n?thread '[^\n]* panicked at .*?(?:\nnote: [^\n]*RUST_BACKTRACE[^\n]*\n|\Z)", re.DOTALL
 )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -12,13 +11,14 @@ import msgspec
 from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.regex import lazy_regex
 
 SCHEMA_VERSION = 1
 AGAIN = "write it again with `fieldassay score --out DIR`"
 
 T = TypeVar("T")
 
-_MISSING = re.compile(r"Object missing required field (`[^`]*`)")
+_MISSING = lazy_regex(r"Object missing required field (`[^`]*`)")
 
 
 class Form(Struct, frozen=True):

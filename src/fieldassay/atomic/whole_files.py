@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
+from fieldassay.regex import lazy_regex
+
 _KINDS: tuple[tuple[Callable[[int], bool], int, str], ...] = (
     (stat.S_ISDIR, errno.EISDIR, "it is a folder, not a file"),
     (stat.S_ISFIFO, errno.EINVAL, "it is a named pipe, not a file"),
@@ -58,7 +60,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 _PARTIAL = ".partial-"
-_STAGED = re.compile(
+_STAGED = lazy_regex(
     r"\..{1,100}\.partial-(?P<process>[0-9]{1,10})-(?P<started>[0-9]{1,20})-(?P<machine>[0-9a-f]{8})-\w+",
     re.DOTALL,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -11,6 +10,7 @@ from fieldassay.attribution.presence import Found, SentText
 from fieldassay.diagnosis.folding import fold_confusable
 from fieldassay.extractors.evidence import surface_forms
 from fieldassay.extractors.places import SearchedPage, fold
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.json_value import Json
@@ -23,7 +23,7 @@ LIKE_UNSEEN = 0.8
 _NEAR_LINES = 6
 """Lines among which scattered words are near each other."""
 _SHORTEST = 4
-_WORD = re.compile(r"\S+")
+_WORD = lazy_regex(r"\S+")
 
 
 class Damage(Struct, frozen=True):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -15,6 +14,7 @@ from fieldassay.extractors.evidence import surface_forms
 from fieldassay.extractors.places import Place, Search, SearchedPage
 from fieldassay.extractors.rules.candidates import FILTERS, LONGEST, word_filter
 from fieldassay.extractors.rules.rows import has_digit
+from fieldassay.regex import lazy_regex
 from fieldassay.types.numbers.amounts import Money
 
 if TYPE_CHECKING:
@@ -29,15 +29,15 @@ LOSSLESS = frozenset({"text", "markdown", "csv"})
 UNCOPIED = frozenset({"boolean"})
 """Types whose values are decided from a document, and not copied from it."""
 
-_WORD = re.compile(r"[^\s|]+")
-_TOKEN = re.compile(r"\w+")
+_WORD = lazy_regex(r"[^\s|]+")
+_TOKEN = lazy_regex(r"\w+")
 _EDGES = " ,;:|."
 _MARKS = _EDGES + "()[]{}\"'*#"
 _ORDERS = ("dmy", "mdy", "ymd")
 _TEXTS = ("text", "any")
 _NUMBERS, _DATES = ("money", "number", "integer"), ("date", "datetime")
-_GROUPED = re.compile(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
-_DIGITS_OF_DATE = re.compile(r"\d{1,4}[ ./-]+\d{1,2}[ ./-]+\d{1,4}")
+_GROUPED = lazy_regex(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
+_DIGITS_OF_DATE = lazy_regex(r"\d{1,4}[ ./-]+\d{1,2}[ ./-]+\d{1,4}")
 
 
 Known: TypeAlias = "dict[tuple[str, str], dict[str, tuple[str, ...]]]"

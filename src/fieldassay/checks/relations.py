@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -12,6 +11,7 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.paths import ITEM, Step, join_path, split_path
+from fieldassay.regex import lazy_regex
 
 FUNCTIONS: Final = ("sum", "count", "min", "max")
 COMPARISONS: Final = ("==", "!=", "<=", ">=", "<", ">")
@@ -19,7 +19,7 @@ LONGEST: Final = 1_000
 """The maximum of characters in a relation."""
 _DEEPEST = 50
 
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?)"
     r'|(?P<path>(?:[^\W\d]\w*|\["(?:[^"\\]|\\.)*"\])(?:\.\w+|\[\]|\["(?:[^"\\]|\\.)*"\])*)'
     r"|(?P<mark>==|!=|<=|>=|[<>+\-*/()]))"

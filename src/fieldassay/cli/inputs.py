@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fieldassay.cli.grouping import add_options, option
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.scoring.options import InputOptions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-_SIZE = re.compile(r"([0-9]{1,15}) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
+_SIZE = lazy_regex(r"([0-9]{1,15}) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
 
 
 class _Size(click.ParamType[int]):

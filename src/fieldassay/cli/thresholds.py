@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.regex import lazy_regex
+
 if TYPE_CHECKING:
     from fieldassay.metrics.definitions import Vocabulary
     from fieldassay.metrics.grammar import Gate
     from fieldassay.result.decision import Decision, GateOutcome
 
 EXAMPLE = "write a gate, such as accuracy >= 0.9 or field_accuracy[total] >= .97"
-_PERCENTAGE = re.compile(r"(\d{1,3}(?:\.\d{1,9})?)\s*%\s*$", re.ASCII)
+_PERCENTAGE = lazy_regex(r"(\d{1,3}(?:\.\d{1,9})?)\s*%\s*$", re.ASCII)
 FAILED, INCONCLUSIVE = 1, 4
 """The exit codes of a failed gate, and, on request, of an undecided one."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
@@ -13,11 +12,12 @@ from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, number_codes
 from fieldassay.comparators.equality import scores_by_code, unequal_positions
 from fieldassay.comparators.tolerance import ToleranceOption, tolerance_of
+from fieldassay.regex import lazy_regex
 from fieldassay.types.column import Column, Objects, objects
 
 _LONGEST = 2_000
-_REST = re.compile(r"[^\d.-]+")
-_NUMBER = re.compile(r"-?(?:\d+\.?\d*|\.\d+)")
+_REST = lazy_regex(r"[^\d.-]+")
+_NUMBER = lazy_regex(r"-?(?:\d+\.?\d*|\.\d+)")
 
 
 @dataclass(frozen=True)

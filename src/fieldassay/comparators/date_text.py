@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -11,11 +10,12 @@ import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.equality import scores_by_code, unequal_positions
+from fieldassay.regex import lazy_regex
 from fieldassay.types.column import Column
 from fieldassay.types.dates.period import Date
 
-_DIGIT_RUN = re.compile(r"\d+")
-_TOKEN = re.compile(r"[0-9]+|[^\W\d_]+")
+_DIGIT_RUN = lazy_regex(r"\d+")
+_TOKEN = lazy_regex(r"[0-9]+|[^\W\d_]+")
 _LONGEST_DATE = 200
 _MONTHS = (
     "january",

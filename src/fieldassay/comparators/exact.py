@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -10,9 +9,10 @@ import numpy as np
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.equality import equal_pairs, scores_by_code, unequal_positions
+from fieldassay.regex import lazy_regex
 from fieldassay.types.column import Column, Objects, objects
 
-_NO_DIGIT = re.compile(r"\D+")
+_NO_DIGIT = lazy_regex(r"\D+")
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,15 @@ from dataclasses import dataclass, fields
 from decimal import MAX_EMAX, MIN_EMIN, Context, Decimal
 from typing import Any, ClassVar, Literal, TypeAlias
 
+from fieldassay.regex import lazy_regex
+
 EXACT = Context(prec=20_000, Emax=MAX_EMAX, Emin=MIN_EMIN, traps=[])
 """Precise enough that sums and products of readable numbers are never rounded."""
 
 _LONGEST_NUMBER = 400
 _LONGEST_TEXT = 2_000
-_PLAIN_NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
-_PRINTED_NUMBER = re.compile(r"[.,]?[0-9][0-9.,'’_ \u00a0\u2009\u202f]*")
+_PLAIN_NUMBER = lazy_regex(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
+_PRINTED_NUMBER = lazy_regex(r"[.,]?[0-9][0-9.,'’_ \u00a0\u2009\u202f]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from fieldassay.json_value import Json
 from fieldassay.paths import split_path
+from fieldassay.regex import lazy_regex
 
-_MARK = re.compile(r"<<(!?)([^|<>]+)\|([^|<>]*)(?:\|([^|<>]*))?>>")
-_AMOUNT = re.compile(r"[$€]?[0-9][0-9.,' ]*")
+_MARK = lazy_regex(r"<<(!?)([^|<>]+)\|([^|<>]*)(?:\|([^|<>]*))?>>")
+_AMOUNT = lazy_regex(r"[$€]?[0-9][0-9.,' ]*")
 
 
 class Mark(Struct, frozen=True):

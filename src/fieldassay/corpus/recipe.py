@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from fieldassay.corpus.generated import expand
 from fieldassay.corpus.marks import Digits
 from fieldassay.json_value import Json
+from fieldassay.regex import lazy_regex
 from fieldassay.stats.poisson import document_keys, draw_words
 
 FOLDER = Path(__file__).parent / "recipes"
@@ -30,7 +31,7 @@ TASKS = (
 )
 """The tasks of the corpus: each has a spec, a file of recipes and a folder of documents."""
 
-_PATH = re.compile(r"<<(!?)([^|<>]+)\|")
+_PATH = lazy_regex(r"<<(!?)([^|<>]+)\|")
 
 Block = Any
 """A part of a document: a text, or a mapping with one of the keys that `writers` know."""

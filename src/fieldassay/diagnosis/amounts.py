@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any
@@ -15,12 +14,13 @@ from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.digits import diagnose_digits
 from fieldassay.diagnosis.embedded import is_power_of_ten_apart
 from fieldassay.diagnosis.folding import Flags, contained, equal, fold, pick
+from fieldassay.regex import lazy_regex
 
 Floats = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.int64]
 
 _EXACT = Context(prec=400, Emin=-999999, Emax=999999)
-_WRITTEN = re.compile(r"[0-9]+(?:[.,' ][0-9]+)*")
+_WRITTEN = lazy_regex(r"[0-9]+(?:[.,' ][0-9]+)*")
 _MAX_WRITTEN = 100
 _TINIEST_CUT = 2
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import repeat
@@ -16,6 +15,7 @@ from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.folding import Flags
 from fieldassay.diagnosis.value_rows import Ints, Scales, ValueRows
 from fieldassay.evidence import FLAG, Outcome
+from fieldassay.regex import lazy_regex
 
 Codes = npt.NDArray[np.int64]
 
@@ -101,7 +101,7 @@ def _number_repeats(groups: npt.NDArray[np.intp]) -> Codes:
 MAX_CUT = 2000
 """The maximum of characters in a text cut into parts."""
 
-_CUT = re.compile(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
+_CUT = lazy_regex(r"[,;|/+&\n]|\s(?:and|und|et|y|e|o|or|oder)\s|\s[-\u2013]\s")
 
 _Place = tuple[int, int]
 
@@ -167,7 +167,7 @@ def cut(text: str) -> list[str]:
 
 Bits = npt.NDArray[np.int64]
 
-_TWO_DIGITS = re.compile("-?[1-9][0-9]")
+_TWO_DIGITS = lazy_regex("-?[1-9][0-9]")
 SHORTEST_TELLING = 3
 """The least length of an identifying canonical text; shorter ones occur everywhere in a document."""
 TRIVIAL = frozenset({"true", "false", "yes", "none", "null", "nil", "n/a"})

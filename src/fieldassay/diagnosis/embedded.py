@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 
 from fieldassay.diagnosis.catalogue import BIT
+from fieldassay.regex import lazy_regex
 
 MAX_WRITTEN = 200
 """The maximum of characters in a text searched for numbers."""
 
-_DIGIT_RUN = re.compile(r"[0-9]+")
-_NUMBER = re.compile(r"[0-9]+(?:[.,][0-9]+)*")
-_WHOLE = re.compile(
+_DIGIT_RUN = lazy_regex(r"[0-9]+")
+_NUMBER = lazy_regex(r"[0-9]+(?:[.,][0-9]+)*")
+_WHOLE = lazy_regex(
     r"([-+\N{MINUS SIGN}]?)\s?([0-9]+(?:[.,' \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}][0-9]+)*)\s?(%?)"
 )
-_SCIENTIFIC = re.compile(r"[-+\N{MINUS SIGN}]?[0-9]+(?:[.,][0-9]+)?[eE][-+\N{MINUS SIGN}]?[0-9]{1,3}")
-_GROUPED = re.compile(r"[0-9]{1,3}(?:(.)[0-9]{3})(?:\1[0-9]{3})*")
+_SCIENTIFIC = lazy_regex(r"[-+\N{MINUS SIGN}]?[0-9]+(?:[.,][0-9]+)?[eE][-+\N{MINUS SIGN}]?[0-9]{1,3}")
+_GROUPED = lazy_regex(r"[0-9]{1,3}(?:(.)[0-9]{3})(?:\1[0-9]{3})*")
 
 
 def find_digit_runs(text: str) -> list[str]:

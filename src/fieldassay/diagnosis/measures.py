@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from fieldassay.diagnosis.amounts import Amounts, diagnose_amounts, floats
 from fieldassay.diagnosis.catalogue import BIT
 from fieldassay.diagnosis.folding import Flags, equal
 from fieldassay.paths import split_path
+from fieldassay.regex import lazy_regex
 from fieldassay.types.column import Column
 from fieldassay.types.numbers.units import canonical_unit
 
@@ -24,7 +24,7 @@ SAME_QUANTITY = 1e-3
 _HOW_WRITTEN = sum(
     BIT[name] for name in ("case_only", "white_space_or_punctuation", "accents_only", "unicode_form")
 )
-_NUMBER_IN_FRONT = re.compile(r"[-+\u2212\u00b10-9.,'\s]+")
+_NUMBER_IN_FRONT = lazy_regex(r"[-+\u2212\u00b10-9.,'\s]+")
 
 
 def diagnose_money(gold: Column, pred: Column) -> Bits:

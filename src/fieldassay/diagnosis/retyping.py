@@ -14,6 +14,7 @@ from fieldassay.diagnosis.digits import diagnose_digits
 from fieldassay.diagnosis.embedded import whole_candidates
 from fieldassay.diagnosis.folding import Flags, equal, holds, lengths, pick
 from fieldassay.diagnosis.wording import Wording
+from fieldassay.regex import lazy_regex
 
 Bits = npt.NDArray[np.int64]
 Rows = npt.NDArray[np.int64]
@@ -22,7 +23,7 @@ HOLDS_NUMBERS = frozenset({"text", "any", "integer", "number", "money", "quantit
 HOLDS_DATES = frozenset({"text", "any"})
 
 _SHORTEST_DATE, _LONGEST_DATE, _LONGEST_NUMBER = 6, 40, 30
-_SCIENTIFIC_KEY = re.compile(r"[0-9]+e\+?[0-9]{1,3}")
+_SCIENTIFIC_KEY = lazy_regex(r"[0-9]+e\+?[0-9]{1,3}")
 _MONTH = r"[^\W\d_]{3,12}\.?"
 _NUMERIC_DATE = r"\d{1,4}([-/.])\d{1,2}\1\d{1,4}|\d{1,2} \d{1,2} \d{4}"
 _DAY = r"\d{1,2}(?:st|nd|rd|th|\.|er|º)?"
@@ -30,7 +31,7 @@ _NAMED_DATE = (
     rf"(?:[^\W\d_]{{2,10}}\.?,? )?(?:{_DAY}[- ](?:of |de )?{_MONTH},?[- ](?:de |del )?\d{{2,4}}"
     rf"|{_MONTH} {_DAY},? \d{{2,4}})"
 )
-_DATE_SHAPE = re.compile(f"(?:{_NUMERIC_DATE}|{_NAMED_DATE})", re.IGNORECASE)
+_DATE_SHAPE = lazy_regex(f"(?:{_NUMERIC_DATE}|{_NAMED_DATE})", re.IGNORECASE)
 
 
 def diagnose_retyped(type_name: str, gold: Wording, pred: Wording) -> tuple[Bits, Flags]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import numpy.typing as npt
 
@@ -20,10 +18,11 @@ from fieldassay.diagnosis.folding import (
     strip_accents,
     unify_forms,
 )
+from fieldassay.regex import lazy_regex
 
 Bits = npt.NDArray[np.int64]
 
-_HAS_DIGIT = re.compile("[0-9]").search
+_HAS_DIGIT = lazy_regex("[0-9]").search
 
 
 def diagnose_surface(gold: list[str], pred: list[str], is_number_in_words: bool) -> Bits:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -27,6 +26,7 @@ from fieldassay.diagnosis.folding import (
     pick,
 )
 from fieldassay.diagnosis.shortenings import is_abbreviation
+from fieldassay.regex import lazy_regex
 
 _GROUPS = (
     "yes|y|true|1|on|checked|ja|oui|si|sim",
@@ -115,7 +115,7 @@ MAX_ALIGNED = 4096
 _SHORTEST_PART, _SHORTEST_INNER = 3, 4
 _FEWEST_DROPPED = 2
 _MOST_OCCURRENCES = 20
-_WORD = re.compile(r"[^\W_]+")
+_WORD = lazy_regex(r"[^\W_]+")
 _ELLIPSIS = ".\N{HORIZONTAL ELLIPSIS} "
 
 

@@ -8,6 +8,7 @@ import zipfile
 from pathlib import PurePath
 
 from fieldassay.documents.transcript import DocumentError
+from fieldassay.regex import lazy_regex
 
 KINDS = ("pdf", "image", "docx", "xlsx", "csv", "eml", "msg", "html", "text", "markdown", "words")
 
@@ -34,12 +35,12 @@ _FOREIGN = (
     ((b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf\x27\x1c", b"Rar!"), "is an archive; unpack it"),
     (b"\x7fELF", "is a program"),
 )
-_HEADER = re.compile(
+_HEADER = lazy_regex(
     rb"^(?:from|to|cc|date|subject|received|return-path|message-id|mime-version|delivered-to|content-type):",
     re.IGNORECASE | re.MULTILINE,
 )
-_WORDS = re.compile(rb'"pages"\s*:\s*\[')
-_MARKUP = re.compile(
+_WORDS = lazy_regex(rb'"pages"\s*:\s*\[')
+_MARKUP = lazy_regex(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
 

@@ -15,10 +15,11 @@ from urllib.parse import quote
 from fieldassay.endpoints.endpoint import Endpoint
 from fieldassay.errors import FieldassayError
 from fieldassay.json_value import Json
+from fieldassay.regex import lazy_regex
 
 REMOVED = "[key removed]"
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.I)
-_MASK = re.compile(r"(?:[*•·●…]|\.{3,}|[xX#_]{4,}|\[[^\]\s]{1,20}\])+")
+_SECRET_NAME = lazy_regex(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.I)
+_MASK = lazy_regex(r"(?:[*•·●…]|\.{3,}|[xX#_]{4,}|\[[^\]\s]{1,20}\])+")
 """What servers write in place of the middle of a key (`sk-abc***wxyz`)."""
 MOST_SHOWN = 4
 """So many characters of a key around a mask are removed with it; fewer tell nothing."""

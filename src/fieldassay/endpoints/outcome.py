@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.endpoints.exchange import TOKENS, Answer, Failure, Request, Timing, TokenChoice, Usage
+from fieldassay.regex import lazy_regex
 
 Action = Literal["not_sent", "refused", "unknown", "stop", "document", "answer"]
 """`not_sent` and `refused` cost nothing and are tried again until the deadline; `unknown` may have cost
@@ -23,27 +24,27 @@ SEEN_AT_LEAST = 0.6
 """A server that counts a smaller part of the expected tokens has cut the prompt."""
 _BLANK_BLOCK = 100
 """A run of white space twice as long has a whole block of it, wherever it begins."""
-_ESCAPED_BLANK = re.compile(r"\\[nrt]\\[nrt]\\[nrt]\\[nrt](?:\\[nrt]){96}")
+_ESCAPED_BLANK = lazy_regex(r"\\[nrt]\\[nrt]\\[nrt]\\[nrt](?:\\[nrt]){96}")
 
-_TOO_LONG = re.compile(
+_TOO_LONG = lazy_regex(
     r"context[ _]?(length|size|window)|maximum context|exceed_context|n_ctx|too many (input )?tokens|"
     r"prompt is too long|input is too long",
     re.I,
 )
-_NO_MONEY = re.compile(
+_NO_MONEY = lazy_regex(
     r"insufficient[ _](quota|funds|balance|credit)|billing|exceeded your current quota|credit balance", re.I
 )
-_NO_MODEL = re.compile(
+_NO_MODEL = lazy_regex(
     r"model[ _]not[ _]found|model.{0,80}(does not exist|not found|unknown)|no such model|unknown model", re.I
 )
-_UNSUPPORTED = re.compile(
+_UNSUPPORTED = lazy_regex(
     r"unsupported[ _](parameter|value)|(unknown|unrecognized|unexpected) (parameter|argument|field|request)|"
     r"extra (fields|inputs)|"
     r"(parameter|argument|response_format|logprobs|json_schema).{0,60}not (supported|permitted|allowed)|"
     r"does not support",
     re.I,
 )
-_MODERATED = re.compile(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
+_MODERATED = lazy_regex(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
 
 
 class Verdict(Struct, frozen=True):

@@ -10,13 +10,14 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from fieldassay.paths import Step
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.endpoints.exchange import TokenChoice
 
 Steps = tuple[Step, ...]
 
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"\s*+(?:(?P<open>[{\[])|(?P<close>[}\]])|(?P<comma>,)|(?P<colon>:)"
     r'|"(?P<text>[^"\\]*+(?:\\.[^"\\]*+)*+)"|(?P<bare>[^\s{}\[\],:"]++))',
     re.DOTALL,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -14,11 +13,12 @@ from fieldassay.extractors.places import Place, Search
 from fieldassay.extractors.strategy import Evidence, EvidenceClass
 from fieldassay.json_value import Json
 from fieldassay.paths import ITEM
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
 
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
+_CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
 
 
 class Found(Struct, frozen=True):

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from fieldassay.documents.text import PageText, page_text
 from fieldassay.documents.transcript import Page
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _SAME = str.maketrans(
     {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"}
 )
-_DIGITS = re.compile(r"\d")
+_DIGITS = lazy_regex(r"\d")
 _CLOSE = 80.0
 """The least similarity, of 100, of a piece whose edit distance from a quote is computed."""
 _PER_EDIT = 8

@@ -14,6 +14,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.extractors.schema import AnswerShape, enum_values
 from fieldassay.json_value import Json
 from fieldassay.paths import ITEM, Step, join_path
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.spec.model import Field
@@ -51,7 +52,7 @@ TEMPLATES: Mapping[str, str] = {"extract-1": EXTRACT_1}
 VARIABLES = ("description", "document", "fields", "name", "quotes", "schema", "typed")
 """The names that a template may use."""
 
-_ROLE = re.compile(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
+_ROLE = lazy_regex(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
 _TYPES = {"id": "identifier", "enum": "one of", "any": "value"}
 
 

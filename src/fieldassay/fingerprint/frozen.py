@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -13,11 +12,12 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from fieldassay.regex import lazy_regex
 from fieldassay.result.recorded import PARTS
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 _SORTED = msgspec.json.Encoder(order="sorted")
-_EXPONENT = re.compile(rb"e[0-9-]")
+_EXPONENT = lazy_regex(rb"e[0-9-]")
 _REFUSED = (TypeError, ValueError, OverflowError, RecursionError)
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
 

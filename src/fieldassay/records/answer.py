@@ -16,9 +16,10 @@ from fieldassay.records.readable import count_readable
 from fieldassay.records.record import Row
 from fieldassay.records.spans import FENCE, Span, find_spans
 from fieldassay.records.tool_calls import APART, are_apart, count_declared, unwrap_call
+from fieldassay.regex import lazy_regex
 
 _WORDS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
-_MARK = re.compile(
+_MARK = lazy_regex(
     rf"""(?P<open><(?:seed:|antml:)?(?:{_WORDS})>|\[THINK\]|◁think▷|<unused94>(?:thought\b)?"""
     r"""|<\|channel\|>\s?analysis\b"""
     r"""|<\|begin_of_thought\|>|<\|(?:START_THINKING|THINK_START)\|>)"""
@@ -27,8 +28,8 @@ _MARK = re.compile(
     r"""|(?P<end><\|end\|>)""",
     re.IGNORECASE,
 )
-_UNMARKED = re.compile(r"analysis(?=[A-Z\s]).*?assistantfinal", re.DOTALL)
-_TEXT = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_UNMARKED = lazy_regex(r"analysis(?=[A-Z\s]).*?assistantfinal", re.DOTALL)
+_TEXT = lazy_regex(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 MAX_MARKS = 1_000
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.options import FORMATS, SourceOptions
+from fieldassay.regex import lazy_regex
 
 BINARY = ("parquet", "xlsx")
 _SUFFIXES = {
@@ -16,7 +17,7 @@ _SUFFIXES = {
 }  # fmt: skip
 
 
-_WITH_SHEET = re.compile(r"(.+?\.xls[xm])#(.+)", re.IGNORECASE | re.DOTALL)
+_WITH_SHEET = lazy_regex(r"(.+?\.xls[xm])#(.+)", re.IGNORECASE | re.DOTALL)
 _READ_VALUES = "give the values that were extracted from it"
 ZIP = b"PK\x03\x04"
 _ZIPPED = {
@@ -47,7 +48,7 @@ _FOREIGN: tuple[tuple[bytes | tuple[bytes, ...], str, str], ...] = (
 """Formats without records by their first bytes, and the remedy for each."""
 
 
-URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{1,20})://")
+URL = lazy_regex(r"([A-Za-z][A-Za-z0-9+.-]{1,20})://")
 
 
 def is_url(path: object) -> bool:

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from fieldassay.errors import Problem
 from fieldassay.records.responses import BATCH_ID, names_of_id
+from fieldassay.regex import lazy_regex
 
-_ENDINGS = re.compile(
+_ENDINGS = lazy_regex(
     r"(?<=[^.])\.(?:jsonl?|csv|tsv|parquet|xls[xm]?|pdf|png|jpe?g|jp2|tiff?|gif|bmp|webp|heic|svg"
     r"|txt|text|md|html?|xml|hocr|ya?ml|toml|docx?|odt|ods|rtf|pptx?"
     r"|eml|msg|gz|gzip|zstd?|zip)$",
@@ -25,7 +26,7 @@ MAX_ID = 1000
 MAX_LISTED = 20
 SERVICE_KEYS = frozenset({BATCH_ID, "object", "role"})
 """Keys of which one is in every saved response of a service."""
-_INDEX = re.compile(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
+_INDEX = lazy_regex(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
 
 Positions = npt.NDArray[np.int64]
 

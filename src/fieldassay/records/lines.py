@@ -17,8 +17,9 @@ from fieldassay.records.files import Input
 from fieldassay.records.ids import SERVICE_KEYS, cap_problems, find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.rows import SlicedRows, int64
+from fieldassay.regex import lazy_regex
 
-_UNUSUAL = re.compile(r'[\\"\0-\x1f]')
+_UNUSUAL = lazy_regex(r'[\\"\0-\x1f]')
 _NO_SERVICE = (None,) * len(SERVICE_KEYS)
 BLANK = b"\0 \t\r\n\xef\xbb\xbf"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -14,8 +13,9 @@ from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, nea
 from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, base_name, cap_problems, drop_endings
 from fieldassay.records.record import Batch, Record, Repeat, Row
 from fieldassay.records.source import Source
+from fieldassay.regex import lazy_regex
 
-_SUFFIX = re.compile(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
+_SUFFIX = lazy_regex(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
 
 
 def _drop_suffix(name: str) -> str:

@@ -9,11 +9,12 @@ from msgspec import Struct, field
 
 from fieldassay.records.decode import MAX_DEPTH, decode_json
 from fieldassay.records.record import Row
+from fieldassay.regex import lazy_regex
 
 MAX_LENGTH = 2_000_000
 """Characters of nearly-JSON that are mended at most; it bounds the time."""
 
-_TOKEN = re.compile(
+_TOKEN = lazy_regex(
     r"""(?P<space>\s+)
     | (?P<string>"[^"\\]*(?:\\.[^"\\]*)*")
     | (?P<single>u?'[^'\\]*(?:\\.[^'\\]*)*')
@@ -24,10 +25,10 @@ _TOKEN = re.compile(
     | (?P<cut>["'“„].*)""",
     re.VERBOSE | re.DOTALL,
 )
-_THOUSANDS = re.compile(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])(?!\s*:)")
-_COLONS = re.compile(r"""[^\s{}\[\],:"'“”„/\#]+(?::[^\s{}\[\],:"'“”„]+)+""")  # 10:30, http://x
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
-_ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
+_THOUSANDS = lazy_regex(r"[+-]?\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\w.])(?!\s*:)")
+_COLONS = lazy_regex(r"""[^\s{}\[\],:"'“”„/\#]+(?::[^\s{}\[\],:"'“”„]+)+""")  # 10:30, http://x
+_NUMBER = lazy_regex(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_ESCAPE = lazy_regex(r"\\(u[0-9A-Fa-f]{4}|.)", re.DOTALL)
 _LITERALS = {
     "true": "true",
     "false": "false",

@@ -12,6 +12,7 @@ from typing import Any
 
 from fieldassay.json_value import Json
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode
+from fieldassay.regex import lazy_regex
 
 MOST_READ = 200
 """Values of one list that are looked at."""
@@ -27,7 +28,7 @@ _WORD = (
     r"(?:amount|array|bool|boolean|date|datetime|decimal|float|int|integer|list"
     r"|name|none|null|number|object|str|string|text|value)(?: here)?"
 )
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = lazy_regex(
     r"<[^<>]*>|\{[^{}]*\}|\{\{[^{}]*\}\}|\[[^\[\]]*\]|[\s.…_?*x-]+|placeholder|to "
     r"?do|tbd|y{2,4}[-/.]mm[-/.]dd"
     rf"|{_WORD}(?: ?(?:\||or|/|,) ?{_WORD})*",

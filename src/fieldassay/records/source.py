@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -27,6 +26,7 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
 from fieldassay.records.responses import BATCH_ID, read_response
 from fieldassay.records.rows import HeldRows, Rows
+from fieldassay.regex import lazy_regex
 
 
 def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
@@ -90,7 +90,7 @@ PROBED = 20
 """Rows that are looked at to see whether the key of the data exists at all."""
 
 CHUNK = 1000
-_BRACKET = re.compile(r"[{\[]")
+_BRACKET = lazy_regex(r"[{\[]")
 _Reader: TypeAlias = Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]
 _READERS: Mapping[str, _Reader] = {"jsonl": read_lines, "json": read_array}
 _TABLE_READERS: Mapping[str, str] = {

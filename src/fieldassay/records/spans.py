@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fieldassay.json_value import Json
 from fieldassay.records.decode import MAX_DEPTH
+from fieldassay.regex import lazy_regex
 
 MAX_SPANS = 5_000
 MAX_BROKEN = 16
@@ -17,15 +18,15 @@ MAX_BROKEN = 16
 
 FENCE = "```"
 
-_START = re.compile(
+_START = lazy_regex(
     r"""\{(?=\s{0,200}(?:["'“„}]|u'|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))"""
     r"""|\[(?=\s{0,200}(?:[\[{"']|-?\d|true\b|false\b|null\b))"""
 )
 _TEXT = r'"[^"\\\n]*+(?:(?:\\.|\n(?![ \t]{0,20}```))[^"\\\n]*+)*+"'
 _MARKS = r"(?P<open>[{\[])|(?P<close>[}\]])|(?P<fence>```)|(?P<quote>\")"
-_TOKEN = re.compile(rf"(?:[^\"{{}}\[\]`]++|{_TEXT}|`(?!``))*+(?:{_MARKS})", re.DOTALL)
-_UNQUOTED = re.compile(rf"(?:[^{{}}\[\]`]++|`(?!``))*+(?:{_MARKS})", re.DOTALL)
-_OBJECTS = re.compile(r"\[\s{0,200}\{")
+_TOKEN = lazy_regex(rf"(?:[^\"{{}}\[\]`]++|{_TEXT}|`(?!``))*+(?:{_MARKS})", re.DOTALL)
+_UNQUOTED = lazy_regex(rf"(?:[^{{}}\[\]`]++|`(?!``))*+(?:{_MARKS})", re.DOTALL)
+_OBJECTS = lazy_regex(r"\[\s{0,200}\{")
 _DECODER = json.JSONDecoder(parse_int=len)
 
 

@@ -12,12 +12,13 @@ from msgspec import Struct, field
 
 from fieldassay.json_value import Json
 from fieldassay.records.decode import read_number
+from fieldassay.regex import lazy_regex
 
 Scalars: TypeAlias = Mapping[str, Any]
 """The fields of an object by name: None for values and lists of values, else the fields of its objects."""
 
 SUFFIX = "_confidence"
-_PERCENTAGE = re.compile(r"\s*(\d{1,3}(?:[.,]\d{1,15})?)\s?%\s*", re.ASCII)
+_PERCENTAGE = lazy_regex(r"\s*(\d{1,3}(?:[.,]\d{1,15})?)\s?%\s*", re.ASCII)
 _TYPED = ("valueA", "valueB", "valueC", "valueD", "valueI", "valueN", "valueO", "valueP", "valueS", "valueT")
 """The beginnings of Azure's keys of values by type: `valueString`, `valueNumber`, `valueDate`."""
 _CONTAINERS = frozenset({dict, list})

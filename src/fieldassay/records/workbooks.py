@@ -21,6 +21,7 @@ from fieldassay.records.files import CHUNK, Input, too_large
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.rows import HeldRows
 from fieldassay.records.tables import check_header, hold_table
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from python_calamine import CalamineWorkbook
@@ -29,10 +30,10 @@ MOST_CELLS = 1 << 26
 """Cells of the rectangle that a sheet fills; the reader holds every one of them, blank ones too."""
 
 _TAG = rb"(?:\w{1,20}:)?"
-_CELL = re.compile(rb"<%sc(?:\s([^<>]*[^<>/]))?>(.*?)</%sc>" % (_TAG, _TAG), re.DOTALL)
-_PLACE = re.compile(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
-_VALUE = re.compile(rb"<%sv(?:\s[^<>]*)?>([^<]+)<" % _TAG)
-_FORMULA = re.compile(rb"<%sf[\s/>]" % _TAG)
+_CELL = lazy_regex(rb"<%sc(?:\s([^<>]*[^<>/]))?>(.*?)</%sc>" % (_TAG, _TAG), re.DOTALL)
+_PLACE = lazy_regex(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
+_VALUE = lazy_regex(rb"<%sv(?:\s[^<>]*)?>([^<]+)<" % _TAG)
+_FORMULA = lazy_regex(rb"<%sf[\s/>]" % _TAG)
 _CELL_BEGINS = (b"<c ", b":c ")
 _DAMAGE = (
     zipfile.BadZipFile,

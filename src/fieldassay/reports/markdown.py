@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from fieldassay.regex import lazy_regex
 from fieldassay.reports.answer import describe_answers, repair_row, systems_table
 from fieldassay.reports.checked import describe_first
 from fieldassay.reports.comparisons import comparisons_markdown
@@ -175,7 +175,7 @@ def _slice(summary: Summary, table: SliceTable) -> list[str]:
     ]
 
 
-_NUMBER = re.compile(r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?")
+_NUMBER = lazy_regex(r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?")
 """A number in its unit, with its interval."""
 
 

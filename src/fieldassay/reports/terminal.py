@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from fieldassay.regex import lazy_regex
 from fieldassay.reports.answer import LONGEST_NAME, REPAIRS, add_answer, add_repairs, shorten_names
 from fieldassay.reports.asked import Grid
 from fieldassay.reports.checked import describe_first
@@ -32,7 +32,7 @@ from fieldassay.wording.shown import clip, format_pair
 _NAME, _LONG = 32, 100
 
 
-_PART = re.compile(r"^(?:\S+: )?[\d,]+ of [\d,]+ documents: ")
+_PART = lazy_regex(r"^(?:\S+: )?[\d,]+ of [\d,]+ documents: ")
 """A note that only a part of the documents was scored, which no answer leaves out."""
 
 

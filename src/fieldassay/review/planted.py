@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from fieldassay.plan.nodes import Leaf
+from fieldassay.regex import lazy_regex
 from fieldassay.review.forms import Form
 
-_DATE = re.compile(r"(?P<first>\d{1,4})(?P<a>[./-])(?P<second>\d{1,2})(?P<b>[./-])(?P<third>\d{1,4})")
+_DATE = lazy_regex(r"(?P<first>\d{1,4})(?P<a>[./-])(?P<second>\d{1,2})(?P<b>[./-])(?P<third>\d{1,4})")
 
 
 def spoil(form: Form, field: str, text: str) -> str | None:

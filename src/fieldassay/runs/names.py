@@ -11,6 +11,8 @@ from itertools import islice
 
 from msgspec import Struct
 
+from fieldassay.regex import lazy_regex
+
 ID_LENGTH = 8
 MOST_BYTES = 60
 """Bytes that the spec's and the systems' part of a name may take each: a file name holds 255."""
@@ -20,7 +22,7 @@ MOST_JOINED = 3
 
 _LOOKED_AT = 300
 _STAMP = "%Y%m%dT%H%M%SZ"
-_NAME = re.compile(r"(\d{8}T\d{6}Z)_(.{1,200})_([0-9a-f]{8})", re.ASCII)
+_NAME = lazy_regex(r"(\d{8}T\d{6}Z)_(.{1,200})_([0-9a-f]{8})", re.ASCII)
 
 
 class RunName(Struct, frozen=True):

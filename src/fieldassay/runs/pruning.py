@@ -11,11 +11,12 @@ from msgspec import Struct
 from fieldassay.atomic.staging import Leftover, discard, list_foreign, list_leftovers
 from fieldassay.atomic.whole_files import list_leftover_files
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.regex import lazy_regex
 from fieldassay.runs.listing import list_stored
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import OWN_FILES
 
-_AGE = re.compile(r"([0-9]{1,5})([hdw])", re.ASCII)
+_AGE = lazy_regex(r"([0-9]{1,5})([hdw])", re.ASCII)
 _UNITS = {"h": "hours", "d": "days", "w": "weeks"}
 
 

@@ -13,6 +13,7 @@ from fieldassay.fingerprint.inputs import digest_inputs
 from fieldassay.plan.compile import read_plan
 from fieldassay.printable import make_printable
 from fieldassay.records.source import open_source
+from fieldassay.regex import lazy_regex
 from fieldassay.result.result import Result
 from fieldassay.runs.run import recorded_options
 from fieldassay.scoring.inputs import gold_options
@@ -26,7 +27,7 @@ class Place(Struct, frozen=True):
     line: int | None = None
 
 
-_WITH_LINE = re.compile(r"(.+):([0-9]{1,12})", re.DOTALL)
+_WITH_LINE = lazy_regex(r"(.+):([0-9]{1,12})", re.DOTALL)
 _WITHOUT_LINES = (".gz", ".zst", ".parquet")
 
 

@@ -6,20 +6,20 @@ A tag names one run of a store: the one that got it last.
 from __future__ import annotations
 
 import os
-import re
 from datetime import datetime
 from pathlib import Path
 
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.regex import lazy_regex
 
 TAGS = "tags"
 MOST_CHARACTERS = 64
 LATEST = "latest"
 BASELINE = "baseline"
 
-_TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-_ID = re.compile(r"[0-9a-f]{8}|\d{8}T\d{6}Z.*")
+_TAG = lazy_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_ID = lazy_regex(r"[0-9a-f]{8}|\d{8}T\d{6}Z.*")
 _MOST_BYTES = 100
 
 

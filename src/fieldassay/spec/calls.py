@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from fieldassay.regex import lazy_regex
 from fieldassay.spec.cursor import as_number, kind_of
 from fieldassay.spec.freeze import freeze_options, thaw
 from fieldassay.spec.model import Accept, Call
@@ -12,7 +13,7 @@ from fieldassay.spec.model import Accept, Call
 FIRST = ""
 """The option name for an entry's first option, as in `{case: upper}`."""
 
-_ACCEPT = re.compile(r"\s*(>=|>)?\s*([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*", re.ASCII)
+_ACCEPT = lazy_regex(r"\s*(>=|>)?\s*([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*", re.ASCII)
 _HOW = "write a name, or {name: {option: value}}"
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from fieldassay.regex import lazy_regex
 from fieldassay.spec.calls import FIRST, call_data, parse_call
 from fieldassay.spec.cursor import Cursor, kind_of
 from fieldassay.spec.model import Call
@@ -13,7 +13,7 @@ from fieldassay.spec.report import Report, Steps
 
 Checks: TypeAlias = tuple[tuple[str, tuple[Call, ...]], ...]
 
-_RELATION = re.compile(r"^[^:]*[=<>]")
+_RELATION = lazy_regex(r"^[^:]*[=<>]")
 """The signs of a relation, absent from names of checks; a text with one means `{holds: …}`."""
 
 _HOW = "write a check, or a list of checks, such as {one_of: [HIGH, LOW]}"

@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.catalogue import READERS
 
 ENOUGH = 0.98
@@ -17,20 +18,20 @@ ENOUGH = 0.98
 
 _MOST_READ = 1_000
 _LONGEST = 200
-_DATE = re.compile(
+_DATE = lazy_regex(
     r"\d{1,4}[-/. ]\s?\d{1,2}[-/. ]\s?\d{1,4}|\d{1,4}(?:st|nd|rd|th)?[-/., ]{1,3}[^\W\d]{3,12}"
     r"|[^\W\d]{3,12}[-/., ]{1,3}\d{1,4}|(?:19|20)\d{6}"
 )
-_CLOCK = re.compile(r"(?:^|[T ])\d{1,2}:\d{2}")
-_NUMBER = re.compile(r"[-+−(]?\s?\d[\d.,'’ \u00a0\u202f]{0,40}(?:[eE][-+]?\d{1,3})?\s?[)%-]?")
+_CLOCK = lazy_regex(r"(?:^|[T ])\d{1,2}:\d{2}")
+_NUMBER = lazy_regex(r"[-+−(]?\s?\d[\d.,'’ \u00a0\u202f]{0,40}(?:[eE][-+]?\d{1,3})?\s?[)%-]?")
 _CODES = "USD|EUR|GBP|AUD|NZD|CAD|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|SGD|HKD|IDR|Rp"
-_MONEY = re.compile(rf"[$€£¥₹₩₽¢]|(?<![A-Za-z])(?:{_CODES})(?![A-Za-z])")
-_TWO_DECIMALS = re.compile(r"[.,]\d{2}\)?$")
-_QUANTITY = re.compile(
+_MONEY = lazy_regex(rf"[$€£¥₹₩₽¢]|(?<![A-Za-z])(?:{_CODES})(?![A-Za-z])")
+_TWO_DECIMALS = lazy_regex(r"[.,]\d{2}\)?$")
+_QUANTITY = lazy_regex(
     r"[-+−<>~≤≥]?\s?\d[\d.,'’ ]{0,20}\s?[^\W\d_%][^\d,;]{0,3}.{0,12}|[-+−]?\d[\d.,]{0,20}\s?[°%µ].{0,8}"
 )
-_CODE = re.compile(r"(?=[^\n]{0,60}\d)[A-Za-z0-9#][A-Za-z0-9#./_-]{0,59}")
-_PHONE = re.compile(r"\+?[\d\s().-]{6,24}")
+_CODE = lazy_regex(r"(?=[^\n]{0,60}\d)[A-Za-z0-9#][A-Za-z0-9#./_-]{0,59}")
+_PHONE = lazy_regex(r"\+?[\d\s().-]{6,24}")
 _BOOLEANS = {
     "true",
     "false",
@@ -51,7 +52,7 @@ _BOOLEANS = {
     "tak",
     "nie",
 }
-_CHECKABLE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}")
+_CHECKABLE = lazy_regex(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}")
 _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 5, "ean": 8, "luhn": 8}
 """Checksums for a first spec, with the number of distinct values that must pass.
 

@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct, field
 
+from fieldassay.regex import lazy_regex
 from fieldassay.spec.field_summaries import FieldSummary
 from fieldassay.spec.guess import date_order, name_words
 
 _MOST_TEXTS = 2000
 _LONGEST = 400
-_SPLIT = re.compile(r"\s*[|;]\s*")
+_SPLIT = lazy_regex(r"\s*[|;]\s*")
 _GROUPS = ".,'’ \u00a0\u202f\u2009"
-_RUN = re.compile(rf"\d(?:[\d{_GROUPS}]*\d)?")
-_COMMA = re.compile(r"\d{1,3}([.'’ \u00a0\u202f\u2009])\d{3}(?:\1\d{3})*,\d{1,2}|(?:0|[1-9]\d*),\d{1,2}")
-_POINT = re.compile(r"\d{1,3}([,'’ \u00a0\u202f\u2009])\d{3}(?:\1\d{3})*\.\d{1,2}|(?:0|[1-9]\d*)\.\d{1,2}")
-_APOSTROPHE = re.compile(r"\d['’]\d{3}(?!\d)")
-_SPACED = re.compile(r"\d[ \u00a0\u202f\u2009]\d{3}(?:,\d{1,2})?(?!\d)")
+_RUN = lazy_regex(rf"\d(?:[\d{_GROUPS}]*\d)?")
+_COMMA = lazy_regex(r"\d{1,3}([.'’ \u00a0\u202f\u2009])\d{3}(?:\1\d{3})*,\d{1,2}|(?:0|[1-9]\d*),\d{1,2}")
+_POINT = lazy_regex(r"\d{1,3}([,'’ \u00a0\u202f\u2009])\d{3}(?:\1\d{3})*\.\d{1,2}|(?:0|[1-9]\d*)\.\d{1,2}")
+_APOSTROPHE = lazy_regex(r"\d['’]\d{3}(?!\d)")
+_SPACED = lazy_regex(r"\d[ \u00a0\u202f\u2009]\d{3}(?:,\d{1,2})?(?!\d)")
 _AT_HOME = {
     "zł": "pl_PL", "PLN": "pl_PL", "₽": "ru_RU", "RUB": "ru_RU", "Kč": "cs_CZ", "CZK": "cs_CZ", "Ft": "hu_HU",
     "HUF": "hu_HU", "₴": "uk_UA", "UAH": "uk_UA", "SEK": "sv_SE", "NOK": "nb_NO",
 }  # fmt: skip
 """Currencies of one country, with its locale."""
 
-_CURRENCY = re.compile(r"(?:[A-Z]{3}|Rp|kr|Kr|Fr|zł)\.?$")
-_AFTER_DIGITS = re.compile(r"[-/:.]\s?\d|\.\s*$|\s*(?:Uhr|h)\b")
+_CURRENCY = lazy_regex(r"(?:[A-Z]{3}|Rp|kr|Kr|Fr|zł)\.?$")
+_AFTER_DIGITS = lazy_regex(r"[-/:.]\s?\d|\.\s*$|\s*(?:Uhr|h)\b")
 _OTHER_NAMES = {
     "version", "release", "section", "chapter", "clause", "ip", "phone", "tel", "telephone", "telefon",
     "mobile", "fax", "date", "datum", "day", "time", "zeit", "uhrzeit", "hour", "clock",

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.presets.catalogue import preset_names, preset_text
+from fieldassay.regex import lazy_regex
 from fieldassay.spec.checks import parse_checks
 from fieldassay.spec.cursor import Cursor, as_number, kind_of
 from fieldassay.spec.definitions import read_definitions
@@ -67,7 +68,7 @@ def _member(data: Any, step: str | int) -> Any:
 
 _VERSION = 1
 _SIDES = ("gold", "pred")
-_LOCALE = re.compile(r"[a-z]{2,3}(?:[_-][A-Za-z]{4})?(?:[_-](?:[A-Z]{2}|[0-9]{3}))?", re.ASCII)
+_LOCALE = lazy_regex(r"[a-z]{2,3}(?:[_-][A-Za-z]{4})?(?:[_-](?:[A-Z]{2}|[0-9]{3}))?", re.ASCII)
 
 
 class ParsedSpec(Struct, frozen=True, eq=False):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.paths import Step, join_path
+from fieldassay.regex import lazy_regex
 
-_LINE = re.compile(r":([0-9]{1,9}): [$]")
+_LINE = lazy_regex(r":([0-9]{1,9}): [$]")
 
 Steps = tuple[Step, ...]
 Lines = Mapping[Steps, int]

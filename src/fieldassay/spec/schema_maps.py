@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from fieldassay.paths import join_path
+from fieldassay.regex import lazy_regex
 from fieldassay.spec.report import Steps
 from fieldassay.spec.templates import as_definition
 
-_PREFIX = re.compile(r"\^([\w-]+)(?:\.\*\$?)?")
-_SUFFIX = re.compile(r"(?:\^?\.\*)?([\w-]+)\$")
-_WHOLE = re.compile(r"\^([\w-]+)\$")
+_PREFIX = lazy_regex(r"\^([\w-]+)(?:\.\*\$?)?")
+_SUFFIX = lazy_regex(r"(?:\^?\.\*)?([\w-]+)\$")
+_WHOLE = lazy_regex(r"\^([\w-]+)\$")
 
 
 def value_schemas(schema: Mapping[str, Any]) -> list[tuple[str, Steps, Any]]:

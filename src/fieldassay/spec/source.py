@@ -14,15 +14,16 @@ from msgspec import Struct
 
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.regex import lazy_regex
 from fieldassay.spec.report import Lines, Places, Steps
 from fieldassay.spec.yaml_text import DEEPEST, check_size, read_yaml, too_deep
 
-_HEADER = re.compile(r"\s*\[(\[)?([^\]\n]{1,400})\]\]?\s*(?:#.*)?$")
-_KEY = re.compile(
+_HEADER = lazy_regex(r"\s*\[(\[)?([^\]\n]{1,400})\]\]?\s*(?:#.*)?$")
+_KEY = lazy_regex(
     r"""\s*((?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}')"""
     r"""(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}'))*)\s*="""
 )
-_PART = re.compile(r"""[A-Za-z0-9_-]+|"([^"\n]*)"|'([^'\n]*)'""")
+_PART = lazy_regex(r"""[A-Za-z0-9_-]+|"([^"\n]*)"|'([^'\n]*)'""")
 
 
 def toml_lines(text: str) -> dict[Steps, int]:
@@ -55,8 +56,8 @@ def _parts(text: str) -> Steps:
 _LONGEST_WITH_LINES = 300_000
 _MOST_BITS = 10_000
 _SUFFIXES = (".yaml", ".yml", ".toml", ".json")
-_MODEL = re.compile(r"[A-Za-z_][\w.]*(?<!\.py):[A-Za-z_]\w*")
-_MODEL_FILE = re.compile(r"([^:\n]+\.py):([A-Za-z_]\w*)")
+_MODEL = lazy_regex(r"[A-Za-z_][\w.]*(?<!\.py):[A-Za-z_]\w*")
+_MODEL_FILE = lazy_regex(r"([^:\n]+\.py):([A-Za-z_]\w*)")
 
 
 class Source(Struct, frozen=True, eq=False):

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fieldassay.presets.catalogue import preset_names, preset_text
+from fieldassay.regex import lazy_regex
 from fieldassay.spec.calls import accept_data, call_data
 from fieldassay.spec.checks import checks_data
 from fieldassay.spec.definitions import definition_data
@@ -18,7 +19,7 @@ from fieldassay.spec.yaml_text import read_preset
 
 _WIDTH = 110
 _LONGEST_KEY = 1000
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_/.%+-]*(?: [A-Za-z0-9_/.%+=<>()-]+)*", re.ASCII)
+_PLAIN = lazy_regex(r"[A-Za-z_][A-Za-z0-9_/.%+-]*(?: [A-Za-z0-9_/.%+=<>()-]+)*", re.ASCII)
 _WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"}
 _BLOCKS = {"fields", "gates", "prices", "aliases", "checks"}
 _ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}

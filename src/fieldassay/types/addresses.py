@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading
 from fieldassay.types.distinct import read_distinct
@@ -15,10 +15,10 @@ from fieldassay.types.text import json_text
 from fieldassay.types.unreadable import UnreadableError, unreadable
 
 _MOST_CHARACTERS = 320
-_LABEL = re.compile(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
-_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?!\d{1,5}(?:/|$))")
-_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}")
-_UNFIT = re.compile(r"[\s\x00-\x1f\x7f<>\"]")
+_LABEL = lazy_regex(r"[^\W_](?:[\w-]{0,61}[^\W_])?")
+_SCHEME = lazy_regex(r"([A-Za-z][A-Za-z0-9+.-]{0,30}):(?!\d{1,5}(?:/|$))")
+_ESCAPE = lazy_regex(r"%[0-9a-fA-F]{2}")
+_UNFIT = lazy_regex(r"[\s\x00-\x1f\x7f<>\"]")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
 

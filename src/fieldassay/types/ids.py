@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 from fieldassay.errors import nearest
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading, objects
 from fieldassay.types.distinct import read_distinct
@@ -21,7 +21,7 @@ from fieldassay.types.text import coerced, json_text, whole_number
 
 _MOST_CHARACTERS = 200
 _LONGEST_HINT = 200
-_NAME = re.compile(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
+_NAME = lazy_regex(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from functools import cache
 from typing import Literal, TypeVar
 
 from fieldassay.errors import MissingExtraError, nearest
+from fieldassay.regex import lazy_regex
 
 _Choice = TypeVar("_Choice", bound=str)
 
@@ -74,7 +75,7 @@ class Accents(Normalizer):
 
 
 _DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "AE", "Ö": "OE", "Ü": "UE", "ẞ": "SS"}
-_UMLAUT = re.compile("[äöüßÄÖÜẞ]")
+_UMLAUT = lazy_regex("[äöüßÄÖÜẞ]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +167,7 @@ class Punctuation(Normalizer):
         return _punctuation(frozenset(self.keep)).sub(" " if self.mode == "space" else "", text)
 
 
-_DECIMAL_COMMA = re.compile(r"(?<=\d),(?=\d)")
+_DECIMAL_COMMA = lazy_regex(r"(?<=\d),(?=\d)")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading
 from fieldassay.types.dates.names import locale_data
@@ -16,10 +17,10 @@ from fieldassay.types.text import json_text, whole_number
 from fieldassay.types.unreadable import UnreadableError, unreadable
 
 _MOST_CHARACTERS = 100
-_EXTENSION = re.compile(
+_EXTENSION = lazy_regex(
     r"[\s,;]*(?:ext(?:ension)?|extn|x|#|durchwahl|dw|poste|int)\.?[\s:=]*(\d{1,8})$", re.IGNORECASE
 )
-_PREFIX = re.compile(r"^(?:tel|phone|fax|mobile|mob|cell|ph|t|m|p|f)[.:]+\s*(?=[\d+(])", re.IGNORECASE)
+_PREFIX = lazy_regex(r"^(?:tel|phone|fax|mobile|mob|cell|ph|t|m|p|f)[.:]+\s*(?=[\d+(])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-_ABSOLUTE = re.compile(r"(?<![\w./:'\"\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+(?=[^\s/\\:'\"])")
+from fieldassay.regex import lazy_regex
+
+_ABSOLUTE = lazy_regex(r"(?<![\w./:'\"\\-])(?:[A-Za-z]:)?[/\\](?:[^\s/\\:'\"]+[/\\])+(?=[^\s/\\:'\"])")
 
 
 def hide_folders(text: str, paths: tuple[str, ...] = ()) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -12,6 +11,7 @@ from xml.sax.saxutils import escape
 from fieldassay.corpus.marks import plain_text, read_runs
 from fieldassay.corpus.recipe import Block, Recipe, map_texts
 from fieldassay.corpus.written import Written, place_on
+from fieldassay.regex import lazy_regex
 
 _SPACES = (
     'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" '
@@ -19,7 +19,7 @@ _SPACES = (
 )
 _TYPES = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 _WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml"
-_CHANGE = re.compile(r"\{([+-])(.*?)\1\}")
+_CHANGE = lazy_regex(r"\{([+-])(.*?)\1\}")
 _AUTHOR = 'w:author="A. Reviewer" w:date="2025-03-01T09:00:00Z"'
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -11,8 +10,9 @@ from typing import Any
 from fieldassay.corpus.marks import plain_text, read_runs
 from fieldassay.corpus.recipe import Block, Recipe
 from fieldassay.corpus.written import Written, place_on
+from fieldassay.regex import lazy_regex
 
-_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?")
+_NUMBER = lazy_regex(r"-?[0-9]+(\.[0-9]+)?")
 _DATED = datetime(2026, 1, 1)
 
 

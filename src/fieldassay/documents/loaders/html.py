@@ -7,6 +7,7 @@ from typing import Any
 
 from fieldassay.documents.loaders.content import Content, Task, decode, plain_line, require
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
+from fieldassay.regex import lazy_regex
 
 _DROPPED = frozenset(
     (
@@ -32,12 +33,12 @@ _BLOCKS = frozenset(
         "section", "select", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul",
     )
 )  # fmt: skip
-_HIDDEN = re.compile(
+_HIDDEN = lazy_regex(
     r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])"
     r"|opacity\s*:\s*0(?:\.0+)?\s*(?:;|$)",
     re.IGNORECASE,
 )
-_CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
+_CHARSET = lazy_regex(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
 _MOST_SPANNED = 1000
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from ctypes import POINTER, c_ushort, cast
 from itertools import accumulate, repeat
@@ -13,13 +12,14 @@ from fieldassay.documents.geometry import round_all, turn_sides, union
 from fieldassay.documents.loaders.pdf_calls import CharacterBoxes, character_angles
 from fieldassay.documents.transcript import Box, Word
 from fieldassay.documents.turned import TurnedWord
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.documents.geometry import Floats
 
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 
-_WORD = re.compile(r"\S+")
+_WORD = lazy_regex(r"\S+")
 _HYPHENS = str.maketrans({"\x02": "-", "\ufffe": "-", "\xad": "-", "\x00": " "})
 _MOST_CHARACTERS = 1_000_000
 

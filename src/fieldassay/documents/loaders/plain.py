@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from itertools import islice
 
 from fieldassay.documents.layout import lay_out
 from fieldassay.documents.loaders.content import Content, Task, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
 from fieldassay.plain_text.delimited import find_delimiter, split_rows
+from fieldassay.regex import lazy_regex
 
 CHARACTER, LINE = 6.0, 12.0
 """The width and height, in points, of a character of plain text on its page."""
 
-_WORD = re.compile(r"\S+")
-_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
-_CELL_BORDER = re.compile(r"(?<!\\)\|")
+_WORD = lazy_regex(r"\S+")
+_RULE = lazy_regex(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_CELL_BORDER = lazy_regex(r"(?<!\\)\|")
 
 
 def load_text(data: bytes, _task: Task) -> Content:

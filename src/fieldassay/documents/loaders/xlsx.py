@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,8 +11,9 @@ from fieldassay.documents.loaders.content import Content, Task
 from fieldassay.documents.loaders.package import Package, attribute, local, open_package
 from fieldassay.documents.number_formats import BUILT_IN, format_number
 from fieldassay.documents.transcript import Cell, DocumentError, Page, Table
+from fieldassay.regex import lazy_regex
 
-_PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
+_PLACE = lazy_regex(r"([A-Z]{1,3})([0-9]{1,7})")
 _MOST_COLUMNS = 16_384
 
 

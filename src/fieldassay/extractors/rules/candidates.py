@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from fieldassay.extractors.places import Place
 from fieldassay.extractors.rules.rows import Row, Sheet, has_digit, trimmed
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.plan.nodes import Leaf
@@ -23,7 +23,7 @@ LONGEST = {
 """The most words of a value, by type; texts have no limit but their segment."""
 
 _MOST_WORDS = 40
-_LETTER = re.compile("[A-Za-z]")
+_LETTER = lazy_regex("[A-Za-z]")
 
 
 class Candidate(Struct, frozen=True, dict=True):

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 
 from fieldassay.documents.text import SEPARATOR
 from fieldassay.extractors.places import Search
+from fieldassay.regex import lazy_regex
 
 _WIDE = 1.2
 """A gap of more than this times the height of a row divides segments."""
@@ -40,9 +41,9 @@ _CURRENCIES = frozenset(
     ]
 )
 """Words before or behind an amount."""
-_NUMBER = re.compile(r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)")
+_NUMBER = lazy_regex(r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)")
 
-_DIGIT = re.compile(r"[0-9]")
+_DIGIT = lazy_regex(r"[0-9]")
 
 
 class Token(Struct, frozen=True):

@@ -14,6 +14,7 @@ from fieldassay.extractors.places import Place
 from fieldassay.extractors.rules.candidates import label_fit
 from fieldassay.extractors.rules.rows import Row, Sheet, trimmed
 from fieldassay.extractors.strategy import EvidenceClass
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.plan.nodes import Leaf
@@ -23,7 +24,7 @@ _ENDS = frozenset({"total", "subtotal", "sub", "grand", "sum", "summe", "gesamt"
 
 _COUNT_WORDS = frozenset({"cnt", "count", "qty", "quantity", "pcs", "units", "menge", "anzahl", "jumlah"})
 """Words of labels of columns that count, whatever their type."""
-_COUNT = re.compile(r"[xX]?\d{1,4}[xX]?|\d{1,3}[.,]0+")
+_COUNT = lazy_regex(r"[xX]?\d{1,4}[xX]?|\d{1,3}[.,]0+")
 
 _NUMERIC = ("money", "number", "quantity", "integer")
 _AMOUNTS = ("money", "number", "quantity")

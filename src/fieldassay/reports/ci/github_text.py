@@ -8,14 +8,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.regex import lazy_regex
 from fieldassay.wording.numbers import NOTHING, format_count
 from fieldassay.wording.shown import clip, escape_markdown
 
-_ACTIVE = re.compile(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|[^0-9A-Za-z \u0080-\U0010ffff,;%()+=\-./'_]")
-_WEB = re.compile(r"www\.", re.IGNORECASE)
-_CALLS = re.compile(r"[@#](?=[0-9A-Za-z])")
+_ACTIVE = lazy_regex(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|[^0-9A-Za-z \u0080-\U0010ffff,;%()+=\-./'_]")
+_WEB = lazy_regex(r"www\.", re.IGNORECASE)
+_CALLS = lazy_regex(r"[@#](?=[0-9A-Za-z])")
 _SPACE = "&#8203;"
-_NAME = re.compile(r"[^0-9A-Za-z._-]+")
+_NAME = lazy_regex(r"[^0-9A-Za-z._-]+")
 
 
 def code(text: str | None, width: int = 80) -> str:

@@ -11,6 +11,7 @@ from functools import cache, lru_cache
 from msgspec.structs import replace
 
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading, objects
 from fieldassay.types.dates.names import WORD, Order, fold, locale_data, names
@@ -21,7 +22,7 @@ from fieldassay.types.distinct import read_distinct
 from fieldassay.types.text import json_text
 from fieldassay.types.unreadable import UnreadableError, unreadable
 
-_OPENING = re.compile(
+_OPENING = lazy_regex(
     r"^(?:from|between|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|fra|period)\b[\s:'’]*"
 )
 _WORDS = (
@@ -121,8 +122,8 @@ def _in_years(start: Found, end: Found, is_start_open: bool, is_end_open: bool) 
     return (start, replace(end, year=start.year + 1)) if is_end_open else (start, end)
 
 
-_WITHOUT_YEAR = re.compile(r"--(\d{2})-(\d{2})")
-_CLOCK = re.compile(r"\d:\d|\dt\d{4}")
+_WITHOUT_YEAR = lazy_regex(r"--(\d{2})-(\d{2})")
+_CLOCK = lazy_regex(r"\d:\d|\dt\d{4}")
 ORDERS = ("dmy", "mdy", "ymd")
 
 

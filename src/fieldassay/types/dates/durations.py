@@ -11,6 +11,7 @@ from typing import Any
 
 from fieldassay.errors import nearest
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading
 from fieldassay.types.dates import common_words
@@ -64,17 +65,17 @@ def words_of(data: Any) -> Iterator[tuple[str, str]]:
 
 
 _NUMBER = r"\d{1,12}(?:[.,]\d{1,9})?"
-_ISO = re.compile(
+_ISO = lazy_regex(
     rf"p(?!$)(?:({_NUMBER})y)?(?:({_NUMBER})m)?(?:({_NUMBER})w)?(?:({_NUMBER})d)?"
     rf"(?:t(?!$)(?:({_NUMBER})h)?(?:({_NUMBER})m)?(?:({_NUMBER})s)?)?"
 )
 _ISO_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
-_CLOCK = re.compile(r"(\d{1,6}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?")
-_PART = re.compile(
+_CLOCK = lazy_regex(r"(\d{1,6}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?")
+_PART = lazy_regex(
     rf"\s*(?:[,;+&]|\b(?:and|und|et|y|e|og|och|en|ja|i|a|dan|ve)\b)?\s*({_NUMBER})"
     r"\s*([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?\.?"
 )
-_GROUPED = re.compile(r"[1-9]\d{0,2}[.,]\d{3}")
+_GROUPED = lazy_regex(r"[1-9]\d{0,2}[.,]\d{3}")
 
 
 @dataclass(frozen=True, slots=True)

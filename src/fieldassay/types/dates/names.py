@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from fieldassay.regex import lazy_regex
 from fieldassay.types.dates import common_words
 
 Order: TypeAlias = Literal["dmy", "mdy", "ymd"]
@@ -20,7 +21,7 @@ LANGUAGES = (
 )  # fmt: skip
 """Languages whose names are known without a locale; an earlier one wins where two disagree (ambiguous)."""
 
-WORD = re.compile(r"[^\d\s.,;:/()\-–—'’\"_]+")
+WORD = lazy_regex(r"[^\d\s.,;:/()\-–—'’\"_]+")
 _FILLERS = "thang thg of de del d den der dem le la el the on st nd rd th er ere re eme o a ª º °"
 _MORE_MONTHS = {"sept": 9, "mrz": 3, "maerz": 3, "jaenner": 1, "fevr": 2, "fev": 2, "aout": 8, "set": 9}
 _MARKERS = str.maketrans(

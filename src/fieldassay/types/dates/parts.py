@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import calendar
-import re
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.regex import lazy_regex
 from fieldassay.types.dates.names import WORD, Names, Order, date_order, names
 from fieldassay.types.dates.period import Date
 from fieldassay.types.unreadable import UnreadableError
 
-_TOKEN = re.compile(rf"(\d+)|({WORD.pattern})")
-_SEPARATOR = re.compile(r"\s*[./,\-–—’'\"()]?\s?[.,'’(]?\s*")
-_ABBREVIATED_YEAR = re.compile(r"\s*['’]")
+_TOKEN = lazy_regex(rf"(\d+)|({WORD.pattern})")
+_SEPARATOR = lazy_regex(r"\s*[./,\-–—’'\"()]?\s?[.,'’(]?\s*")
+_ABBREVIATED_YEAR = lazy_regex(r"\s*['’]")
 _NO_DAY = "no calendar has this day"
 
 

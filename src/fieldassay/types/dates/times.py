@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading
 from fieldassay.types.dates.names import fold
@@ -25,21 +26,21 @@ _CLOCK = (
     rf"(?<!\d)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}}){_SECONDS}(?!\d){_HALF}(?:\s*(?:uhr|hrs|h)\b)?{_ZONE}"
 )
 _IN_TEXT = (
-    re.compile(_CLOCK),
-    re.compile(
+    lazy_regex(_CLOCK),
+    lazy_regex(
         rf"(?<![\d.:])(?P<hour>\d{{1,2}})\s?(?:h|uhr)"
         rf"(?:\s?(?P<minute>\d{{2}})(?:\s?(?:min|m)\b\.?)?)?(?![\d\w]){_ZONE}"
     ),
-    re.compile(r"(?<![\d.:])(?P<hour>\d{1,2})\.(?P<minute>\d{2})(?:\.(?P<second>\d{2}))?\s?(?:uhr|hrs)\b"),
-    re.compile(rf"(?<![\d.:])(?P<hour>\d{{1,2}})(?:\.(?P<minute>\d{{2}}))?{_HALF.removesuffix('?')}{_ZONE}"),
-    re.compile(
+    lazy_regex(r"(?<![\d.:])(?P<hour>\d{1,2})\.(?P<minute>\d{2})(?:\.(?P<second>\d{2}))?\s?(?:uhr|hrs)\b"),
+    lazy_regex(rf"(?<![\d.:])(?P<hour>\d{{1,2}})(?:\.(?P<minute>\d{{2}}))?{_HALF.removesuffix('?')}{_ZONE}"),
+    lazy_regex(
         r"(?<=\d)t(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?"
         rf"(?:[.,](?P<fraction>\d{{1,9}}))?(?!\d){_ZONE}"
     ),
 )
 _ALONE = (
-    re.compile(r"(?P<hour>\d{1,2})\.(?P<minute>\d{2})(?:\.(?P<second>\d{2}))?"),
-    re.compile(r"(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?(?:\s?(?:hrs|h))?"),
+    lazy_regex(r"(?P<hour>\d{1,2})\.(?P<minute>\d{2})(?:\.(?P<second>\d{2}))?"),
+    lazy_regex(r"(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?(?:\s?(?:hrs|h))?"),
 )
 _NAMED = {"noon": dt.time(12), "midday": dt.time(12), "midnight": dt.time(0)}
 

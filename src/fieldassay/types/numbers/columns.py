@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from decimal import Decimal
 
 import numpy as np
 
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.column import Column, objects
 from fieldassay.types.numbers.amounts import PLAIN_LIMIT, canonical_number
 
-_PLAIN = re.compile(
+_PLAIN = lazy_regex(
     r"-?(?:[0-9]{1,30}|[0-9]{1,30}\.(?:[0-9]{1,2}|[0-9]{4,30})|(?:[0-9]{4,30}|0)\.[0-9]{3})\Z"
 )
 _NUMBERS = frozenset({int, float})

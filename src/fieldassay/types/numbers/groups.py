@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from decimal import Decimal
 from functools import lru_cache
 
+from fieldassay.regex import lazy_regex
 from fieldassay.types.numbers.locales import Convention
 from fieldassay.types.unreadable import UnreadableError
 
-_PLAIN = re.compile(r"[0-9]+(?:\.[0-9]{1,2}|\.[0-9]{4,})?\Z")
-_THREES = re.compile(r"[1-9][0-9]{0,2}(?P<separator>[.,' ٬])[0-9]{3}(?:(?P=separator)[0-9]{3})*\Z")
-_INDIAN = re.compile(r"[1-9][0-9]?,(?:[0-9]{2},)+[0-9]{3}\Z")
-_DIGITS = re.compile(r"[0-9]*\Z")
+_PLAIN = lazy_regex(r"[0-9]+(?:\.[0-9]{1,2}|\.[0-9]{4,})?\Z")
+_THREES = lazy_regex(r"[1-9][0-9]{0,2}(?P<separator>[.,' ٬])[0-9]{3}(?:(?P=separator)[0-9]{3})*\Z")
+_INDIAN = lazy_regex(r"[1-9][0-9]?,(?:[0-9]{2},)+[0-9]{3}\Z")
+_DIGITS = lazy_regex(r"[0-9]*\Z")
 _SHOWN = 40
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -11,6 +10,7 @@ from typing import Literal
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading, objects
 from fieldassay.types.numbers.amounts import Money, canonical_money
@@ -22,8 +22,8 @@ from fieldassay.types.numbers.readings import json_number, stripped
 from fieldassay.types.numbers.text import Numeral, fold, numeral_at
 from fieldassay.types.unreadable import UnreadableError, unreadable
 
-_FIRST = re.compile(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
-_SIGNED = re.compile(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
+_FIRST = lazy_regex(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
+_SIGNED = lazy_regex(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Reading
 from fieldassay.types.numbers.amounts import NumberRange, Quantity, canonical_quantity
@@ -19,12 +19,12 @@ from fieldassay.types.numbers.unit_conversion import conversion, convert
 from fieldassay.types.numbers.units import canonical_unit
 from fieldassay.types.unreadable import UnreadableError, unreadable
 
-_SECOND = re.compile(
+_SECOND = lazy_regex(
     r"(?P<unit>[^±]{1,64}?)"
     r"(?:[ ]+(?P<to>-|to|bis|à|a|hasta|until)[ ]+|[ ]*(?P<margin>±|\+/-)[ ]*|(?<=[%CFK])-)"
     r"(?P<second>[+-]?[.,٫]?\d.*)\Z"
 )
-_ENCLOSED = re.compile(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
+_ENCLOSED = lazy_regex(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from decimal import Context, Decimal
 
 from msgspec import Struct
 
+from fieldassay.regex import lazy_regex
 from fieldassay.types.numbers.amounts import NumberRange
 from fieldassay.types.numbers.groups import resolve, shown
 from fieldassay.types.numbers.locales import Convention
@@ -37,18 +38,18 @@ _SPELLED = {
 }
 
 _POWER = r"(?:\^|\*\*)[ ]?(?P<{0}>[+-]?\d{{1,9}})|(?P<{1}>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,9}})"
-_NUMERAL = re.compile(
+_NUMERAL = lazy_regex(
     r"(?:(?P<whole>\d{1,9})[ ]+)?(?P<top>\d{1,3})[ ]?/[ ]?(?P<bottom>\d{1,3})(?![\d/.,])"
     rf"|10(?:{_POWER.format('bare_caret', 'bare_super')})"
     r"|(?P<run>(?:[.,٫](?=\d))?\d+(?:[.,'٫٬]\d+|[ ]\d{3}(?!\d))*)"
     r"(?:(?P<dash>[.,:]-{1,2}(?!\d))|(?P<point>\.(?![.\d]))?)"
     rf"(?:[eE](?P<e>[+-]?\d{{1,9}})(?!\d)|[ ]?[x×*·⋅✕][ ]?10(?:{_POWER.format('caret', 'super')}))?"
 )
-_RANGE = re.compile(
+_RANGE = lazy_regex(
     r"[ ]*(?:-|\.{2,3}|…|~|〜|(?:to|bis|à|a|hasta|until)(?= ))[ ]*(?=[+-]?[.,٫]?\d)", re.IGNORECASE
 )
-_TOLERANCE = re.compile(r"[ ]*(?:±|\+/-|\+-)[ ]*(?=[.,٫]?\d)")
-_SIGN = re.compile(r"[+-][ ]?")
+_TOLERANCE = lazy_regex(r"[ ]*(?:±|\+/-|\+-)[ ]*(?=[.,٫]?\d)")
+_SIGN = lazy_regex(r"[+-][ ]?")
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 
 _THIRDS = Context(prec=28)

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from functools import lru_cache
 
+from fieldassay.regex import lazy_regex
 from fieldassay.types.numbers.unit_spellings import (
     ATOMS,
     COMPOUNDS,
@@ -41,15 +42,15 @@ _FOLDED = {
         ord("\u33a1"): "m2",
     },
 }
-_DEGREES = re.compile(
+_DEGREES = lazy_regex(
     r"(?:[°º˚]|\bdeg(?:\.|rees?)?|\bgrad|\bgrados?|\bdegrés?)[ ]*(celsius|fahrenheit|c|f)(?![a-z])",
     re.IGNORECASE,
 )
-_STROKE = re.compile(rf"[ ]*/[ ]*|(?:^|[ ]+)(?:{'|'.join(sorted(PERS))})[ ]+", re.IGNORECASE)
-_POWER = re.compile(r"([^\d]*[^\d-])(-?\d)\Z")
-_CLOSE = re.compile(r"([⁰¹²³⁴⁵⁶⁷⁸⁹])(?=[a-zA-Zµμ°Ω])")
-_ODOR_UNITS = re.compile(r"\b(?:european )?odou?r[ ]+units?\b", re.IGNORECASE)
-_HYPHEN = re.compile(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
+_STROKE = lazy_regex(rf"[ ]*/[ ]*|(?:^|[ ]+)(?:{'|'.join(sorted(PERS))})[ ]+", re.IGNORECASE)
+_POWER = lazy_regex(r"([^\d]*[^\d-])(-?\d)\Z")
+_CLOSE = lazy_regex(r"([⁰¹²³⁴⁵⁶⁷⁸⁹])(?=[a-zA-Zµμ°Ω])")
+_ODOR_UNITS = lazy_regex(r"\b(?:european )?odou?r[ ]+units?\b", re.IGNORECASE)
+_HYPHEN = lazy_regex(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
 
 
 def folded(text: str) -> str:
