@@ -1,7 +1,6 @@
 """The tables of docs/comparators.md are true, and complete."""
 
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -9,6 +8,7 @@ from ruamel.yaml import YAML
 from tests.comparators.comparator_cases import LISTS, build, list_reading, reading
 
 from fieldassay.comparators.catalogue import COMPARATORS, DEFAULTS
+from fieldassay.options import options_of
 
 PAGE = (Path(__file__).parents[2] / "docs" / "comparators.md").read_text(encoding="utf-8")
 SECTIONS = {part.split("\n", 1)[0].strip(): part for part in re.split(r"^### ", PAGE, flags=re.MULTILINE)[1:]}
@@ -52,7 +52,7 @@ def test_a_section_names_every_option_and_reason(name):
     text = SECTIONS[name]
     shared = PAGE.split("## Lists as one value")[1].split("### ")[0] if name in LISTS else ""
     kind = COMPARATORS.load(name)
-    wanted = [entry.name for entry in fields(kind)] + list(kind.reasons)
+    wanted = [entry.name for entry in options_of(kind)] + list(kind.reasons)
     assert [word for word in wanted if f"`{word}`" not in text + shared] == []
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.aligners.base import Aligner, Positions
 from fieldassay.aligners.threshold import checked_threshold, least_floor
@@ -18,8 +18,7 @@ _LARGEST_BIASED = 64
 _TIE = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
-class Assignment(Aligner):
+class Assignment(Aligner, Struct, frozen=True):
     """Pairs items one-to-one with the largest sum of similarities.
 
     Uses the Kuhn-Munkres algorithm (`scipy.optimize.linear_sum_assignment`). `min_similarity` restricts the

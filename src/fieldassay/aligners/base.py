@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,10 +11,10 @@ import numpy.typing as npt
 Positions = npt.NDArray[np.integer[Any]]
 
 
-class Aligner(ABC):
+class Aligner:
     """Pairs gold items with predicted items by a matrix of similarities.
 
-    An aligner is a frozen dataclass whose fields are its options in a spec.
+    An aligner is a frozen `Struct` or dataclass whose fields are its options in a spec.
     """
 
     needs_similarity: ClassVar[bool] = True

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.aligners.assignment import assign_at_least
 from fieldassay.aligners.base import Aligner, Positions
 from fieldassay.aligners.threshold import checked_threshold, least_floor
 
 
-@dataclass(frozen=True, slots=True)
-class Key(Aligner):
+class Key(Aligner, Struct, frozen=True):
     """Pairs items with equal key fields; the matrix holds the similarities of the key fields only.
 
     Pairs of at least `min_similarity` (1.0: equal keys) are assigned one-to-one with the largest total. Among

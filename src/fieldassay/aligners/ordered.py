@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.aligners.base import Aligner, Positions
 
 
-@dataclass(frozen=True, slots=True)
-class Ordered(Aligner):
+class Ordered(Aligner, Struct, frozen=True):
     """Pairs items at equal positions; the rest of the longer list stays unpaired.
 
     >>> Ordered().pair(np.zeros((2, 3)))

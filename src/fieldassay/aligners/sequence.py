@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.aligners.base import Aligner, Positions
 from fieldassay.aligners.threshold import checked_threshold, least_floor
@@ -14,8 +14,7 @@ from fieldassay.aligners.threshold import checked_threshold, least_floor
 Matrix = npt.NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class Sequence(Aligner):
+class Sequence(Aligner, Struct, frozen=True):
     """Pairs items without crossings, with the largest sum of similarities.
 
     This is Needleman-Wunsch without gap cost. `min_similarity` is the least similarity of a pair; by default

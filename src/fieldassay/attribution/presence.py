@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -14,6 +14,7 @@ from fieldassay.extractors.evidence import surface_forms
 from fieldassay.extractors.places import Place, Search, SearchedPage
 from fieldassay.extractors.rules.candidates import FILTERS, LONGEST, word_filter
 from fieldassay.extractors.rules.rows import has_digit
+from fieldassay.options import option_names, with_options
 from fieldassay.regex import lazy_regex
 from fieldassay.types.numbers.amounts import Money
 
@@ -71,12 +72,12 @@ def variant_readers(reader: Reader) -> tuple[Reader, ...]:
     >>> [one.order for one in variant_readers(DateReader())]
     [None, 'dmy', 'mdy', 'ymd']
     """
-    names = {part.name for part in fields(reader)}  # type: ignore[arg-type]
+    names = option_names(type(reader))
     found: list[Any] = [reader]
     if "decimal" in names and "locale" in names:
-        found += [replace(reader, locale=None, decimal=mark) for mark in (".", ",")]  # type: ignore[type-var]
+        found += [with_options(reader, locale=None, decimal=mark) for mark in (".", ",")]
     if "order" in names:
-        found += [replace(reader, order=order) for order in _ORDERS]  # type: ignore[type-var]
+        found += [with_options(reader, order=order) for order in _ORDERS]
     return tuple(dict.fromkeys(found))
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, number_codes
@@ -20,8 +21,7 @@ _REST = lazy_regex(r"[^\d.-]+")
 _NUMBER = lazy_regex(r"-?(?:\d+\.?\d*|\.\d+)")
 
 
-@dataclass(frozen=True)
-class BareNumber(Comparator):
+class BareNumber(Comparator, Struct, frozen=True):
     """1 if the bare numbers of the two texts are equal or within the tolerance, else 0.
 
     Everything but digits, points and minus signs is deleted first, regardless of its meaning: `USD 1,234.50`
@@ -40,7 +40,7 @@ class BareNumber(Comparator):
     reasons: ClassVar[tuple[str, ...]] = NUMBER_REASONS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tolerance", tolerance_of(self.tolerance))
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         codes = np.zeros(len(gold), dtype=np.int16)

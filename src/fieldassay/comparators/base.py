@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -26,11 +26,12 @@ class Scores(Struct, frozen=True, eq=False):
     extras: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
 
 
-class Comparator(ABC):
+class Comparator:
     """Compares two present, readable, typed values, gold first.
 
-    A comparator is a frozen dataclass whose fields are its options in a spec. It is pure, works on whole
-    columns, and gives two values with equal canonical texts 1.0 with reason 0, which is always `equal`.
+    A comparator is a frozen `Struct` or dataclass whose fields are its options in a spec. It is
+    pure, works on whole columns, and gives two values with equal canonical texts 1.0 with reason 0, which is
+    always `equal`.
     """
 
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.equality import Mask
@@ -13,8 +14,7 @@ from fieldassay.comparators.exact import Exact
 from fieldassay.types.column import Column, Objects
 
 
-@dataclass(frozen=True)
-class ByKind(Comparator):
+class ByKind(Comparator, Struct, frozen=True):
     """The score of the comparator for gold's kind of JSON, `number` or `text`; otherwise equality.
 
     Values of different kinds must be equal too. A boolean is not a number. Intended for trees without a
@@ -29,17 +29,15 @@ class ByKind(Comparator):
     (0.0, 'other_kind')
     """
 
-    number: Comparator = field(default_factory=Exact)
-    text: Comparator = field(default_factory=Exact)
+    number: Comparator = Exact()
+    text: Comparator = Exact()
     # An instance has those of its comparators (see `__post_init__`).
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "other_kind")
 
     def __post_init__(self) -> None:
         inner = (*self.number.reasons, *self.text.reasons)
-        object.__setattr__(
-            self, "reasons", tuple(dict.fromkeys(("equal", "different", "other_kind", *inner)))
-        )
-        object.__setattr__(self, "is_dear", self.number.is_expensive or self.text.is_expensive)
+        force_setattr(self, "reasons", tuple(dict.fromkeys(("equal", "different", "other_kind", *inner))))
+        force_setattr(self, "is_dear", self.number.is_expensive or self.text.is_expensive)
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         score = np.asarray(gold.canonical == pred.canonical, dtype=np.float64)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.types.column import Column
 
 
-@dataclass(frozen=True)
-class Cascade(Comparator):
+class Cascade(Comparator, Struct, frozen=True):
     """The score of the first step that reaches its threshold, else the score of the last step.
 
     `steps` are comparators, applied in order to the pairs still undecided. `thresholds` (one per step) are
@@ -48,10 +48,10 @@ class Cascade(Comparator):
         reasons = dict.fromkeys(
             ("equal", "different", *(reason for step in self.steps for reason in step.reasons))
         )
-        object.__setattr__(self, "reasons", tuple(reasons))
-        object.__setattr__(self, "accept", self.steps[-1].accept)
-        object.__setattr__(self, "settles_equal", all(step.skips_equal for step in self.steps))
-        object.__setattr__(self, "is_dear", any(step.is_expensive for step in self.steps))
+        force_setattr(self, "reasons", tuple(reasons))
+        force_setattr(self, "accept", self.steps[-1].accept)
+        force_setattr(self, "settles_equal", all(step.skips_equal for step in self.steps))
+        force_setattr(self, "is_dear", any(step.is_expensive for step in self.steps))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         score, reason = np.ones(len(gold)), np.zeros(len(gold), dtype=np.int16)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.equality import Floats, unequal_positions
@@ -15,8 +15,7 @@ from fieldassay.comparators.lists import LIST_REASONS, list_reasons, portions
 from fieldassay.types.column import Column
 
 
-@dataclass(frozen=True)
-class SoftCoverage(Comparator):
+class SoftCoverage(Comparator, Struct, frozen=True):
     """The mutual coverage of two sets, by the similarities of their items.
 
     Coverage is the mean over gold items of the best similarity to a predicted one, specificity the mean over
@@ -32,7 +31,7 @@ class SoftCoverage(Comparator):
     (0.5, 'some_items')
     """
 
-    items: Comparator = field(default_factory=Exact)
+    items: Comparator = Exact()
     score: Literal["sf1", "chamfer"] = "sf1"
     reasons: ClassVar[tuple[str, ...]] = LIST_REASONS
     accept: ClassVar[float] = 0.8

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.equality import scores_by_code, unequal_positions
@@ -33,8 +33,7 @@ _MONTHS = (
 )
 
 
-@dataclass(frozen=True)
-class DateComponents(Comparator):
+class DateComponents(Comparator, Struct, frozen=True):
     """The digit runs of the two texts as sets: 1 if equal, `partial` if at least two are in common, else 0.
 
     The order of the runs does not count: 04/05/2025 and 05/04/2025 are equal. The reason is then
@@ -83,8 +82,7 @@ def _year_last(runs: list[str]) -> list[str]:
     return runs[::-1] if len(runs[0]) == 4 else runs
 
 
-@dataclass(frozen=True)
-class DateParts(Comparator):
+class DateParts(Comparator, Struct, frozen=True):
     """1 if the date parts present on both sides, at least two, agree; else 0.
 
     The parts are day, month and year. Typed dates are taken as read. In other texts a four-digit number is

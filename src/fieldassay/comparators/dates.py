@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.equality import Codes, scores_by_code, unequal_positions
@@ -31,8 +31,7 @@ _RANK = np.array([0, 5, 1, 2, 3, 4, 6])
 Parts = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class CalendarDate(Comparator):
+class CalendarDate(Comparator, Struct, frozen=True):
     """1 if two dates (or both ends of two periods) are the same days, else 0.
 
     `days` is an accepted distance in days, for dates with a day. `precision: same` requires the same known

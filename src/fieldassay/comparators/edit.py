@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 from rapidfuzz.distance import Indel as IndelDistance
 from rapidfuzz.distance import JaroWinkler as JaroWinklerDistance
 from rapidfuzz.distance import Levenshtein as LevenshteinDistance
@@ -75,8 +75,7 @@ def indel_similarity(gold: Objects, pred: Objects) -> Floats:
     return _share_kept(distance, text_lengths(gold) + text_lengths(pred))
 
 
-@dataclass(frozen=True)
-class Levenshtein(Comparator):
+class Levenshtein(Comparator, Struct, frozen=True):
     """1 - Levenshtein distance / length of the longer text. Symmetric.
 
     >>> from fieldassay.types.column import Reading
@@ -93,8 +92,7 @@ class Levenshtein(Comparator):
         return judged_texts(gold, pred, LONGEST_PRODUCT, levenshtein_similarity)
 
 
-@dataclass(frozen=True)
-class Indel(Comparator):
+class Indel(Comparator, Struct, frozen=True):
     """1 - (insertions and deletions) / sum of the lengths. Symmetric.
 
     >>> from fieldassay.types.column import Reading
@@ -111,8 +109,7 @@ class Indel(Comparator):
         return judged_texts(gold, pred, LONGEST_PRODUCT, indel_similarity)
 
 
-@dataclass(frozen=True)
-class JaroWinkler(Comparator):
+class JaroWinkler(Comparator, Struct, frozen=True):
     """Jaro-Winkler similarity. Symmetric.
 
     Jaro's similarity, raised by `prefix_weight` for every equal character at the start (four at most) where
@@ -147,8 +144,7 @@ class JaroWinkler(Comparator):
         return similarity
 
 
-@dataclass(frozen=True)
-class Anls(Comparator):
+class Anls(Comparator, Struct, frozen=True):
     """Levenshtein similarity, and 0 where it is below `threshold`. Symmetric.
 
     Its mean is the average normalized Levenshtein similarity of document question answering; `ignore_case` is

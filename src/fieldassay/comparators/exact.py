@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.equality import equal_pairs, scores_by_code, unequal_positions
@@ -15,8 +16,7 @@ from fieldassay.types.column import Column, Objects, objects
 _NO_DIGIT = lazy_regex(r"\D+")
 
 
-@dataclass(frozen=True)
-class Exact(Comparator):
+class Exact(Comparator, Struct, frozen=True):
     """1 if the canonical texts are equal, else 0.
 
     The characters of `ignore` are deleted from both sides first. Two different texts of which nothing is left
@@ -34,7 +34,7 @@ class Exact(Comparator):
 
     def __post_init__(self) -> None:
         if self.ignore:
-            object.__setattr__(self, "by_canonical", False)
+            force_setattr(self, "by_canonical", False)
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         equal = equal_pairs(gold, pred)
@@ -54,8 +54,7 @@ class Exact(Comparator):
         return objects([text.translate(table) for text in texts])
 
 
-@dataclass(frozen=True)
-class Digits(Comparator):
+class Digits(Comparator, Struct, frozen=True):
     """1 if the texts as given have the same sequence of digits, else 0, also without any digit.
 
     >>> from fieldassay.types.column import Reading
@@ -82,8 +81,7 @@ def digits_of(texts: Objects) -> Objects:
     return objects([_NO_DIGIT.sub("", text) for text in texts])
 
 
-@dataclass(frozen=True)
-class Contains(Comparator):
+class Contains(Comparator, Struct, frozen=True):
     """`score` if one text contains the other, else 0.
 
     `inner` restricts which side may be the contained one. An empty text is contained in nothing.

@@ -5,11 +5,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.common_items import common_counts
@@ -36,14 +36,13 @@ MOST_CANDIDATES = 25_000_000
 _AT_ONCE = 4_000_000
 
 
-@dataclass(frozen=True)
-class ListComparator(Comparator):
+class ListComparator(Comparator, Struct, frozen=True):
     """Compares two lists of readings as one value.
 
     `items` is the comparator of two items, which match if their score reaches its acceptance threshold.
     """
 
-    items: Comparator = field(default_factory=Exact)
+    items: Comparator = Exact()
     reasons: ClassVar[tuple[str, ...]] = LIST_REASONS
     is_distinct: ClassVar[bool] = False
     """True if lists are sets: repeated items count once."""
@@ -143,8 +142,7 @@ def _matching(hits: Mask) -> int:
     return int((maximum_bipartite_matching(csr_matrix(hits)) >= 0).sum())
 
 
-@dataclass(frozen=True)
-class SetComparator(ListComparator):
+class SetComparator(ListComparator, frozen=True):
     """Compares two lists as sets by the number of common items; repeated items count once."""
 
     is_distinct: ClassVar[bool] = True
@@ -173,16 +171,14 @@ class SetComparator(ListComparator):
         """Return the scores for the numbers of matched items and of the items of each side."""
 
 
-@dataclass(frozen=True)
-class SetIou(SetComparator):
+class SetIou(SetComparator, frozen=True):
     """Items in both over items in either; repeated items count once."""
 
     def rate(self, matched: Floats, gold: Ints, pred: Ints) -> Floats:
         return _ratio(matched, gold + pred - matched)
 
 
-@dataclass(frozen=True)
-class SetOverlap(SetComparator):
+class SetOverlap(SetComparator, frozen=True):
     """Items in both over the items of the smaller side: 1 if one set contains the other.
 
     Repeated items count once.
@@ -192,8 +188,7 @@ class SetOverlap(SetComparator):
         return _ratio(matched, np.minimum(gold, pred))
 
 
-@dataclass(frozen=True)
-class Bag(ListComparator):
+class Bag(ListComparator, frozen=True):
     """Items that match one to one, in any order, repeats included.
 
     They are divided by the length of the longer list (`share`), or combined into F1 of the two lists (`f1`).
@@ -209,15 +204,14 @@ class Bag(ListComparator):
         return _ratio(matched, np.maximum(gold.counts, pred.counts))
 
 
-@dataclass(frozen=True)
-class ContainedItems(ListComparator):
+class ContainedItems(ListComparator, frozen=True):
     """Predicted items that match any gold item, over the length of the longer list.
 
     By default an item matches if one contains the other. Several predicted items may match the same gold
     item. Source: the list rule of the business documents guide.
     """
 
-    items: Comparator = field(default_factory=Contains)
+    items: Comparator = Contains()
 
     def share(self, gold: Items, pred: Items) -> Floats:
         pairs = all_pairs(gold, pred)
@@ -228,8 +222,7 @@ class ContainedItems(ListComparator):
         return _ratio(_unless_unjudged(matched, pairs, similarity), np.maximum(gold.counts, pred.counts))
 
 
-@dataclass(frozen=True)
-class ByPosition(ListComparator):
+class ByPosition(ListComparator, frozen=True):
     """Positions whose items match, over the length of the longer list.
 
     Source: the transaction lists of the business documents guide.
@@ -247,8 +240,7 @@ class ByPosition(ListComparator):
         return _ratio(_unless_unjudged(matched, pairs, similarity), np.maximum(gold.counts, pred.counts))
 
 
-@dataclass(frozen=True)
-class Sequence(ListComparator):
+class Sequence(ListComparator, frozen=True):
     """The longest common subsequence of matching items, over the length of the longer list."""
 
     is_symmetric: ClassVar[bool] = True

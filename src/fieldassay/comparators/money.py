@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import EQUAL, NUMBER_REASONS, NUMBER_SCORES, WITHIN, Numbers
@@ -20,8 +21,7 @@ _DIFFERS, _UNKNOWN = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
 _ACCEPTED = (EQUAL, WITHIN)
 
 
-@dataclass(frozen=True)
-class MoneyAmount(Comparator):
+class MoneyAmount(Comparator, Struct, frozen=True):
     """1 if the amounts are equal or within the tolerance and the currencies are compatible, else 0.
 
     Currencies are compatible if one side has none, or has a symbol that can stand for the other. The reason
@@ -39,7 +39,7 @@ class MoneyAmount(Comparator):
     reasons: ClassVar[tuple[str, ...]] = (*NUMBER_REASONS, "currency_differs", "currency_unknown")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tolerance", tolerance_of(self.tolerance))
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         positions = np.arange(len(gold))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar, Literal
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import (
@@ -22,8 +23,7 @@ from fieldassay.comparators.tolerance import EXACT, Tolerance, ToleranceOption, 
 from fieldassay.types.column import Column, Indices
 
 
-@dataclass(frozen=True)
-class Number(Comparator):
+class Number(Comparator, Struct, frozen=True):
     """1 if two numbers are equal or within the tolerance, else 0; ranges need both ends.
 
     >>> from fieldassay.types.column import Reading
@@ -36,7 +36,7 @@ class Number(Comparator):
     reasons: ClassVar[tuple[str, ...]] = NUMBER_REASONS
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tolerance", tolerance_of(self.tolerance))
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         return scores_by_code(column_codes(gold, pred, tolerance_of(self.tolerance)), NUMBER_SCORES)
@@ -59,8 +59,7 @@ def column_codes(gold: Column, pred: Column, tolerance: Tolerance) -> Codes:
     return codes
 
 
-@dataclass(frozen=True)
-class Range(Comparator):
+class Range(Comparator, Struct, frozen=True):
     """The agreement of a predicted range (or number) with gold's.
 
     `by: ends`: 1 if both ends are equal or within the tolerance. `by: inside`: also 1 if the prediction lies
@@ -73,7 +72,7 @@ class Range(Comparator):
     reasons: ClassVar[tuple[str, ...]] = (*NUMBER_REASONS, "inside", "overlapping")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tolerance", tolerance_of(self.tolerance))
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         scores = scores_by_code(

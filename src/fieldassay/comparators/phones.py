@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 from rapidfuzz.distance import Hamming
 from rapidfuzz.process import cpdist
 
@@ -18,8 +18,7 @@ from fieldassay.comparators.shares import share_of
 from fieldassay.types.column import Column, Objects
 
 
-@dataclass(frozen=True)
-class PhoneDigits(Comparator):
+class PhoneDigits(Comparator, Struct, frozen=True):
     """1 if the digits of the texts are equal, else the score of the first step reached, else 0.
 
     `steps` are pairs of a share of equal positions and its score; they apply to texts with equally many

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.closeness import NUMBER_REASONS, NUMBER_SCORES, number_codes
@@ -46,8 +46,7 @@ class Scale(Struct, frozen=True):
         return converted if is_exact else Context(prec=_LONGEST_EXACT_FACTOR).plus(converted)
 
 
-@dataclass(frozen=True)
-class QuantityAmount(Comparator):
+class QuantityAmount(Comparator, Struct, frozen=True):
     """1 if the amounts, in gold's unit, are equal or within the tolerance (of a range: both ends), else 0.
 
     Other units of the same kind are converted; with `strict: true` the canonical units must be the same.
@@ -66,7 +65,7 @@ class QuantityAmount(Comparator):
     reasons: ClassVar[tuple[str, ...]] = (*NUMBER_REASONS, "unit_differs", "unit_missing")
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "tolerance", tolerance_of(self.tolerance))
+        force_setattr(self, "tolerance", tolerance_of(self.tolerance))
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         codes = np.zeros(len(gold), dtype=np.int16)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from cydifflib import SequenceMatcher
+from msgspec import Struct
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.edit import TEXT_REASONS, text_lengths
@@ -21,8 +21,7 @@ FEWEST_TOGETHER = 2000
 """The least number of pairs for which a joint computation is faster."""
 
 
-@dataclass(frozen=True)
-class Ratcliff(Comparator):
+class Ratcliff(Comparator, Struct, frozen=True):
     """Ratcliff/Obershelp similarity, identical to difflib's.
 
     It is `difflib.SequenceMatcher(None, gold, pred, autojunk=False).ratio()` to the last digit. Two empty

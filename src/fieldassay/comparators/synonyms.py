@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar, TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.equality import scores_by_code, unequal_positions
@@ -14,8 +15,7 @@ from fieldassay.types.column import Column
 Words: TypeAlias = tuple[tuple[str, tuple[str, ...]], ...] | dict[str, tuple[str, ...]]
 
 
-@dataclass(frozen=True)
-class Synonyms(Comparator):
+class Synonyms(Comparator, Struct, frozen=True):
     """1 if the two texts have the same meaning, else 0.
 
     `words` map a name to its synonyms. Letter case counts unless the field's `normalize` removes it; the
@@ -33,7 +33,7 @@ class Synonyms(Comparator):
     is_symmetric: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "words", tuple(dict(self.words).items()))
+        force_setattr(self, "words", tuple(dict(self.words).items()))
         names: dict[str, str] = {}
         for name, others in dict(self.words).items():
             for word in (name, *others):

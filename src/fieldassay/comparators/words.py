@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from typing import ClassVar, Literal
 
 import numpy as np
+from msgspec import Struct
 
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.equality import equal_pairs, graded, unequal_positions
@@ -16,8 +16,7 @@ from fieldassay.comparators.shares import share_of
 from fieldassay.types.column import Column
 
 
-@dataclass(frozen=True)
-class Words(Comparator):
+class Words(Comparator, Struct, frozen=True):
     """`contained` if one text contains the other, else the share of gold's words in the prediction.
 
     A share below `threshold` is 0. Words are separated by white space and counted once. Source: the text rule
@@ -57,8 +56,7 @@ class Words(Comparator):
         return common / len(words), 3
 
 
-@dataclass(frozen=True)
-class TokenSet(Comparator):
+class TokenSet(Comparator, Struct, frozen=True):
     """The overlap of the words of two texts, in any order.
 
     `jaccard` is common / all, `dice` (token F1) is 2 common / sum of both. With `repeats: true` a word counts

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -160,7 +159,7 @@ def plain_leaf(leaf: Leaf) -> Leaf:
     """Return a leaf that reads values as given: in a tree, an accepted value matches unchanged."""
     reader = leaf.reader
     return (
-        replace(leaf, reader=dataclasses.replace(reader, normalize=()))
+        replace(leaf, reader=replace(reader, normalize=()))
         if isinstance(reader, AnyReader) and reader.normalize
         else leaf
     )

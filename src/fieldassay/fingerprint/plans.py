@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from fieldassay.comparators.base import Comparator
 from fieldassay.fingerprint.frozen import Part, part_of
 from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
+from fieldassay.options import options_of
 from fieldassay.plan.nodes import Plan, list_leaves
 
 _MODEL_FACTS = ("name", "backend", "digest")
@@ -37,8 +37,8 @@ def models(plan: Plan) -> list[dict[str, Any]]:
 def _nested(comparator: Comparator) -> list[Comparator]:
     """Return a comparator and those it is made of."""
     found = [comparator]
-    for field in dataclasses.fields(comparator):  # type: ignore[arg-type]
-        value = getattr(comparator, field.name)
+    for option in options_of(type(comparator)):
+        value = getattr(comparator, option.name)
         for inner in value if isinstance(value, tuple) else (value,):
             if isinstance(inner, Comparator):
                 found += _nested(inner)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS
 from fieldassay.errors import ProblemsError, nearest
+from fieldassay.options import REQUIRED, option_names, options_of, undefined_methods
 from fieldassay.registry import Catalogue
 from fieldassay.spec.calls import FIRST, parse_call
 from fieldassay.spec.cursor import kind_of
@@ -41,9 +42,7 @@ def annotations_of(entry: Any) -> Mapping[str, Any]:
 @cache
 def _annotations(entry: Any) -> Mapping[str, Any]:
     hints = get_type_hints(entry)
-    return types.MappingProxyType(
-        {field.name: hints[field.name] for field in dataclasses.fields(entry) if field.init}
-    )
+    return types.MappingProxyType({name: hints[name] for name in option_names(entry)})
 
 
 def load_entry(catalogue: Catalogue, name: str, steps: Steps, report: Report) -> type[Any] | None:
@@ -90,12 +89,9 @@ def construct(
 ) -> Any | None:
     """Return the entry made from values ready for use; a refusal by its own checks is noted as a problem."""
     missing = [
-        field.name
-        for field in dataclasses.fields(entry)
-        if field.init
-        and field.name not in values
-        and field.default is dataclasses.MISSING
-        and field.default_factory is dataclasses.MISSING
+        option.name
+        for option in options_of(entry)
+        if option.name not in values and option.default is REQUIRED
     ]
     if missing:
         report.add(
@@ -106,6 +102,8 @@ def construct(
         )
         return None
     try:
+        if undefined := undefined_methods(entry):
+            raise TypeError(f"{name!r} is incomplete; its class {entry.__name__} defines no {undefined[0]!r}")
         return entry(**values)
     except ProblemsError as error:
         for problem in error.problems:

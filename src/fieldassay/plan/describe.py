@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 from fieldassay.aligners.catalogue import ALIGNERS
 from fieldassay.checks.catalogue import CHECKS
 from fieldassay.comparators.base import Comparator
 from fieldassay.comparators.catalogue import COMPARATORS
+from fieldassay.options import has_options, options_of
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.registry import Catalogue
 from fieldassay.types.base import Reader
@@ -112,29 +112,22 @@ def _name(entry: Any, catalogue: Catalogue) -> str:
 
 
 def _options(entry: Any) -> str:
-    shown = []
-    for field in dataclasses.fields(entry):
-        value = getattr(entry, field.name)
-        if field.init and not _is_default(field, value) and not _is_plain_default(value):
-            shown.append(f"{field.name}={_value(value)}")
-    return ", ".join(shown)
+    return ", ".join(
+        f"{name}={_value(value)}" for name, value in _chosen(entry).items() if not _is_plain_default(value)
+    )
 
 
-def _is_default(field: dataclasses.Field[Any], value: Any) -> bool:
-    if field.default_factory is not dataclasses.MISSING:
-        return bool(field.default_factory() == value)
-    return field.default is not dataclasses.MISSING and bool(field.default == value)
+def _chosen(entry: Any) -> dict[str, Any]:
+    """Return the options that differ from their defaults, by name."""
+    given = [(option, getattr(entry, option.name)) for option in options_of(type(entry))]
+    return {option.name: value for option, value in given if not option.is_default(value)}
 
 
 def _is_plain_default(value: Any) -> bool:
     """Return whether the value is a group of options that are all unset, such as no tolerance."""
-    if not dataclasses.is_dataclass(value) or any(
-        known.name_of(type(value)) for known in (COMPARATORS, NORMALIZERS)
-    ):
+    if not has_options(value) or any(known.name_of(type(value)) for known in (COMPARATORS, NORMALIZERS)):
         return False
-    return not isinstance(value, Reader) and all(
-        _is_default(field, getattr(value, field.name)) for field in dataclasses.fields(value)
-    )
+    return not isinstance(value, Reader) and not _chosen(value)
 
 
 def _value(value: Any) -> str:
@@ -143,12 +136,9 @@ def _value(value: Any) -> str:
         return type(value).__name__.removesuffix("Reader").lower() + (f"({options})" if options else "")
     if isinstance(value, tuple):
         return "[" + ", ".join(map(_value, value)) + "]"
-    if dataclasses.is_dataclass(value):
+    if has_options(value):
         catalogue = next((known for known in (COMPARATORS, NORMALIZERS) if known.name_of(type(value))), None)
         if catalogue is not None:
             return _entry(value, catalogue)
-        given = [
-            field for field in dataclasses.fields(value) if not _is_default(field, getattr(value, field.name))
-        ]
-        return ", ".join(f"{field.name} {_value(getattr(value, field.name))}" for field in given) or "none"
+        return ", ".join(f"{name} {_value(given)}" for name, given in _chosen(value).items()) or "none"
     return str(value)

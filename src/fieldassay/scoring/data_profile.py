@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from fieldassay.engine.coding import json_text
 from fieldassay.engine.judge import Judged, judge
 from fieldassay.engine.scopes import Masks
 from fieldassay.evidence import Kind
+from fieldassay.options import with_options
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.matching import Matching, batches
 from fieldassay.records.record import Record
@@ -169,7 +169,7 @@ def is_decided(reader: Any, raw: Any, reading: Reading) -> bool:
     """
     given = {option: value for option in DECIDING if (value := getattr(reader, option, None)) is not None}
     others = (
-        replace(reader, **{option: other})
+        with_options(reader, **{option: other})
         for option, value in given.items()
         for other in DECIDING[option]
         if other != value

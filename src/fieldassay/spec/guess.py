@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fieldassay.json_value import Scalar
+from fieldassay.options import option_names
 from fieldassay.regex import lazy_regex
 from fieldassay.types.catalogue import READERS
 
@@ -173,7 +174,7 @@ def unread(guess: Guess, values: Sequence[Scalar], locale: str | None, enough: f
     """Return a value unreadable for the guessed type, if fewer than `enough` are readable; else ""."""
     entry = READERS.load(guess.type)
     options = dict(guess.options)
-    if locale is not None and "locale" in entry.__dataclass_fields__:
+    if locale is not None and "locale" in option_names(entry):
         options.setdefault("locale", locale)
     reader = entry(**options)
     sample = values[:_MOST_READ]

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.json_value import Scalar
+from fieldassay.options import option_names
 from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
 from fieldassay.spec.field_summaries import DEEPEST, FieldSummary, sight
 from fieldassay.spec.freeze import freeze_options
@@ -186,7 +187,7 @@ class _Walk(Struct):
             return guess_type(name, values, self.locale)
         guess = guess_type(name, values, _COMMA_LOCALE)
         has_sign = any(isinstance(value, str) and self.decimal in value for value in values)
-        takes_sign = "decimal" in READERS.load(guess.type).__dataclass_fields__
+        takes_sign = "decimal" in option_names(READERS.load(guess.type))
         return (
             replace(guess, options={**guess.options, "decimal": self.decimal})
             if has_sign and takes_sign

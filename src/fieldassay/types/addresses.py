@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
+
+from msgspec import Struct
 
 from fieldassay.json_value import Scalar
 from fieldassay.regex import lazy_regex
@@ -22,8 +23,7 @@ _UNFIT = lazy_regex(r"[\s\x00-\x1f\x7f<>\"]")
 _PORTS = {"http": 80, "https": 443, "ftp": 21, "ws": 80, "wss": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class EmailReader(Reader):
+class EmailReader(Reader, Struct, frozen=True):
     """Reads e-mail addresses in lower case, without `mailto:` and a display name around `<…>`.
 
     With `case_sensitive` the part before the `@` keeps its case.
@@ -71,8 +71,7 @@ def _host(domain: str) -> str:
     return host
 
 
-@dataclass(frozen=True, slots=True)
-class UrlReader(Reader):
+class UrlReader(Reader, Struct, frozen=True):
     """Reads web addresses and normalizes scheme, host, default port and percent escapes.
 
     Scheme and host are in lower case, percent escapes in upper case, a default port is dropped, an empty path

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
+
+from msgspec import Struct
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
@@ -16,8 +17,7 @@ from fieldassay.types.normalizers import Normalizer
 from fieldassay.types.text import json_text
 
 
-@dataclass(frozen=True, slots=True)
-class AnyReader(Reader):
+class AnyReader(Reader, Struct, frozen=True):
     """Reads any scalar unchanged; the canonical text is JSON: kinds differ, except that 1 equals 1.0.
 
     Texts are trimmed unless `trim` is false, then normalized in the given order.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,12 +12,12 @@ from fieldassay.json_value import Scalar
 from fieldassay.types.column import Column, Reading
 
 
-class Reader(ABC):
+class Reader:
     """Turns the raw values of a field into typed values.
 
-    A reader is a frozen dataclass whose fields are its options in a spec, under the same names. It is pure
-    and never raises on a scalar: an unreadable one gives a `Reading` with `value=None` and a `problem` in
-    words. Empty values never reach it.
+    A reader is a frozen `Struct` or dataclass whose fields are its options in a spec, under the same names.
+    It is pure and never raises on a scalar: an unreadable one gives a `Reading` with `value=None` and a
+    `problem` in words. Empty values never reach it.
     """
 
     @abstractmethod

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
@@ -26,8 +27,7 @@ FALSE = (
 _MOST_CHARACTERS = 60
 
 
-@dataclass(frozen=True, slots=True)
-class BooleanReader(Reader):
+class BooleanReader(Reader, Struct, frozen=True):
     """Reads JSON booleans and words or signs for yes and no in many languages, ignoring case and accents.
 
     `true` and `false` each replace the words of their side.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.json_value import Scalar
@@ -16,8 +17,7 @@ from fieldassay.types.unreadable import unreadable
 _MOST_CHARACTERS = 200  # no hint for longer texts: the search is slow
 
 
-@dataclass(frozen=True, slots=True)
-class EnumReader(Reader):
+class EnumReader(Reader, Struct, frozen=True):
     """Reads one of `values`, or an alias of one, as the value written in the spec.
 
     Runs of white space are ignored. `aliases` are pairs of a value and its other names. A text outside the

@@ -6,9 +6,10 @@ import importlib
 import pkgutil
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.json_value import Scalar
@@ -24,8 +25,7 @@ _LONGEST_HINT = 200
 _NAME = lazy_regex(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
 
 
-@dataclass(frozen=True, slots=True)
-class IdReader(Reader):
+class IdReader(Reader, Struct, frozen=True):
     """Reads identifiers as text: trimmed, white space collapsed, otherwise unchanged (`000123` is not `123`).
 
     `checksum` names a number format of python-stdnum (`au.abn`, `iban`, `isbn`). Separators that the format

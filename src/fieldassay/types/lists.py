@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading, objects
@@ -16,8 +17,7 @@ _NO_SCALAR = (list, dict)
 _LONGEST_NULL = 200
 
 
-@dataclass(frozen=True, slots=True)
-class ListReader(Reader):
+class ListReader(Reader, Struct, frozen=True):
     """Reads a list of values of one type as the `Column` of its items' readings, in order.
 
     A text is split at `separator` if there is one; any other scalar is a list of one item, flagged `coerced`.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sys
 import unicodedata
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from abc import abstractmethod
 from functools import cache
 from typing import Literal, TypeVar
+
+from msgspec import Struct
 
 from fieldassay.errors import MissingExtraError, nearest
 from fieldassay.regex import lazy_regex
@@ -16,10 +17,11 @@ from fieldassay.regex import lazy_regex
 _Choice = TypeVar("_Choice", bound=str)
 
 
-class Normalizer(ABC):
+class Normalizer:
     """Removes one kind of difference from a text.
 
-    A normalizer is a frozen dataclass whose fields are its options in a spec. It never raises on a text.
+    A normalizer is a frozen `Struct` or dataclass whose fields are its options in a spec. It never
+    raises on a text.
     """
 
     @abstractmethod
@@ -32,8 +34,7 @@ def _check(option: str, given: _Choice, choices: tuple[str, ...]) -> None:
         raise ValueError(f"{option} cannot be {given!r}; {nearest(str(given), choices)}")
 
 
-@dataclass(frozen=True, slots=True)
-class Case(Normalizer):
+class Case(Normalizer, Struct, frozen=True):
     """Ignores letter case; `fold` also equates `ß` with `ss`.
 
     >>> Case("upper").apply("Straße")
@@ -51,8 +52,7 @@ class Case(Normalizer):
         return text.lower() if self.form == "lower" else text.casefold()
 
 
-@dataclass(frozen=True, slots=True)
-class Accents(Normalizer):
+class Accents(Normalizer, Struct, frozen=True):
     """Decomposes the text and drops combining marks.
 
     `NFKD` also folds ligatures and fullwidth forms, `NFD` does not.
@@ -78,8 +78,7 @@ _DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "AE", "Ö": "
 _UMLAUT = lazy_regex("[äöüßÄÖÜẞ]")
 
 
-@dataclass(frozen=True, slots=True)
-class Umlauts(Normalizer):
+class Umlauts(Normalizer, Struct, frozen=True):
     """Writes German umlauts and ß, composed or decomposed, as two letters.
 
     >>> Umlauts().apply("Müller, Größe"), Umlauts().apply("Öl ÖL")
@@ -105,8 +104,7 @@ def _digraph(text: str, position: int) -> str:
     return digraph if digraph[0].islower() or beside.isupper() else digraph.capitalize()
 
 
-@dataclass(frozen=True, slots=True)
-class Unicode(Normalizer):
+class Unicode(Normalizer, Struct, frozen=True):
     """Converts the text to one Unicode form, so that composed and decomposed letters are equal.
 
     >>> Unicode().apply("e\\u0301") == "é"
@@ -141,8 +139,7 @@ def _punctuation(keep: frozenset[str]) -> re.Pattern[str]:
     return re.compile("|".join(patterns) or r"(?!)")
 
 
-@dataclass(frozen=True, slots=True)
-class Punctuation(Normalizer):
+class Punctuation(Normalizer, Struct, frozen=True):
     """Deletes punctuation (every Unicode category P), or replaces each mark by a space.
 
     `keep` lists exceptions: `decimal_point` (a point between two digits), `minus_sign` (a `-` before a digit
@@ -170,8 +167,7 @@ class Punctuation(Normalizer):
 _DECIMAL_COMMA = lazy_regex(r"(?<=\d),(?=\d)")
 
 
-@dataclass(frozen=True, slots=True)
-class DecimalComma(Normalizer):
+class DecimalComma(Normalizer, Struct, frozen=True):
     """Replaces a comma between two digits by a point.
 
     >>> DecimalComma().apply("5,0 mg, cada 8 h")
@@ -182,8 +178,7 @@ class DecimalComma(Normalizer):
         return _DECIMAL_COMMA.sub(".", text)
 
 
-@dataclass(frozen=True, slots=True)
-class WhiteSpace(Normalizer):
+class WhiteSpace(Normalizer, Struct, frozen=True):
     """Collapses each run of white space to one space and trims (`collapse`), or removes it all (`remove`).
 
     >>> WhiteSpace().apply(" a \\t b "), WhiteSpace("remove").apply(" a b ")
@@ -199,8 +194,7 @@ class WhiteSpace(Normalizer):
         return (" " if self.form == "collapse" else "").join(text.split())
 
 
-@dataclass(frozen=True, slots=True)
-class Separators(Normalizer):
+class Separators(Normalizer, Struct, frozen=True):
     """Replaces each of the given characters by a space.
 
     >>> Separators("|/").apply("a|b/c")
@@ -213,8 +207,7 @@ class Separators(Normalizer):
         return text.translate({ord(char): " " for char in self.characters})
 
 
-@dataclass(frozen=True, slots=True)
-class Remove(Normalizer):
+class Remove(Normalizer, Struct, frozen=True):
     """Deletes each of the given characters.
 
     >>> Remove(", $%()").apply("$ 1,234.50 (10%)")
@@ -227,8 +220,7 @@ class Remove(Normalizer):
         return text.translate({ord(char): None for char in self.characters})
 
 
-@dataclass(frozen=True, slots=True)
-class Digits(Normalizer):
+class Digits(Normalizer, Struct, frozen=True):
     """Keeps only the decimal digits of any script, written as ASCII digits.
 
     >>> Digits().apply("ABN 06 082-٣")
@@ -241,8 +233,7 @@ class Digits(Normalizer):
         return "".join([str(unicodedata.decimal(char)) for char in text if char.isdecimal()])
 
 
-@dataclass(frozen=True, slots=True)
-class Ftfy(Normalizer):
+class Ftfy(Normalizer, Struct, frozen=True):
     """Repairs mojibake with the ftfy package, which must be installed separately.
 
     It also changes correct text (quotes, ligatures, control characters), so it applies only where a spec

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.json_value import Scalar
 from fieldassay.regex import lazy_regex
@@ -23,8 +24,7 @@ _EXTENSION = lazy_regex(
 _PREFIX = lazy_regex(r"^(?:tel|phone|fax|mobile|mob|cell|ph|t|m|p|f)[.:]+\s*(?=[\d+(])", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class PhoneReader(Reader):
+class PhoneReader(Reader, Struct, frozen=True):
     """Reads phone numbers in international form (E.164), with `;ext=` before an extension.
 
     `region` (AU, US, or that of the locale) is the country of numbers without a country code. Without a

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.json_value import Scalar
@@ -46,8 +45,7 @@ def _pattern(words: dict[str, int]) -> re.Pattern[str]:
 _SCALE, _LONG_SCALE = _pattern(_WORDS), _pattern(_LONG_WORDS)
 
 
-@dataclass(frozen=True, slots=True)
-class ScaledReader(Reader):
+class ScaledReader(Reader, Struct, frozen=True):
     """Reads amounts by another reader, times the scale named in the text.
 
     A text with two different scales is unreadable.
@@ -93,7 +91,7 @@ def _scaled(value: Any, power: int) -> tuple[Any, str]:
 
 def _amount(value: Any, power: int) -> Decimal | NumberRange:
     if isinstance(value, NumberRange):
-        return dataclasses.replace(value, low=_times(value.low, power), high=_times(value.high, power))
+        return NumberRange(_times(value.low, power), _times(value.high, power), value.is_tolerance)
     return _times(value, power)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
@@ -59,8 +59,7 @@ def coerced(raw: Any) -> tuple[str, ...]:
     return () if isinstance(raw, str) else ("coerced",)
 
 
-@dataclass(frozen=True, slots=True)
-class TextReader(Reader):
+class TextReader(Reader, Struct, frozen=True):
     """Reads text: trimmed, then normalized in the given order.
 
     Case, accents and Unicode form count unless a normalizer removes them. A text of which the normalizers

@@ -5,9 +5,9 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.json_value import Scalar
@@ -137,8 +137,7 @@ def check_style(order: str | None, locale: str | None, pivot: int) -> None:
         locale_data(locale)
 
 
-@dataclass(frozen=True, slots=True)
-class DateReader(Reader):
+class DateReader(Reader, Struct, frozen=True):
     """Reads dates as `Date` and ranges of dates as `Period`.
 
     `order` is the order of day, month and year in 03/04/2025; the default is the locale's order, or day first

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
@@ -19,8 +20,7 @@ from fieldassay.types.text import json_text
 from fieldassay.types.unreadable import UnreadableError, unreadable
 
 
-@dataclass(frozen=True, slots=True)
-class DateTimeReader(Reader):
+class DateTimeReader(Reader, Struct, frozen=True):
     """Reads a date with a time of day as a `datetime.datetime`.
 
     The date follows the rules and options of `DateReader`. Two values with offsets are equal if they denote

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
 from typing import Any
+
+from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.json_value import Scalar
@@ -78,8 +79,7 @@ _PART = lazy_regex(
 _GROUPED = lazy_regex(r"[1-9]\d{0,2}[.,]\d{3}")
 
 
-@dataclass(frozen=True, slots=True)
-class DurationReader(Reader):
+class DurationReader(Reader, Struct, frozen=True):
     """Reads durations such as ISO 8601, `1 h 30 min`, `90 minutes` and `01:30:00` as `Duration`.
 
     `unit` is the unit of a number without one, which is otherwise unreadable. `locale` decides which unit

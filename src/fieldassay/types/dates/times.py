@@ -5,7 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from fieldassay.json_value import Scalar
 from fieldassay.regex import lazy_regex
@@ -45,8 +46,7 @@ _ALONE = (
 _NAMED = {"noon": dt.time(12), "midday": dt.time(12), "midnight": dt.time(0)}
 
 
-@dataclass(frozen=True, slots=True)
-class TimeReader(Reader):
+class TimeReader(Reader, Struct, frozen=True):
     """Reads times of day (`14:05`, `2:05 pm`, `14h05`, `14.05 Uhr`, `1405`) as `datetime.time`.
 
     A time with an offset is compared in UTC and never equals one without an offset.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from itertools import repeat
 from typing import Literal
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.json_value import Scalar
@@ -26,8 +27,7 @@ _FIRST = lazy_regex(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
 _SIGNED = lazy_regex(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class MoneyReader(Reader):
+class MoneyReader(Reader, Struct, frozen=True):
     """Reads amounts, with or without a symbol, a name or an ISO code before or behind them.
 
     A written currency counts. A symbol of several currencies (`$`) is the field's `currency` if possible,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
@@ -43,8 +44,7 @@ def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
     return Amount(value, "", found.is_ambiguous), is_percent
 
 
-@dataclass(frozen=True, slots=True)
-class NumberReader(Reader):
+class NumberReader(Reader, Struct, frozen=True):
     """Reads whole texts as numbers; digits are never extracted from other text.
 
     `locale` or `decimal` decide the meaning of `1.234`; the default is English. With `percent: fraction`,
@@ -104,8 +104,7 @@ def hundredth(value: Decimal) -> Decimal:
     return Decimal((sign, digits, int(power) - 2))
 
 
-@dataclass(frozen=True, slots=True)
-class IntegerReader(Reader):
+class IntegerReader(Reader, Struct, frozen=True):
     """Reads whole numbers; `5.0` is whole, `5.5` is not.
 
     Without `locale` or `decimal` a separator before exactly three digits groups: `5.000` is 5000.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.json_value import Scalar
@@ -27,8 +28,7 @@ _SECOND = lazy_regex(
 _ENCLOSED = lazy_regex(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
 
 
-@dataclass(frozen=True, slots=True)
-class QuantityReader(Reader):
+class QuantityReader(Reader, Struct, frozen=True):
     """Reads amounts with a unit: `5000m3/h`, `20±5 °C`, `100 to 500 mg/Nm³`.
 
     `unit` is the unit of an amount without one. `canonical` is the unit to convert to; units of another
@@ -108,8 +108,7 @@ class QuantityReader(Reader):
         return Reading(text, value, canonical_quantity(value), ("ambiguous",) if found.is_ambiguous else ())
 
 
-@dataclass(frozen=True, slots=True)
-class UnitReader(Reader):
+class UnitReader(Reader, Struct, frozen=True):
     """Reads units as their canonical text (`m³ h⁻¹` is `m3/h`).
 
     >>> UnitReader().read("m³ h⁻¹").canonical, UnitReader().read("boxes").problem
