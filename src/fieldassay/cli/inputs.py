@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from fieldassay.cli.grouping import add_options, option
 from fieldassay.regex import lazy_regex
@@ -197,8 +197,7 @@ OPTION_OF: Mapping[str, str] = {
 """The option of the command line for each of `InputOptions`."""
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(Struct, frozen=True):
     """The inputs by the options: gold (None: not given), predictions by system, and how to read them."""
 
     gold: str | None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from fieldassay.cli.grouping import GroupedCommand, add_options, option
 from fieldassay.cli.inputs import read_inputs, read_spec_option, reading_options, spec_options
@@ -46,8 +46,7 @@ def lock_options(command: Command) -> Command:
     return add_options(command, (file, _RESET, _REASON))
 
 
-@dataclass(frozen=True, slots=True)
-class LockRequest:
+class LockRequest(Struct, frozen=True):
     """The lock that a scoring run is held to; with a `reason` the run starts a new baseline."""
 
     path: Path

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from fieldassay.cli.grouping import option
 from fieldassay.cli.thresholds import read_gates
@@ -46,8 +46,7 @@ def baseline_options(command: Command) -> Command:
     return file(asked(command))
 
 
-@dataclass(frozen=True, slots=True)
-class BaselineChoice:
+class BaselineChoice(Struct, frozen=True):
     """The baseline for comparing a run, if any, and the gates of `--fail-on-regression`."""
 
     path: Path | None = None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from msgspec import Struct
 
 from fieldassay.cli.grouping import option
 from fieldassay.cli.inputs import OPTION_OF, Inputs, keep_interruptible, read_inputs, read_spec_option
@@ -58,14 +58,13 @@ def lookup_option(command: Command) -> Command:
     return runs(command)
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
+class Sources(Struct, frozen=True):
     """The sources of a scoring run: inputs, spec, the effective options, and their record in the run."""
 
     inputs: Inputs
     spec: Any
     given: Mapping[str, Any]
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = {}
 
 
 def read_sources(given: Mapping[str, Any]) -> Sources:

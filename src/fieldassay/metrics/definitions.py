@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -48,8 +47,7 @@ class Definition(Struct, frozen=True):
     description: str = ""
 
 
-@dataclass(frozen=True)
-class Vocabulary:
+class Vocabulary(Struct, frozen=True, dict=True):
     """The available metrics: a spec's own, which come first, and the catalogue's.
 
     `types` are the types of the spec's fields, `fields` their paths, which are no metrics.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -95,11 +94,11 @@ class PackedSum(Struct, frozen=True, eq=False):
         return self.rows[self.fields.index(field)].unpack()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class PackedColumns(Mapping[str, Floats]):
     """Columns by name that are held packed; each lookup unpacks one."""
 
-    packed: Mapping[str, PackedFloats]
+    def __init__(self, packed: Mapping[str, PackedFloats]) -> None:
+        self.packed = packed
 
     @classmethod
     def pack(cls, columns: Mapping[str, Floats]) -> PackedColumns:
@@ -116,11 +115,11 @@ class PackedColumns(Mapping[str, Floats]):
         return len(self.packed)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class PackedSums(Mapping[Statistic, Sum]):
     """Sums by statistic that are held packed; each lookup unpacks one."""
 
-    packed: Mapping[Statistic, PackedSum]
+    def __init__(self, packed: Mapping[Statistic, PackedSum]) -> None:
+        self.packed = packed
 
     def __getitem__(self, statistic: Statistic) -> Sum:
         return self.packed[statistic].unpack()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
 
 from msgspec import Struct
@@ -104,17 +103,14 @@ def compile_plan(spec: Spec, places: Places | None = None) -> Plan:
     return plan_of(ParsedSpec(spec, places or Places(spec.name or "spec"), ()))
 
 
-@dataclass(slots=True)
 class _Compiler:
     """One compilation: the fields so far and the problems."""
 
-    spec: Spec
-    report: Report
-    fields: list[FieldInfo] = field(default_factory=list)
-    document_types: dict[str, str] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.document_types = _document_types(self.spec)
+    def __init__(self, spec: Spec, report: Report) -> None:
+        self.spec = spec
+        self.report = report
+        self.fields: list[FieldInfo] = []
+        self.document_types = _document_types(spec)
 
     def plan(self) -> Plan:
         """Return the plan, complete only if no problem was noted."""

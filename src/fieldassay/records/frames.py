@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.atomic import parquet as guarded
 from fieldassay.errors import Problem, ProblemsError
@@ -21,8 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FrameRows(Rows):
+class FrameRows(Rows, Struct, frozen=True, eq=False):
     """Rows of a Polars frame, made objects on reading. `numbers` are their positions in the file, from 1."""
 
     label: str

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plain_text.encoding import detect_encoding
@@ -20,7 +21,7 @@ from fieldassay.records.ids import Positions
 from fieldassay.records.record import Row
 
 
-class Rows(ABC):
+class Rows:
     """The rows of a source. It pickles small where it can: readers of files reopen them by path."""
 
     ids: tuple[str, ...]
@@ -48,8 +49,7 @@ class Rows(ABC):
         return len(self.ids)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SlicedRows(Rows):
+class SlicedRows(Rows, Struct, frozen=True, eq=False):
     """Rows that are slices of one plain file; in memory are only ids, int64 offsets and line numbers."""
 
     path: Path
@@ -126,8 +126,7 @@ class SlicedRows(Rows):
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class HeldRows(Rows):
+class HeldRows(Rows, Struct, frozen=True, eq=False):
     """Rows in memory: JSON texts as bytes, or values. `places` are the parts of places after the label."""
 
     label: str
@@ -162,8 +161,7 @@ def _to_row(held: Any) -> Row:
     return held if isinstance(held, Row) else Row(held)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FolderRows(Rows):
+class FolderRows(Rows, Struct, frozen=True, eq=False):
     """Rows of one file each, read on demand: JSON or, if `takes_text`, a text where it is not JSON."""
 
     ids: tuple[str, ...]

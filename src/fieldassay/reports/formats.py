@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 
@@ -13,8 +14,7 @@ if TYPE_CHECKING:
     from fieldassay.reports.reported import Reported, ReportOptions
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(Struct, frozen=True):
     """A format of reports: the function that makes it (`module:name`), and its file in a run folder.
 
     The function takes runs (`Sequence[Reported]`) and `ReportOptions`, and yields text portion by portion.
