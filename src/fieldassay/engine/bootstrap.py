@@ -10,13 +10,14 @@ import numpy.typing as npt
 from fieldassay.blas_threads import one_blas_thread
 from fieldassay.stats.poisson import MAX_WEIGHT, document_keys, weight_table, weights
 
-_NARROW, _WIDE = 2**24, 2**53
-"""The largest exact whole numbers in float32 and in float64."""
+_EXACT_BITS = 24
+"""Whole numbers of so many bits are exact in float32."""
+
+_MOST_DOCUMENTS = 1 << 13
+"""The documents of one product, few enough for limbs of at least 7 bits."""
 
 _BLOCK = 1 << 18
 """The number of weights per block, small enough for the processor's cache."""
-
-_LIMB = 26
 
 Ints = npt.NDArray[np.int64]
 
@@ -39,75 +40,71 @@ def draw_sums(
     document positions. The products are exact: each column is shifted, and split if necessary, until the
     largest possible weighted sum is a whole number that the floating-point type holds.
     """
-    products = [
-        _Product.plan(columns if len(subset) == columns.shape[1] else columns[:, subset])
-        for subset in subsets
-    ]
     sums = [np.zeros((len(columns), replicates), np.int64) for _ in subsets]
     keys = document_keys(documents, seed)
     table = weight_table(np.float32)
     table = (table == 0).astype(np.float32) if is_left_out else table
-    width = max(4, _BLOCK // max(1, len(documents)) // 4 * 4)
-    for first in range(0, replicates, width):
-        count = min(width, replicates - first)
-        block = weights(keys, first, count, table)
-        for product, subset, total in zip(products, subsets, sums, strict=True):
-            product.add(
-                block if len(subset) == len(documents) else block[subset], total[:, first : first + count]
-            )
+    for start in range(0, len(documents), _MOST_DOCUMENTS):
+        part = slice(start, min(start + _MOST_DOCUMENTS, len(documents)))
+        chosen = [subset[(subset >= start) & (subset < part.stop)] - start for subset in subsets]
+        _add_sums(columns[:, part], keys[part], table, chosen, sums)
     return sums
 
 
+def _add_sums(
+    columns: Ints,
+    keys: npt.NDArray[np.uint64],
+    table: npt.NDArray[np.generic],
+    subsets: Sequence[Ints],
+    sums: list[Ints],
+) -> None:
+    """Add the sums of some documents to `sums`."""
+    are_all = [len(subset) == len(keys) for subset in subsets]
+    products = [
+        _Product(columns if is_all else columns[:, subset])
+        for subset, is_all in zip(subsets, are_all, strict=True)
+    ]
+    replicates = sums[0].shape[1] if sums else 0
+    width = max(4, _BLOCK // max(1, len(keys)) // 4 * 4)
+    for first in range(0, replicates, width):
+        block = weights(keys, first, min(width, replicates - first), table)
+        for product, subset, is_all, total in zip(products, subsets, are_all, sums, strict=True):
+            product.add(block if is_all else block[subset], total[:, first : first + width])
+
+
 class _Product:
-    """Columns prepared for exact products.
+    """Columns prepared for exact products: split into limbs, so that the type holds every weighted sum."""
 
-    Narrow columns are in float32, wide ones in float64, split into limbs if even that is too narrow.
-    """
-
-    def __init__(self, narrow: _Limbs, wide: _Limbs) -> None:
-        self.parts = [part for part in (narrow, wide) if len(part.rows)]
-
-    @classmethod
-    def plan(cls, columns: Ints) -> _Product:
-        """Return the columns sorted by the width they need, without columns of zeros."""
+    def __init__(self, columns: Ints) -> None:
+        """Sort the columns into limbs, each without the zeros at its end; columns of zeros have none."""
+        documents = columns.shape[1]
+        width = _EXACT_BITS - (MAX_WEIGHT * documents).bit_length()
         rows = np.flatnonzero(columns.any(axis=1))
-        bits = np.bitwise_or.reduce(columns[rows], axis=1) if len(rows) else np.zeros(0, np.int64)
-        shifts = np.array([(int(value) & -int(value)).bit_length() - 1 for value in bits], np.int64)
+        every = np.bitwise_or.reduce(columns[rows], axis=1) if len(rows) else np.zeros(0, np.int64)
+        shifts = np.array([(int(value) & -int(value)).bit_length() - 1 for value in every], np.int64)
         values = columns[rows] >> shifts[:, None]
-        while len(rows) and (is_large := _bounds(values) >= _WIDE).any():
-            high = values[is_large] >> _LIMB
-            values[is_large] &= (1 << _LIMB) - 1
-            values, rows = np.concatenate([values, high]), np.concatenate([rows, rows[is_large]])
-            shifts = np.concatenate([shifts, shifts[is_large] + _LIMB])
-        is_narrow = _bounds(values) < _NARROW
-        narrow, wide = np.flatnonzero(is_narrow), np.flatnonzero(~is_narrow)
-        return cls(
-            _Limbs(values[narrow], rows[narrow], shifts[narrow], np.float32),
-            _Limbs(values[wide], rows[wide], shifts[wide], np.float64),
-        )
+        self.limbs: list[tuple[Ints, Ints]] = []
+        """The rows that each limb is added to, and their shifts."""
+        parts = [np.zeros((0, documents), np.int64)]
+        while len(rows):
+            is_large = _bounds(values) >= 2**_EXACT_BITS
+            high = values[is_large] >> width
+            values[is_large] &= (1 << width) - 1
+            parts.append(values)
+            self.limbs.append((rows, shifts))
+            values, rows, shifts = high, rows[is_large], shifts[is_large] + width
+        self.values = np.concatenate(parts).astype(np.float32)
 
     def add(self, block: npt.NDArray[np.generic], total: Ints) -> None:
         """Add the sums under a block of weights to `total`.
 
         The block is documents x replicates, `total` is columns x replicates.
         """
-        for part in self.parts:
-            product = (part.values @ block.astype(part.values.dtype, copy=False)).astype(np.int64)
-            product <<= part.shifts[:, None]
-            if part.are_rows_unique:
-                total[part.rows] += product
-            else:
-                np.add.at(total, part.rows, product)
-
-
-class _Limbs:
-    """Columns of one floating-point type: their values, the row each is added to, and its shift."""
-
-    def __init__(self, values: Ints, rows: Ints, shifts: Ints, dtype: type[np.floating]) -> None:
-        self.values = values.astype(dtype)
-        self.rows = rows
-        self.shifts = shifts
-        self.are_rows_unique = len(set(rows.tolist())) == len(rows)
+        product = (self.values @ block.astype(np.float32, copy=False)).astype(np.int64)
+        start = 0
+        for rows, shifts in self.limbs:
+            total[rows] += product[start : start + len(rows)] << shifts[:, None]
+            start += len(rows)
 
 
 def _bounds(values: Ints) -> npt.NDArray[np.float64]:

@@ -317,7 +317,10 @@ class Flattener(Struct, frozen=True, eq=False):
     def _has_content(self, value: Any) -> bool:
         """Return whether a container holds a non-empty value; where null is a value, null counts."""
         for member in value.values() if value.__class__ is dict else value:
-            if member.__class__ in (dict, list):
+            kind = member.__class__
+            if kind is float or kind is int:
+                return True
+            if kind is dict or kind is list:
                 if self._has_content(member):
                     return True
             elif not self._is_nothing(member) or (member is None and self.absent is ABSENT):
@@ -336,7 +339,9 @@ class Flattener(Struct, frozen=True, eq=False):
     def _is_nothing(self, value: Any) -> bool:
         if isinstance(value, str):
             return is_empty_text(value) or (
-                len(value) <= LONGEST_NULL and value.strip().casefold() in self.null_values
+                bool(self.null_values)
+                and len(value) <= LONGEST_NULL
+                and value.strip().casefold() in self.null_values
             )
         return value is None or value is ABSENT or (isinstance(value, (dict, list)) and not value)
 

@@ -65,19 +65,16 @@ def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fi
         dtype=np.int64,
     )
     at = declared[evidence.field]
-
-    def count(side: str, keys: Mapping[str, int]) -> Fill:
-        values = np.bincount(at[~_LACKS[side][evidence.outcome]], minlength=size + 1)[:size]
-        unclear = at[is_ambiguous] if side else at[:0]
-        return Fill(
-            np.bincount(at, minlength=size + 1)[:size],
-            values,
-            Counter(keys),
-            np.bincount(unclear, minlength=size + 1)[:size],
-        )
-
+    outcomes = len(Outcome)
+    rows = np.bincount(at * outcomes + evidence.outcome, minlength=(size + 1) * outcomes)
+    rows = rows.reshape(size + 1, outcomes)[:size]
     is_ambiguous = evidence.flags & FLAG["ambiguous"] != 0
-    return count(GOLD, undeclared.gold), count("pred", undeclared.pred)
+    unclear = np.bincount(at[is_ambiguous], minlength=size + 1)[:size]
+
+    def count(side: str, keys: Mapping[str, int], ambiguous: npt.NDArray[np.int64]) -> Fill:
+        return Fill(rows.sum(axis=1), rows[:, ~_LACKS[side]].sum(axis=1), Counter(keys), ambiguous)
+
+    return count(GOLD, undeclared.gold, np.zeros_like(unclear)), count("pred", undeclared.pred, unclear)
 
 
 def merge_fills(parts: Iterable[Mapping[str, Fill]]) -> dict[str, Fill]:
