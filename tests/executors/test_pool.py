@@ -6,9 +6,12 @@ import os
 import subprocess
 import sys
 import time
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
+
+from fieldassay.executors.pool import run_pool
 
 PARENT = """
 import os
@@ -41,9 +44,12 @@ def is_alive(number: int) -> bool:
         return False
 
 
-@pytest.mark.skipif(
+like_linux = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="looks at processes the way Linux shows them"
 )
+
+
+@like_linux
 @pytest.mark.slow
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     script, seen = tmp_path / "parent.py", tmp_path / "seen"
@@ -64,6 +70,29 @@ def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     parent.kill()
     parent.wait()
     assert workers
+    while any(map(is_alive, workers)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not [number for number in workers if is_alive(number)]
+
+
+def sleep_after_the_first(number: int) -> int:
+    if number:
+        time.sleep(3600)
+    return number
+
+
+@like_linux
+@pytest.mark.slow
+@pytest.mark.parametrize("stop", [KeyboardInterrupt, GeneratorExit], ids=["interrupted", "not read on"])
+def test_workers_end_with_the_shards_in_hand_when_a_run_is_stopped(stop: type[BaseException]) -> None:
+    others = set(active_children())
+    outcomes = run_pool(sleep_after_the_first, range(9), 2)
+    assert next(outcomes) == 0
+    workers = {child.pid for child in set(active_children()) - others if child.pid is not None}
+    assert workers
+    with pytest.raises(stop):
+        outcomes.throw(stop())  # type: ignore[attr-defined]
+    deadline = time.monotonic() + 300
     while any(map(is_alive, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not [number for number in workers if is_alive(number)]

@@ -38,19 +38,28 @@ def run_pool(function: Callable[[Work], Outcome], shards: Iterable[Work], worker
     function stops the run and is raised here. A killed worker breaks the pool; each lost shard then runs
     again in a pool of its own, and a second death raises `WorkerDiedError`.
     """
+    with _pool(workers) as pool:
+        rest, waiting = enumerate(shards), deque[_Submitted[Work, Outcome]]()
+        while True:
+            for position, shard in islice(rest, AHEAD * workers - len(waiting)):
+                waiting.append(_Submitted(_submit(pool, function, shard), shard, position))
+            if not waiting:
+                return
+            yield _outcome(waiting.popleft(), function)
+
+
+@contextmanager
+def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
+    """Yield a pool of processes; an error or an interrupt ends them with the shards in hand."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(max_workers=workers, mp_context=context, initializer=end_with_parent) as pool:
-        rest, waiting = enumerate(shards), deque[_Submitted[Work, Outcome]]()
         try:
-            while True:
-                for position, shard in islice(rest, AHEAD * workers - len(waiting)):
-                    waiting.append(_Submitted(_submit(pool, function, shard), shard, position))
-                if not waiting:
-                    return
-                yield _outcome(waiting.popleft(), function)
+            yield pool
         except BaseException:
-            # An interrupt must not wait for shards that will not be read.
+            processes = [*(pool._processes or {}).values()]
             pool.shutdown(wait=False, cancel_futures=True)
+            for process in processes:
+                process.terminate()
             raise
 
 
@@ -80,8 +89,7 @@ def _submit(
 
 
 def _run_alone(function: Callable[[Work], Outcome], shard: Work, position: int) -> Outcome:
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(max_workers=1, mp_context=context, initializer=end_with_parent) as pool:
+    with _pool(1) as pool:
         try:
             with interrupts_blocked():
                 submitted = pool.submit(function, shard)
