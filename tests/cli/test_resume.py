@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,14 +84,43 @@ def files_of(out: Path) -> dict[str, bytes]:
     return {name: (out / name).read_bytes() for name in SAME}
 
 
-def stop(inputs: Path, out: Path, shards: int, how: int, *more: Any) -> subprocess.Popen[bytes]:
-    """Run until so many shards are finished, stop it, and return the process."""
-    process = spawn(*arguments(inputs, out, *more))
-    while process.poll() is None and len(list(incomplete(out).glob("shard-*.done"))) < shards:
-        time.sleep(0.002)
-    process.send_signal(how)
-    process.wait()
-    return process
+STOPPING = """
+import os, signal, sys
+from fieldassay.cli.main import main
+from fieldassay.scoring.kept_shards import KeptShards
+
+how, shards = map(int, sys.argv[1:3])
+save = KeptShards.save
+
+
+def save_and_stop(self, number, done):
+    save(self, number, done)
+    if len([*self.folder.glob("shard-*.done")]) >= shards:
+        os.kill(os.getpid() if __name__ == "__main__" else os.getppid(), how)
+
+
+KeptShards.save = save_and_stop
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    sys.exit(main(sys.argv[3:]))
+"""
+"""The command line, which gets a signal when so many shards are finished, in whatever process they are."""
+
+
+def stop(inputs: Path, out: Path, shards: int, how: int, *more: Any) -> subprocess.CompletedProcess[str]:
+    """Run until so many shards are finished, and return the process, which was stopped then."""
+    program = inputs / "stopping.py"
+    program.write_text(STOPPING)
+    command = [sys.executable, program, int(how), shards, *arguments(inputs, out, *more)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(
+        [str(part) for part in command],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
 
 
 @pytest.mark.slow
@@ -116,10 +144,9 @@ def test_a_stopped_run_goes_on_and_ends_with_the_same_bytes(
     after: list[Any],
 ) -> None:
     out = tmp_path / "run"
-    process = stop(inputs, out, shards, how, *before)
-    assert process.stderr is not None
-    told = process.stderr.read().decode()
-    assert process.returncode == (130 if how == signal.SIGINT else -how)
+    stopped = stop(inputs, out, shards, how, *before)
+    told = stopped.stderr
+    assert stopped.returncode == (130 if how == signal.SIGINT else -how), told
     assert "Traceback" not in told and ("--resume goes on" in told) == (how == signal.SIGINT)
     kept = {file.name: file.read_bytes() for file in incomplete(out).glob("shard-*.done")}
     assert len(kept) >= shards and not out.exists()
