@@ -69,7 +69,7 @@ from fieldassay.atomic.whole_files import stage_file
 def portions():
     yield b"half"
     print("staged", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 
 stage_file(Path(sys.argv[1]), portions())
 """

@@ -464,7 +464,7 @@ def test_ctrl_c_at_a_terminal_ends_cleanly_and_says_how_to_go_on(
     run: Run, place: Path, server: ScriptedServer, is_early: bool
 ) -> None:
     done = threading.Event()
-    server.script = lambda hit: answer(hit) if done.wait(60) else Reply(500)
+    server.script = lambda hit: answer(hit) if done.wait(600) else Reply(500)
     master, slave = os.openpty()
     given = ("--docs", place / "docs", "--spec", place / "spec.yaml", "--out", place / "out", "--jobs", 2)
     command = [
@@ -490,8 +490,8 @@ def test_ctrl_c_at_a_terminal_ends_cleanly_and_says_how_to_go_on(
         time.sleep(0.01)
     os.write(master, b"\x03")
     threading.Timer(3, done.set).start()
-    assert process.wait(60) == 130
-    reader.join(10)
+    assert process.wait(600) == 130
+    reader.join(600)
     os.close(master)
     text = shown.decode()
     assert "Traceback" not in text and "The same command goes on from here" in text, text

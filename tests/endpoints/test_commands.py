@@ -27,7 +27,7 @@ for line in sys.stdin:
     if text == "die":
         print("no memory", file=sys.stderr); os._exit(7)
     if text == "hang":
-        time.sleep(60)
+        time.sleep(600)
     if text == "babble":
         print(json.dumps({"result": 0}), file=out)
     if text == "long":
@@ -69,17 +69,19 @@ def test_a_command_stays_and_answers_one_request_after_the_other(tmp_path: Path)
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "said"),
+    ("text", "kind", "said", "seconds"),
     [
-        ("die", "command_died", "exit code 7"),
-        ("hang", "command_timeout", "within 1.5 s"),
-        ("nonsense", "command_answer", "not json"),
-        ("wrong", "command_error", "no total"),
+        ("die", "command_died", "exit code 7", 600),
+        ("hang", "command_timeout", "within 1.5 s", 1.5),
+        ("nonsense", "command_answer", "not json", 600),
+        ("wrong", "command_error", "no total", 600),
     ],
 )
-def test_a_command_that_fails_fails_one_document(text: str, kind: str, said: str, tmp_path: Path) -> None:
+def test_a_command_that_fails_fails_one_document(
+    text: str, kind: str, said: str, seconds: float, tmp_path: Path
+) -> None:
     jobs = [job(0, "a"), job(1, text), job(2, "b")]
-    found, summary = drive(jobs, tmp_path / "out", command(tmp_path, timeout_s=1.5))
+    found, summary = drive(jobs, tmp_path / "out", command(tmp_path, timeout_s=seconds))
     failure = found[f"1-{text}"].value.failure
     assert failure.kind == kind and said in failure.message and summary.stop is None
     assert found["0-a"].value.failure is None and found["2-b"].value.failure is None

@@ -54,7 +54,7 @@ def test_a_fault_that_passes_is_tried_again_and_counted(
     script: Script, attempts: int, maybe: int, tmp_path: Path
 ) -> None:
     with ScriptedServer(script) as server:
-        found, summary = drive(questions(1), tmp_path, channels(server.url, deadline_s=20))
+        found, summary = drive(questions(1), tmp_path, channels(server.url, deadline_s=600))
     answer = found["doc-0"].value
     assert (answer.failure, answer.text, summary.stop) == (None, '{"echo": "question 0"}', None)
     assert (answer.usage.attempts, answer.possibly_billed) == (attempts, maybe)
@@ -67,13 +67,18 @@ class Final:
     attempts: int = 1
     maybe: int = 0
     billed: int = 0
+    timeout_s: float = 600.0
+    deadline_s: float = 600.0
 
 
 LASTING: dict[str, tuple[Script, Final]] = {
     "reset after every answer": (always(Reply(end="reset_after")), Final("reset", 3, 3, 3)),
     "500 for ever": (always(Reply(500, "oops", NOW)), Final("server_error", 3, 3)),
     "half JSON for ever": (always(Reply(body='{"choi')), Final("half_answer", 3, 3, 3)),
-    "429 for ever": (always(Reply(429, "", {"retry-after": "4.5"})), Final("rate_limited", 2)),
+    "429 for ever": (
+        always(Reply(429, "", {"retry-after": "6.5"})),
+        Final("rate_limited", 2, deadline_s=12.0),
+    ),
     "context": (
         always(Reply(400, error("maximum context length is 4096", code="context_length_exceeded"))),
         Final("context_length"),
@@ -102,8 +107,8 @@ LASTING: dict[str, tuple[Script, Final]] = {
         always(Reply(body=completion('{"a":' + " \n" * 400, finish_reason="length"))),
         Final("whitespace_loop", billed=1),
     ),
-    "drip": (always(Reply(drip_s=0.05)), Final("read_timeout", 3, 3, 3)),
-    "hang": (always(Reply(end="hang")), Final("read_timeout", 3, 3, 3)),
+    "drip": (always(Reply(drip_s=0.05)), Final("read_timeout", 3, 3, 3, timeout_s=3.0)),
+    "hang": (always(Reply(end="hang")), Final("read_timeout", 3, 3, 3, timeout_s=3.0)),
 }
 
 
@@ -112,7 +117,7 @@ def test_a_fault_that_lasts_is_the_failure_of_its_document(
     script: Script, final: Final, tmp_path: Path
 ) -> None:
     with ScriptedServer(script) as server:
-        limits = {"timeout_s": 0.4, "deadline_s": 8.0}
+        limits = {"timeout_s": final.timeout_s, "deadline_s": final.deadline_s}
         found, summary = drive(questions(1), tmp_path, channels(server.url, **limits))
         again, _ = drive(questions(1), tmp_path, channels(server.url, **limits))
     answer = found["doc-0"].value

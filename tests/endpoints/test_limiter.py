@@ -64,13 +64,13 @@ def test_a_gate_lets_in_by_order_of_arrival_and_never_more_than_fits() -> None:
     gate, order, most, guard = Gate(ByteRoom(3)), [], [0], threading.Lock()
 
     def pass_through(number: int) -> None:
-        assert gate.enter(1, time.monotonic() + 30)
+        assert gate.enter(1, time.monotonic() + 600)
         with guard:
             order.append(number)
             most[0] = max(most[0], gate.inside)
         gate.leave(1)
 
-    assert gate.enter(3, time.monotonic() + 1)
+    assert gate.enter(3, time.monotonic() + 600)
     threads = []
     for number in range(20):
         threads.append(threading.Thread(target=pass_through, args=(number,)))
@@ -79,22 +79,22 @@ def test_a_gate_lets_in_by_order_of_arrival_and_never_more_than_fits() -> None:
             time.sleep(0.001)
     gate.leave(2)
     for thread in threads:
-        thread.join(30)
+        thread.join(600)
     assert sorted(order) == list(range(20)) and order[0] in (0, 1) and most[0] <= 3
 
 
 def test_a_closed_gate_sends_everybody_away() -> None:
     gate, found = Gate(ByteRoom(1)), []
-    assert gate.enter(1, time.monotonic() + 1)
+    assert gate.enter(1, time.monotonic() + 600)
     threads = [threading.Thread(target=lambda: found.append(gate.enter(1, float("inf")))) for _ in range(5)]
     for thread in threads:
         thread.start()
     gate.close()
     for thread in threads:
-        thread.join(10)
+        thread.join(600)
     assert found == [False] * 5
 
 
 def test_a_place_that_does_not_come_in_time_is_given_up() -> None:
     gate = Gate(ByteRoom(1))
-    assert gate.enter(1, time.monotonic() + 1) and not gate.enter(1, time.monotonic() + 0.01)
+    assert gate.enter(1, time.monotonic() + 600) and not gate.enter(1, time.monotonic() + 0.01)

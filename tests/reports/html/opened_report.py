@@ -41,7 +41,7 @@ class OpenReport:
         )
         page.on("pageerror", lambda error: report.complaints.append(str(error)))
         page.on("request", lambda request: report.requests.append(request.url))
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(120_000)
         report.show("summary")
         yield report
         context.close()

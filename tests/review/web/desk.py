@@ -24,7 +24,7 @@ class Desk:
         self.page, self.site = page, site
         self.errors: list[str] = []
         self.keys = 0
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(120_000)
         page.on("pageerror", lambda error: self.errors.append(str(error)))
         page.on("console", lambda told: self.errors.append(told.text) if told.type == "error" else None)
 
@@ -67,7 +67,7 @@ class Desk:
 
     def until(self, claim: str, page: Page | None = None) -> None:
         """Wait until an expression is true; the policy forbids the evaluation that playwright waits with."""
-        ends = time.monotonic() + 15
+        ends = time.monotonic() + 120
         while not self._holds(claim, page or self.page):
             assert time.monotonic() < ends, f"{claim}: {self.text('#told')}"
             self.page.wait_for_timeout(30)

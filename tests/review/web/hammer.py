@@ -62,7 +62,7 @@ class Server:
 
     def stop(self) -> None:
         self._process.send_signal(signal.SIGINT)
-        self._process.wait(30)
+        self._process.wait(600)
 
 
 @dataclass
@@ -82,7 +82,7 @@ class Client:
 
     def sign_in(self, port: int) -> None:
         self.port = port
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=600)
         answer, headers = self._send(
             "POST", "/sign-in", {"name": f"client-{self.number}", "password": PASSWORD}
         )

@@ -66,7 +66,7 @@ class Served:
             headers["Cookie"] = f"{self.room.cookie}={self.session(who)}"
         headers |= {name.replace("_", "-"): value for name, value in more.items()}
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=30)
+        connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=600)
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in headers.items():
             if value is not None:
@@ -95,4 +95,4 @@ def served(store: Store) -> Iterator[Served]:
             yield Served(room, port)
         finally:
             server.should_exit = True
-            thread.join(20)
+            thread.join(600)

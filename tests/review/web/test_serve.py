@@ -122,7 +122,7 @@ def test_the_command_serves_with_tls(tmp_path: Path) -> None:
         found = re.search(r"https://127\.0\.0\.1:(\d+)", line)
         assert found, line
         trusted = ssl.create_default_context(cafile=str(certificate))
-        connection = http.client.HTTPSConnection("127.0.0.1", int(found[1]), context=trusted, timeout=30)
+        connection = http.client.HTTPSConnection("127.0.0.1", int(found[1]), context=trusted, timeout=600)
         body = '{"name": "anna", "password": "a long password"}'
         origin = f"https://127.0.0.1:{found[1]}"
         connection.request("POST", "/sign-in", body, {"Content-Type": "application/json", "Origin": origin})
@@ -134,4 +134,4 @@ def test_the_command_serves_with_tls(tmp_path: Path) -> None:
         connection.close()
     finally:
         process.send_signal(signal.SIGINT)
-        process.wait(30)
+        process.wait(600)
