@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +157,26 @@ def test_importing_the_package_loads_no_module_of_it() -> None:
         subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
         == "[]\n"
     )
+
+
+NOW = datetime(2025, 3, 4, tzinfo=UTC)
+OF_A_FOLDER: dict[str, Callable[[], object]] = {
+    "export_run": lambda: fa.export_run("store/run", "values.csv"),
+    "redact_run": lambda: fa.redact_run("store/run", "shared"),
+    "list_stored": lambda: fa.list_stored("store"),
+    "tag_run": lambda: fa.tag_run("store/run", "good", NOW),
+    "open_run": lambda: fa.open_run("store/run"),
+    "report": lambda: fa.report("store/run", "markdown", "report.md"),
+    "set_baseline": lambda: fa.set_baseline("store/run", "baseline.json"),
+    "diff": lambda: fa.diff("store/run:llama", "store/run:qwen"),
+    "attribute": lambda: fa.attribute("store/run"),
+}
+
+
+@pytest.mark.parametrize("name", OF_A_FOLDER)
+def test_folders_and_files_may_be_named_by_texts(name: str, files: Path) -> None:
+    fa.score(GOLD, SYSTEMS, SPEC, replicates=0).save("store/run")
+    OF_A_FOLDER[name]()
 
 
 @pytest.mark.parametrize("name", [name for name in fa.__all__ if name != "__version__"])

@@ -89,5 +89,5 @@ def test_a_larger_scale_adds_copies_one_after_the_other(
 def test_a_folder_with_files_is_refused(tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("x")
     with pytest.raises(ProblemsError, match="not empty; name a new folder"):
-        build_corpus(tmp_path)
+        build_corpus(str(tmp_path))
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

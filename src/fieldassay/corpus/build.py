@@ -52,7 +52,7 @@ def current_versions() -> dict[str, str]:
 
 
 def build_corpus(
-    folder: Path,
+    folder: str | Path,
     seed: int = 0,
     scale: int = 1,
     watch: Callable[[int], None] = lambda done: None,  # noqa: ARG005
@@ -63,6 +63,7 @@ def build_corpus(
     does not grow with the scale. `watch` is called with the number of documents done since the last call.
     Raises `ProblemsError` if the folder is not empty.
     """
+    folder = Path(folder)
     check_new(folder)
     corpus = Corpus((), {name: _task(name) for name in TASKS}, seed, scale, current_versions())
     written = 0

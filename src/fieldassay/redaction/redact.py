@@ -41,7 +41,12 @@ _VERDICT = "as it was decided before the run was redacted"
 
 
 def redact_run(
-    folder: Path, target: Path, key: bytes = b"", *, has_shapes: bool = False, has_ids: bool = False
+    folder: str | Path,
+    target: str | Path,
+    key: bytes = b"",
+    *,
+    has_shapes: bool = False,
+    has_ids: bool = False,
 ) -> None:
     """Write a run again with its values replaced by `Redactor`, and all of its numbers.
 
@@ -49,7 +54,7 @@ def redact_run(
     out are the run's name, folder and inputs, notes, warnings, violations of checks, tags, and the sentences
     of gates. Raises `ProblemsError` for a damaged run, and for a target that `score --out` would refuse too.
     """
-    run = Run.open(folder)
+    run = Run.open(Path(folder))
     if run.facts.get("redacted"):
         raise ProblemsError(
             [Problem(str(folder), "is redacted already", "give the run that it was made from", "redacted")]
@@ -57,7 +62,7 @@ def redact_run(
     spec = read_spec(run.spec)
     redactor = Redactor(key or secrets.token_bytes(32), declared_names(spec), has_shapes, has_ids)
     result = run.result
-    with corrupt_run_errors(run), make_folder(target) as made:
+    with corrupt_run_errors(run), make_folder(Path(target)) as made:
         _write_statistics(run, redactor, made)
         _write_gates(run, redactor, made)
         told = {

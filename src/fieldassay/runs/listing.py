@@ -30,14 +30,14 @@ class Listing(Struct, frozen=True):
     total: int
 
 
-def list_stored(store: Path, query: Query | None = None) -> Listing:
+def list_stored(store: str | Path, query: Query | None = None) -> Listing:
     """Return the requested runs of a store, the newest first.
 
     Without a system or a spec to look for, only as many runs are opened as are listed.
     Raises `ProblemsError` if there is no such folder.
     """
     query = query or Query()
-    places = list_places(store)
+    places = list_places(Path(store))
     tags = own_tags(places)
     wanted = [place for place in places if query.tag is None or query.tag in tags.get(place.path, ())]
     if query.system is None and query.spec is None:

@@ -11,12 +11,13 @@ from fieldassay.runs.run_file import read_run
 from fieldassay.runs.tags import add_tag, check_tag, read_tags, remove_tag
 
 
-def tag_run(folder: Path, tag: str, now: datetime) -> Path | None:
+def tag_run(folder: str | Path, tag: str, now: datetime) -> Path | None:
     """Give a tag to the run in a folder; return the folder of the run that had it before, if another one had.
 
     Raises `ProblemsError` for an invalid tag, for a damaged run, and where the tag cannot be written.
     """
     check_tag(tag)
+    folder = Path(folder)
     read_run(folder)
     before = find_tagged(tag, list_places(folder.parent))
     try:

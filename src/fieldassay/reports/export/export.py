@@ -73,7 +73,9 @@ class _Asked(Struct, frozen=True):
     system: str | None
 
 
-def export_run(folder: Path, target: Path, system: str | None = None, what: str | None = None) -> str:
+def export_run(
+    folder: str | Path, target: str | Path, system: str | None = None, what: str | None = None
+) -> str:
     """Write a run's export to a file and return its content in words.
 
     `what` is one of `EXPORTS`, and the ending of the file determines its format. Without it the file's name
@@ -84,8 +86,9 @@ def export_run(folder: Path, target: Path, system: str | None = None, what: str 
     another ending, an unknown system, a run that kept too little, and a target that is one of the run's own
     inputs or files.
     """
+    target = Path(target)
     name, ending = _choose(target, what)
-    run = Run.open(folder)
+    run = Run.open(Path(folder))
     _check_target(run, target)
     with corrupt_run_errors(run):
         write_whole(target, EXPORTS[name].writers[ending](_Asked(run, target, system)))
