@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fieldassay.attribution.labels import LABELS, WrongValue, label_value
+from fieldassay.attribution.labels import LABELS, WrongValue, are_equal, label_value
 from fieldassay.attribution.presence import SentText
 from fieldassay.attribution.sent import text_transcript
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
@@ -182,3 +182,11 @@ def test_the_table_has_every_label_and_at_least_sixty_cases() -> None:
     assert {case.label for case in CASES} == set(LABELS)
     assert len(CASES) >= 60
     assert len({case.name for case in CASES}) == len(CASES)
+
+
+@pytest.mark.parametrize("field", ["name", "count", "total", "day", "codes"])
+@pytest.mark.parametrize("odd", [{"a": "5"}, ["5"], None], ids=["object", "list", "null"])
+def test_a_value_of_another_kind_equals_no_value_of_a_field(field: str, odd: Any) -> None:
+    is_list = leaf(field).is_list and isinstance(odd, list)
+    assert are_equal(leaf(field), odd, "5") == are_equal(leaf(field), "5", odd) == is_list
+    assert are_equal(leaf(field), odd, odd) == (odd is not None)

@@ -372,10 +372,13 @@ _RULES: tuple[Callable[[_Look], Finding | None], ...] = (
 def are_equal(leaf: Leaf, gold: Json, other: Json) -> bool:
     """Return whether a value is right by the field's own reader and comparator.
 
-    Values are never sent to a model or a judge for this: then only equal values are right.
+    Values are never sent to a model or a judge for this: then only equal values are right. So it is with
+    objects, and with lists in a field that has one value.
     """
-    if other is None or (isinstance(other, dict | list) and not leaf.is_list):
+    if gold is None or other is None:
         return False
+    if any(isinstance(one, dict) or (isinstance(one, list) and not leaf.is_list) for one in (gold, other)):
+        return gold == other
     first, second = leaf.reader.read(gold), leaf.reader.read(other)  # type: ignore[arg-type]
     if leaf.comparator.can_fail:
         return first.canonical == second.canonical
