@@ -59,7 +59,8 @@ def percentile_intervals(replicates: npt.NDArray[np.float64], level: float) -> P
     for undefined in sorted(set(dropped.tolist())):
         known, rows = replicates.shape[1] - undefined, np.flatnonzero(dropped == undefined)
         if known:
-            low[rows], high[rows] = _quantiles(replicates[rows], known, (tail, 1.0 - tail))
+            chosen = replicates if len(rows) == len(replicates) else replicates[rows]
+            low[rows], high[rows] = _quantiles(chosen, known, (tail, 1.0 - tail))
     return Percentiles(low, high, dropped)
 
 
