@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from pathlib import Path, PurePath
+from pathlib import Path
 
 from fieldassay.atomic.whole_files import digest_file
 from fieldassay.errors import Problem
@@ -26,7 +26,7 @@ def digest_input(label: str) -> str | None:
         return None
     from fieldassay.records.folders import list_folder
 
-    return _digest_all((inner, digest_file(Path(place))) for inner, place in list_folder(path))
+    return _digest_all((inner, digest_file(place)) for inner, place in list_folder(path))
 
 
 def _digest_url(url: str) -> str:
@@ -43,11 +43,11 @@ def _digest_url(url: str) -> str:
     return _digest_all((inner, digest(place)) for inner, place in listed)
 
 
-def _digest_all(files: Iterable[tuple[PurePath, str]]) -> str:
+def _digest_all(files: Iterable[tuple[str, str]]) -> str:
     """Return the digest of files by their paths below a folder and their own digests."""
     whole = hashlib.sha256()
     for inner, digest in files:
-        whole.update(f"{inner.as_posix()}\0{digest}\n".encode("utf-8", "surrogateescape"))
+        whole.update(f"{inner}\0{digest}\n".encode("utf-8", "surrogateescape"))
     return whole.hexdigest()
 
 

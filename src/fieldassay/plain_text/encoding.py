@@ -30,6 +30,8 @@ def detect_encoding(data: bytes) -> str | None:
     ('cp1252', 'utf-16')
     """
     sample = data[:SAMPLE]
+    if sample.isascii() and b"\0" not in sample:
+        return "utf-8"
     marked = next((name for mark, name in _MARKS if sample.startswith(mark)), None)
     if marked:
         return marked

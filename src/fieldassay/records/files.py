@@ -218,7 +218,7 @@ def _decompressed(packed: BinaryIO, is_gzip: bool) -> Iterator[BinaryIO]:
         raise ValueError(str(error)) from None
 
 
-def read_packed(file: Path) -> bytes:
+def read_packed(file: Path | str) -> bytes:
     """Return the bytes of a file as they are. Raises OSError."""
     with open_file(file) as stream:
         return stream.read()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from collections import Counter
-from collections.abc import Sequence
-from pathlib import Path, PurePath
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
 from fieldassay.errors import Problem, ProblemsError
@@ -25,14 +27,40 @@ _PACKED = ("", ".gz", ".zst")
 CHUNK = 500
 """Files whose ids are read together."""
 
-Listed: TypeAlias = tuple[PurePath, str]
-"""A file below a directory: its path in it, and the path or URL to read it by."""
+Listed: TypeAlias = tuple[str, str]
+"""A file below a directory: its path in it with `/` between its parts, and the path or URL to read it by."""
 
 
 def list_folder(folder: Path) -> list[Listed]:
-    """Return the files below a directory, sorted."""
-    paths = sorted(path for path in folder.rglob("*") if path.is_file())
-    return [(path.relative_to(folder), str(path)) for path in paths]
+    """Return the files below a directory, sorted by the parts of their paths, without linked directories.
+
+    They are plain texts: a `Path` of each of a million files takes longer than to read it.
+    """
+    return sorted(_list_files(str(folder)), key=_parts)
+
+
+def _parts(listed: Listed) -> list[str]:
+    return (listed[0].lower() if os.name == "nt" else listed[0]).split("/")
+
+
+def _list_files(folder: str) -> Iterator[Listed]:
+    here = os.curdir + os.sep
+    waiting = [(folder, "")]
+    while waiting:
+        path, inner = waiting.pop()
+        with contextlib.suppress(PermissionError), os.scandir(path) as entries:  # as if it had no files
+            for entry in entries:
+                if _is_kind(entry.is_file):
+                    yield inner + entry.name, entry.path.removeprefix(here)
+                elif _is_kind(entry.is_dir) and not entry.is_symlink():
+                    waiting.append((entry.path, f"{inner}{entry.name}/"))
+
+
+def _is_kind(ask: Callable[[], bool]) -> bool:
+    try:
+        return ask()
+    except OSError:  # a link in a circle
+        return False
 
 
 def read_folder(
@@ -49,11 +77,11 @@ def read_folder(
     paths: list[str] = []
     others = Counter[str]()
     for inner, place in list_folder(Path(folder)) if listed is None else listed:
-        if any(part.startswith(".") for part in inner.parts):
+        if inner.startswith(".") or "/." in inner:
             continue
         stem = _stem(inner, SUFFIXES if options.is_gold else ANSWERS)
         if stem is None:
-            others[inner.suffix.lower() or "no ending"] += 1
+            others[PurePosixPath(inner).suffix.lower() or "no ending"] += 1
             continue
         stems.append(stem)
         paths.append(place)
@@ -105,14 +133,15 @@ def _other_files(folder: Path | str, others: Counter[str]) -> Problem:
     )
 
 
-def _stem(inner: PurePath, suffixes: Sequence[str]) -> str | None:
-    name = inner.name.lower()
+def _stem(inner: str, suffixes: Sequence[str]) -> str | None:
+    name = inner.rpartition("/")[2].lower()
     suffix = next(
         (suffix + packed for suffix in suffixes for packed in _PACKED if name.endswith(suffix + packed)), None
     )
     if suffix is None:
         return None
-    return inner.as_posix()[: -len(suffix)].encode("utf-8", "replace").decode("utf-8").strip() or None
+    stem = inner[: -len(suffix)]
+    return (stem if stem.isascii() else stem.encode("utf-8", "replace").decode("utf-8")).strip() or None
 
 
 def _find_names(paths: Sequence[str], options: SourceOptions) -> list[tuple[str | None, str | None]]:

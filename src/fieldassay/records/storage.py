@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import PurePosixPath
 from typing import Any, BinaryIO
 
 from fieldassay.errors import MissingExtraError, Problem, ProblemsError
@@ -26,7 +25,7 @@ def open_url(url: str) -> BinaryIO:
         raise _unreadable(url, error) from None
 
 
-def list_urls(url: str) -> list[tuple[PurePosixPath, str]] | None:
+def list_urls(url: str) -> list[tuple[str, str]] | None:
     """Return the objects below a URL as their relative paths and URLs, sorted; None if it is one object.
 
     Raises `ProblemsError` if there is neither.
@@ -37,15 +36,13 @@ def list_urls(url: str) -> list[tuple[PurePosixPath, str]] | None:
             return None
         root = storage._strip_protocol(url).rstrip("/")
         found = [
-            (PurePosixPath(key[len(root) + 1 :]), f"{SCHEME}://{key}")
-            for key in storage.find(root)
-            if key[len(root) + 1 :]
+            (key[len(root) + 1 :], f"{SCHEME}://{key}") for key in storage.find(root) if key[len(root) + 1 :]
         ]
     except Exception as error:
         raise _unreadable(url, error) from None
     if not found:
         raise _unreadable(url, FileNotFoundError("there is no such object, and none below it"))
-    return sorted(found)
+    return sorted(found, key=lambda one: one[0].split("/"))
 
 
 def read_urls(urls: Sequence[str]) -> list[bytes | Exception]:
