@@ -320,3 +320,18 @@ def test_gold_that_cannot_be_read_leaves_no_shards(inputs: Path, tmp_path: Path,
     ran = run(*arguments(inputs, out, "--gold", gold))
     assert ran.code == 2 and "gold.jsonl:701" in ran.err, ran.err
     assert not incomplete(out).exists()
+
+
+def test_each_input_is_digested_once(
+    inputs: Path, tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from fieldassay.fingerprint import inputs as fingerprints
+
+    digest, seen = fingerprints.digest_file, list[str]()
+    monkeypatch.setattr(
+        fingerprints, "digest_file", lambda path: seen.append(Path(path).name) or digest(path)
+    )
+    assert run(*arguments(inputs, tmp_path / "run")).code == 0
+    assert sorted(seen) == ["gold.jsonl", "one.jsonl", "two.jsonl"]
+    recorded = json.loads((tmp_path / "run" / "run.json").read_bytes())["inputs"]["sha256"]
+    assert recorded == {str(inputs / name): digest(inputs / name) for name in seen}

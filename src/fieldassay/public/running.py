@@ -194,7 +194,8 @@ def _with_digests(result: Result, request: Request) -> Result:
     in_memory = {inputs["predictions"].get(name) for name, source in sources.items() if not _is_path(source)}
     in_memory |= set() if _is_path(request.gold) else {inputs["gold"]}
     labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
-    digests = digest_inputs(label for label in labels if label not in in_memory)
+    known = inputs.get("sha256", {})
+    digests = known | digest_inputs(label for label in labels if label not in {*in_memory, *known})
     inputs["sha256"] = {label: digests.get(label) for label in labels}
     inputs["options"] = {
         key: list(value) if isinstance(value, tuple) else value

@@ -195,6 +195,8 @@ class _Run(Struct, frozen=True, eq=False):
     options: ScoreOptions
     frozen: Mapping[str, str]
     """The digests of everything that decides the numbers, except gold."""
+    digests: dict[str, str | None] = {}
+    """The digests of inputs by label, as far as they are known."""
 
 
 def _score(run: _Run, progress: Progress | None) -> Result:
@@ -226,6 +228,7 @@ def _facts(run: _Run) -> dict[str, str] | None:
         f"prediction {name}": source for name, source in run.matching.predictions.items()
     }
     digests = digest_inputs(source.label for source in sources.values())
+    run.digests.update(digests)
     if None in digests.values():
         return None
     known, options = provenance(run.plan, run.folding, run.matching), run.options
@@ -251,7 +254,7 @@ def _result(run: _Run, done: Done) -> Result:
         documents,
         cache(partial(_evidence, done.frames)) if is_held else None,
         {
-            **provenance(run.plan, run.folding, run.matching),
+            **_provenance(run),
             "asked": _asked(run.plan, run.options),
             "digests": _digests(run, done),
         },
@@ -275,6 +278,11 @@ def _result(run: _Run, done: Done) -> Result:
         ),
     )
     return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
+
+
+def _provenance(run: _Run) -> dict[str, Any]:
+    found = provenance(run.plan, run.folding, run.matching)
+    return found | {"inputs": found["inputs"] | {"sha256": dict(run.digests)}} if run.digests else found
 
 
 def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
