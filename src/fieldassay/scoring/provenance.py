@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from functools import cache
-from pathlib import Path
+from itertools import chain
 from typing import Any
 
 from fieldassay.engine.fold import FoldPlan
@@ -26,6 +27,7 @@ PACKAGES = (
     "python-stdnum",
     "json-repair",
 )
+_ENDING = ".dist-info"
 
 
 def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, Any]:
@@ -81,7 +83,14 @@ def _version(name: str) -> str:
 @cache
 def _installed() -> dict[str, str]:
     """Return the versions in the names of folders such as `numpy-2.1.0.dist-info`; the first of a package."""
-    places = (Path(place or ".") for place in sys.path)
-    folders = (folder.stem for place in places if place.is_dir() for folder in place.glob("*.dist-info"))
-    named = [folder.partition("-") for folder in folders]
-    return {re.sub(r"[-_.]+", "_", name).lower(): version for name, _, version in reversed(named)}
+    names = chain.from_iterable(map(_list_names, sys.path))
+    folders = [name.removesuffix(_ENDING).partition("-") for name in names if name.endswith(_ENDING)]
+    return {re.sub(r"[-_.]+", "_", name).lower(): version for name, _, version in reversed(folders)}
+
+
+def _list_names(place: str) -> list[str]:
+    """Return the names in a place of modules; none where there is no folder, or none that can be read."""
+    try:
+        return os.listdir(place or ".")  # noqa: PTH208
+    except (OSError, ValueError):
+        return []
