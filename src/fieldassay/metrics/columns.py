@@ -60,6 +60,7 @@ class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
     _rows: dict[str, RowTable] = field(default_factory=dict)
     _counts: dict[tuple[str, Conditions], Ints] = field(default_factory=dict)
     _known: dict[Statistic, Ints] = field(default_factory=dict)
+    _whole: dict[Statistic, Ints] = field(default_factory=dict)
 
     def fields(self, statistic: Statistic) -> tuple[str | None, ...]:
         """Return the labels of the rows of `values`: field paths, or `(None,)` for the whole document."""
@@ -138,12 +139,19 @@ class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
         total: npt.NDArray[np.float64] = np.zeros(1)
         fields = reduce(join_fields, map(self.fields, form.statistics)) if by_field else ()
         for factor, statistic in form.terms:
-            values = self.values(statistic)
             values = (
-                spread_rows(fields, Sum(self.fields(statistic), values)) if by_field else values.sum(axis=0)
+                spread_rows(fields, Sum(self.fields(statistic), self.values(statistic)))
+                if by_field
+                else self._of_whole(statistic)
             )
             total = total + values * (factor * 2.0**-statistic.bits)
         return total
+
+    def _of_whole(self, statistic: Statistic) -> Ints:
+        """Return the statistic of each document, summed over its fields."""
+        if statistic not in self._whole:
+            self._whole[statistic] = self.values(statistic).sum(axis=0)
+        return self._whole[statistic]
 
     def _table(self, rows: str) -> RowTable:
         if rows not in self._rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import calendar
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -86,7 +87,7 @@ def split(text: str, locale: str | None) -> Parts:
     known = names(locale)
     for token in _TOKEN.finditer(text):
         between = text[end : token.start()]
-        if not (_SEPARATOR.fullmatch(between) if end else not between.strip("(., '’")):
+        if not (_is_separator(between) if end else not between.strip("(., '’")):
             raise UnreadableError(f"{between.strip()!r} does not belong in a date")
         if token[1]:
             if len(token[1]) == 4 or (len(token[1]) == 2 and _ABBREVIATED_YEAR.fullmatch(between)):
@@ -98,6 +99,11 @@ def split(text: str, locale: str | None) -> Parts:
     if text[end:].strip("., )'’") or not numbers + words:
         raise UnreadableError("is not a date")
     return _with_word(Parts(tuple(numbers), frozenset(years)), words, known)
+
+
+@lru_cache(maxsize=256)
+def _is_separator(text: str) -> bool:
+    return _SEPARATOR.fullmatch(text) is not None
 
 
 def _with_word(parts: Parts, words: list[tuple[str, int]], known: Names) -> Parts:
