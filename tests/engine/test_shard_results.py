@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,15 @@ def test_kept_results_are_the_same(
     assert second.estimates == first.estimates and second.counts == first.counts
     assert second.checks == first.checks and second.repeats == first.repeats
     assert second.documents.equals(first.documents) and second.run == first.run
+
+
+@pytest.mark.parametrize("is_frozen", [False, True], ids=["nothing frozen", "the program froze its objects"])
+def test_scoring_leaves_the_garbage_collector_as_it_was(is_frozen: bool) -> None:
+    if is_frozen:
+        gc.freeze()
+    try:
+        score(GOLD[:3], {"m": GOLD[:3]}, "fields: {a: integer, b: text}")
+        assert gc.isenabled()
+        assert (gc.get_freeze_count() > 0) == is_frozen
+    finally:
+        gc.unfreeze()

@@ -412,5 +412,4 @@ def _items(parents: Side, lists: list[list[Any]]) -> tuple[Side, list[Any]]:
     parent = np.repeat(np.arange(len(lists), dtype=np.int32), counts)
     starts = np.cumsum(counts) - counts
     position = np.arange(len(parent), dtype=np.int32) - np.repeat(starts, counts).astype(np.int32)
-    raws = [item for items in lists for item in items]
-    return Side(parents.doc[parent], parent, position), raws
+    return Side(parents.doc[parent], parent, position), [*chain.from_iterable(lists)]

@@ -109,7 +109,7 @@ def canonical_records(values: Sequence[Any]) -> list[bytes]:
         return list(map(canonical_record, values))
     if not _is_same(text):
         return list(map(canonical_record, values))
-    texts = text.splitlines()
+    texts = text.split(b"\n")[:-1]
     if b"null" not in text:
         return texts
     return [
