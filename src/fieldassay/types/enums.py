@@ -35,17 +35,17 @@ class EnumReader(Reader, Struct, frozen=True):
     case_sensitive: bool = False
 
     def __post_init__(self) -> None:
-        known = {self._key(json_text(value)) for value in self.values}
+        known = {self.key(json_text(value)) for value in self.values}
         owners: dict[str, str] = {}
         for value, others in self.aliases:
             name = json_text(value)
-            if self.values and self._key(name) not in known:
+            if self.values and self.key(name) not in known:
                 raise ValueError(
                     f"aliases are given for {name!r}, which is not one of the values; "
                     f"{nearest(name, map(json_text, self.values))}"
                 )
             for other in (value, *others):
-                owner = owners.setdefault(self._key(json_text(other)), name)
+                owner = owners.setdefault(self.key(json_text(other)), name)
                 if owner != name:
                     raise ValueError(f"{json_text(other)!r} cannot stand for both {owner!r} and {name!r}")
 
@@ -56,7 +56,13 @@ class EnumReader(Reader, Struct, frozen=True):
         table = self._table()
         return read_distinct(lambda raw: self._read(raw, table), raws)
 
-    def _key(self, text: str) -> str:
+    @property
+    def keys(self) -> frozenset[str] | None:
+        """Return the keys of the texts that it reads; None where it reads any text."""
+        return frozenset(self._table()) if self.values else None
+
+    def key(self, text: str) -> str:
+        """Return a text as it is compared: runs of white space as one blank, and case as the options say."""
         plain = " ".join(text.split())
         return plain if self.case_sensitive else plain.casefold()
 
@@ -67,18 +73,18 @@ class EnumReader(Reader, Struct, frozen=True):
                 (
                     json_text(known)
                     for known in self.values
-                    if self._key(json_text(known)) == self._key(json_text(value))
+                    if self.key(json_text(known)) == self.key(json_text(value))
                 ),
                 json_text(value),
             )
-            table.update({self._key(json_text(other)): name for other in (value, *others)})
-        table.update({self._key(json_text(value)): json_text(value) for value in reversed(self.values)})
+            table.update({self.key(json_text(other)): name for other in (value, *others)})
+        table.update({self.key(json_text(value)): json_text(value) for value in reversed(self.values)})
         return table
 
     def _read(self, raw: Scalar, table: Mapping[str, str]) -> Reading:
         text = json_text(raw)
         number = whole_number(raw)
-        key = self._key(text if number is None else json_text(number))
+        key = self.key(text if number is None else json_text(number))
         flags = () if isinstance(raw, str) or type(raw) in set(map(type, self.values)) else ("coerced",)
         value = table.get(key) if self.values else table.get(key, key)
         if value is not None:

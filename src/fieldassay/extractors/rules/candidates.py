@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from fieldassay.extractors.places import Place
-from fieldassay.extractors.rules.rows import Row, Sheet, has_digit, trimmed
+from fieldassay.extractors.rules.rows import EDGES, Row, Sheet, has_digit, trimmed
 from fieldassay.regex import lazy_regex
+from fieldassay.types.numbers.money_words import may_be_part_of_money
 
 if TYPE_CHECKING:
     from fieldassay.plan.nodes import Leaf
@@ -26,7 +27,7 @@ _MOST_WORDS = 40
 _LETTER = lazy_regex("[A-Za-z]")
 
 
-class Candidate(Struct, frozen=True, dict=True):
+class Candidate(Struct, frozen=True):
     """A run of words of one row that may be a value, with its text and the canonical text of its reading."""
 
     sheet: Sheet
@@ -36,8 +37,12 @@ class Candidate(Struct, frozen=True, dict=True):
     place: Place
     text: str
     canonical: str
+    left: tuple[str, ...]
+    """The words before it in its row, back to the number before, in lower case without marks."""
+    above: tuple[str, ...]
+    """The words above it."""
 
-    @cached_property
+    @property
     def is_segment(self) -> bool:
         """Return whether it is all of its segment."""
         return (self.first, self.end) in self.line.segments
@@ -46,22 +51,6 @@ class Candidate(Struct, frozen=True, dict=True):
     def line(self) -> Row:
         """Return its row."""
         return self.sheet.rows[self.row]
-
-    @cached_property
-    def left(self) -> tuple[str, ...]:
-        """Return the words before it in its row, back to the number before, in lower case without marks."""
-        words: list[str] = []
-        for word in reversed(self.line.lower[max(0, self.first - 8) : self.first]):
-            if sum(char.isdigit() for char in word) >= 2:
-                break
-            words += [word] if word else []
-        return tuple(reversed(words))
-
-    @cached_property
-    def above(self) -> tuple[str, ...]:
-        """Return the words above it."""
-        tokens = self.line.tokens
-        return self.sheet.above(self.row, tokens[self.first].left, tokens[self.end - 1].right)
 
 
 def all_candidates(sheet: Sheet, leaves: Iterable[Leaf]) -> list[list[Candidate]]:
@@ -81,21 +70,18 @@ def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
     found: list[Candidate] = []
     if kind in ("text", "any"):
         return list(_texts(sheet))
-    longest, fits = LONGEST.get(kind, 3), FILTERS.get(kind, has_digit)
-    may_hold = word_filter(kind, reader)
+    longest, (may_hold, fits) = LONGEST.get(kind, 3), _filters(kind, reader)
     known: dict[str, str | None] = {}
     for index, row in enumerate(sheet.rows):
         if kind not in _WITHOUT_DIGITS and not row.has_digits:
             continue
-        fit = [may_hold is None or may_hold(token.text) for token in row.tokens]
-        digits = row.next_digits if kind not in _WITHOUT_DIGITS else range(len(fit))
+        ends = _ends(row, may_hold)
+        digits = row.next_digits if kind not in _WITHOUT_DIGITS else range(len(ends))
         for first, end in row.segments:
             reached = first
             for start in range(first, end):
-                last = next(
-                    (at for at in range(start, min(end, start + longest)) if not fit[at]), start + longest
-                )
-                for stop in range(min(end, last), max(start, reached, digits[start]), -1):
+                last = min(end, ends[start], start + longest)
+                for stop in range(last, max(start, reached, digits[start]), -1):
                     place, text = _cut(sheet, row, start, stop, kind)
                     if not text or not fits(text):
                         continue
@@ -103,10 +89,48 @@ def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
                         known[text] = _read(reader, text)
                     canonical = known[text]
                     if canonical is not None:
-                        found.append(Candidate(sheet, index, start, stop, place, text, canonical))
+                        found.append(_candidate(sheet, (index, start, stop), place, text, canonical))
                         reached = stop
                         break
     return found
+
+
+def _candidate(sheet: Sheet, run: tuple[int, int, int], place: Place, text: str, canonical: str) -> Candidate:
+    index, first, end = run
+    row = sheet.rows[index]
+    above = sheet.above(index, row.tokens[first].left, row.tokens[end - 1].right)
+    return Candidate(sheet, index, first, end, place, text, canonical, row.lefts[first], above)
+
+
+def _ends(row: Row, may_hold: Callable[[str], bool] | None) -> list[int]:
+    """Return, for each word of a row, the first from there on that is no part of a value."""
+    end = len(row.tokens)
+    if may_hold is None:
+        return [end] * end
+    ends = []
+    for at in range(end - 1, -1, -1):
+        if not may_hold(row.tokens[at].text):
+            end = at
+        ends.append(end)
+    return ends[::-1]
+
+
+def _filters(kind: str, reader: Reader) -> tuple[Callable[[str], bool] | None, Callable[[str], bool]]:
+    """Return what a word, and what a text, must be so that it is worth to be read."""
+    from fieldassay.types.enums import EnumReader
+    from fieldassay.types.numbers.money import MoneyReader
+
+    may_hold, fits = word_filter(kind, reader), FILTERS.get(kind, has_digit)
+    if isinstance(reader, MoneyReader) and not reader.strip:
+        return (lambda word: _is_numeric(word) and may_be_part_of_money(word)), fits
+    if isinstance(reader, EnumReader) and reader.keys is not None:
+        keys = reader.keys
+        words = {word.strip(EDGES) for key in keys for word in key.split()}
+        return (
+            lambda word: reader.key(word.strip(EDGES)) in words,
+            lambda text: reader.key(text) in keys and fits(text),
+        )
+    return may_hold, fits
 
 
 def word_filter(kind: str, reader: Reader) -> Callable[[str], bool] | None:
@@ -125,7 +149,7 @@ def _texts(sheet: Sheet) -> Iterator[Candidate]:
             if end - first <= _MOST_WORDS:
                 place, text = _cut(sheet, row, first, end)
                 if any(char.isalnum() for char in text):
-                    yield Candidate(sheet, index, first, end, place, text, text)
+                    yield _candidate(sheet, (index, first, end), place, text, text)
 
 
 def _cut(sheet: Sheet, row: Row, first: int, end: int, kind: str = "text") -> tuple[Place, str]:
@@ -169,6 +193,8 @@ def _has_digits_of_a_date(text: str) -> bool:
 
 
 _LONGEST_UNIT = 7
+_SHORTEST_INEXACT = 5
+"""Letters of a word that may be misread in a document."""
 _DATE_DIGITS = 3
 
 
@@ -208,6 +234,27 @@ FILTERS: dict[str, Callable[[str], bool]] = {
     "boolean": _has_letter,
     "unit": _has_letter,
 }
+
+
+def words_like(sheet: Sheet, labels: tuple[tuple[str, ...], ...]) -> set[str]:
+    """Return the words of a document that are a word of a label: no others make them fit."""
+    found: set[str] = set()
+    for word in {word for label in labels for word in label}:
+        if word not in sheet.alike:
+            sheet.alike[word] = _alike(word, sheet.vocabulary)
+        found |= sheet.alike[word]
+    return found
+
+
+def _alike(word: str, vocabulary: frozenset[str]) -> frozenset[str]:
+    """Return the words that `_is_word` takes for a word."""
+    if len(word) < _SHORTEST_INEXACT:
+        return vocabulary & {word}
+    from rapidfuzz import process
+    from rapidfuzz.distance import Levenshtein
+
+    near = process.extract(word, list(vocabulary), scorer=Levenshtein.distance, score_cutoff=1, limit=None)
+    return frozenset([other for other, _, _ in near] + [one for one in vocabulary if one.endswith(word)])
 
 
 def label_fit(labels: tuple[tuple[str, ...], ...], words: tuple[str, ...]) -> float:
@@ -250,9 +297,9 @@ def exact_label(labels: Sequence[tuple[str, ...]], words: Sequence[str]) -> floa
 
 @lru_cache(maxsize=1 << 16)
 def _is_word(word: str, other: str) -> bool:
-    if word == other or (len(word) >= 5 and other.endswith(word)):
+    if word == other or (len(word) >= _SHORTEST_INEXACT and other.endswith(word)):
         return True
-    if len(word) < 5 or abs(len(word) - len(other)) > 1:
+    if len(word) < _SHORTEST_INEXACT or abs(len(word) - len(other)) > 1:
         return False
     from rapidfuzz.distance import Levenshtein
 

@@ -14,9 +14,12 @@ from fieldassay.regex import lazy_regex
 
 _WIDE = 1.2
 """A gap of more than this times the height of a row divides segments."""
+_WORDS_LEFT = 8
 _CELL = 1000
 """The width of a column of a table without places: wider than its texts, in characters."""
 _EDGES = ",;:"
+EDGES = _EDGES + "[]*~="
+"""Marks that are no part of a value at its ends."""
 _CURRENCIES = frozenset(
     [
         "rp",
@@ -102,6 +105,23 @@ class Row(Struct, frozen=True, dict=True):
         return tuple(token.lower for token in self.tokens)
 
     @cached_property
+    def lefts(self) -> tuple[tuple[str, ...], ...]:
+        """Return, for each word, the words before it, back to the number before, as `lower` has them."""
+        found: list[tuple[str, ...]] = []
+        begin = 0
+        for at, word in enumerate(self.lower):
+            found.append(tuple(filter(None, self.lower[max(begin, at - _WORDS_LEFT) : at])))
+            if has_digit(word) and sum(map(str.isdigit, word)) >= 2:
+                begin = at + 1
+        return tuple(found)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[float, float, tuple[str, ...]], ...]:
+        """Return the sides of each segment, and its words in lower case."""
+        tokens = self.tokens
+        return tuple((tokens[a].left, tokens[b - 1].right, self.lower[a:b]) for a, b in self.segments)
+
+    @cached_property
     def has_digits(self) -> bool:
         """Return whether any word has a digit."""
         return any(has_digit(token.text) for token in self.tokens)
@@ -152,10 +172,20 @@ class Sheet(Struct, frozen=True, dict=True):
             row = self.rows[upper]
             if row.page != self.rows[index].page:
                 return ()
-            for first, end in row.segments:
-                if row.tokens[first].left < right and row.tokens[end - 1].right > left:
-                    return row.lower[first:end]
+            for begin, end, words in row.parts:
+                if begin < right and end > left:
+                    return words
         return ()
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Return all words in lower case without marks at their ends."""
+        return frozenset(word for row in self.rows for word in row.lower)
+
+    @cached_property
+    def alike(self) -> dict[str, frozenset[str]]:
+        """The words of the document like a word of a label, as far as they were looked for."""
+        return {}
 
 
 def has_digit(text: str) -> bool:
@@ -204,7 +234,7 @@ def trimmed(tokens: Sequence[Token], kind: str = "text") -> tuple[int, int]:
     """Return the characters of a run of words without marks at its ends; brackets are kept in texts."""
     start, end = tokens[0].start, tokens[-1].end
     first, last = tokens[0].text, tokens[-1].text
-    marks = _EDGES if kind in ("text", "any") else _EDGES + "[]*~="
+    marks = _EDGES if kind in ("text", "any") else EDGES
     if first[0] in marks and first.strip(marks):
         start += len(first) - len(first.lstrip(marks))
     if last[-1] in marks and last.strip(marks):

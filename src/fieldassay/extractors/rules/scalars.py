@@ -17,6 +17,7 @@ from fieldassay.extractors.rules.candidates import (
     candidates,
     exact_label,
     label_fit,
+    words_like,
 )
 from fieldassay.extractors.rules.choice import Choice, Features, Model, fit
 from fieldassay.extractors.rules.rows import Sheet
@@ -48,31 +49,35 @@ class ScalarRule(Struct, frozen=True):
 
     def alternatives(self, found: Sequence[Candidate]) -> list[Features]:
         """Return the features of each candidate, and those of no value at the end."""
-        counts = Counter(candidate.canonical for candidate in found)
-        values = [_amount(self.leaf, candidate) for candidate in found]
-        top = max((value for value in values if value is not None), default=None)
-        listed = [
-            self._features(candidate, counts, value is not None and value == top)
-            for candidate, value in zip(found, values, strict=True)
-        ]
+        near = words_like(found[0].sheet, self.labels) if found else set()
+        is_only = self.leaf.type in _RARE and len({one.canonical for one in found}) == 1
+        listed: list[Features] = [self._features(one, near, is_only) for one in found]
+        if self.learned:
+            counts = Counter(one.canonical for one in found)
+            values = [_amount(self.leaf, one) for one in found]
+            top = max((value for value in values if value is not None), default=None)
+            listed = [
+                {**features, **_words(one, value is not None and value == top, counts)}
+                for features, one, value in zip(listed, found, values, strict=True)
+            ]
         return [*listed, {"none": 1.0}]
 
-    def _features(self, one: Candidate, counts: Counter[str], is_largest: bool) -> Features:
-        left, above = one.left, one.above
-        fit_left, fit_above = label_fit(self.labels, left), label_fit(self.labels, above)
-        exact = exact_label(self.labels, left)
-        features: dict[str, float] = {
-            "label_left": fit_left,
-            "label_above": fit_above,
-            "exact_left": exact,
-            "exact_above": exact_label(self.labels, above),
-            "extra_words": float(fit_left == 1.0 and not exact),
-            "segment": float(one.is_segment),
-            "only": float(len(counts) == 1 and self.leaf.type in _RARE),
-            "decimals": float(self.leaf.type == "money" and "." in one.text[-3:]),
-        }
-        if self.learned:
-            features |= _words(one, is_largest, counts)
+    def _features(self, one: Candidate, near: set[str], is_only: bool) -> Features:
+        """Return the features that are not 0; the words of `near` are those of the labels."""
+        features: dict[str, float] = {}
+        if not near.isdisjoint(one.left):
+            fit, exact = label_fit(self.labels, one.left), exact_label(self.labels, one.left)
+            features["label_left"], features["exact_left"] = fit, exact
+            features["extra_words"] = float(fit == 1.0 and not exact)
+        if not near.isdisjoint(one.above):
+            features["label_above"] = label_fit(self.labels, one.above)
+            features["exact_above"] = exact_label(self.labels, one.above)
+        if one.is_segment:
+            features["segment"] = 1.0
+        if is_only:
+            features["only"] = 1.0
+        if self.leaf.type == "money" and "." in one.text[-3:]:
+            features["decimals"] = 1.0
         return {name: value for name, value in features.items() if value}
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 from fieldassay.extractors.answers import Steps
 from fieldassay.extractors.evidence import Found
 from fieldassay.extractors.places import Place
-from fieldassay.extractors.rules.candidates import label_fit
+from fieldassay.extractors.rules.candidates import label_fit, words_like
 from fieldassay.extractors.rules.rows import Row, Sheet, trimmed
 from fieldassay.extractors.strategy import EvidenceClass
 from fieldassay.regex import lazy_regex
@@ -109,11 +109,15 @@ def _place(sheet: Sheet, run: Run, kind: str) -> Place:
 def _find_head(sheet: Sheet, columns: Sequence[Column]) -> tuple[int, dict[int, tuple[int, int]]] | None:
     """Return the row with the most labels of columns, at least two, and the segment of each column in it."""
     best: tuple[float, int, dict[int, tuple[int, int]]] | None = None
+    near = [words_like(sheet, column.labels) for column in columns]
     for index, row in enumerate(sheet.rows):
+        named = [at for at, words in enumerate(near) if not words.isdisjoint(row.lower)]
+        if len(named) < 2:
+            continue
         fits = sorted(
             (
-                (label_fit(column.labels, row.lower[first:end]), first - end, -at, first, end)
-                for at, column in enumerate(columns)
+                (label_fit(columns[at].labels, row.lower[first:end]), first - end, -at, first, end)
+                for at in named
                 for first, end in _pieces(row)
             ),
             reverse=True,
@@ -220,7 +224,7 @@ def _cells(row: Row) -> list[tuple[int, int]]:
     for first, end in row.segments:
         start = first
         for at in range(first + 1, end):
-            pair = row.tokens[at - 1].kind + row.tokens[at].kind
+            pair = row.kinds[at - 1 : at + 1]
             if "A" in pair and "P" not in pair and pair not in ("TA", "AT"):
                 cells.append((start, at))
                 start = at
@@ -272,8 +276,7 @@ def _by_labels(columns: Sequence[Column]) -> list[int]:
 
 def _line(row: Row, index: int, wanted: tuple[int, Sequence[int], Sequence[int]]) -> dict[int, Cell]:
     text, amounts, counts = wanted
-    kinds = [token.kind for token in row.tokens]
-    end = len(kinds)
+    kinds, end = row.kinds, len(row.tokens)
     cells: dict[int, Cell] = {}
     for at in amounts:
         if end and kinds[end - 1] == "A":

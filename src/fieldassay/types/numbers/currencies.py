@@ -180,6 +180,9 @@ def codes() -> frozenset[str]:
     return frozenset(map(str, Locale("en").currencies))
 
 
+_GENERIC_NAMES = {symbol.casefold(): symbol for symbol in reversed(GENERIC)}
+
+
 def currency_named(text: str) -> str | None:
     """Return the currency of a symbol, a name or a code: an ISO code, a symbol of `GENERIC`, or None.
 
@@ -189,9 +192,8 @@ def currency_named(text: str) -> str | None:
     if text.upper() in COMMON:
         return text.upper()
     name = text.rstrip(".").casefold()
-    generic = next((symbol for symbol in GENERIC if symbol.casefold() == name), None)
-    if generic is not None:
-        return generic
+    if name in _GENERIC_NAMES:
+        return _GENERIC_NAMES[name]
     if name in SYMBOLS:
         return SYMBOLS[name]
     return text if len(text) == 3 and text.isascii() and text.isupper() and text in codes() else None
