@@ -41,11 +41,8 @@ class Candidate(Struct, frozen=True):
     """The words before it in its row, back to the number before, in lower case without marks."""
     above: tuple[str, ...]
     """The words above it."""
-
-    @property
-    def is_segment(self) -> bool:
-        """Return whether it is all of its segment."""
-        return (self.first, self.end) in self.line.segments
+    is_segment: bool
+    """Whether it is all of its segment."""
 
     @property
     def line(self) -> Row:
@@ -82,24 +79,26 @@ def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
             for start in range(first, end):
                 last = min(end, ends[start], start + longest)
                 for stop in range(last, max(start, reached, digits[start]), -1):
-                    place, text = _cut(sheet, row, start, stop, kind)
+                    text = _cut(sheet, row, start, stop, kind)
                     if not text or not fits(text):
                         continue
                     if text not in known:
                         known[text] = _read(reader, text)
                     canonical = known[text]
                     if canonical is not None:
-                        found.append(_candidate(sheet, (index, start, stop), place, text, canonical))
+                        found.append(_candidate(sheet, (index, start, stop), kind, text, canonical))
                         reached = stop
                         break
     return found
 
 
-def _candidate(sheet: Sheet, run: tuple[int, int, int], place: Place, text: str, canonical: str) -> Candidate:
+def _candidate(sheet: Sheet, run: tuple[int, int, int], kind: str, text: str, canonical: str) -> Candidate:
     index, first, end = run
     row = sheet.rows[index]
+    place = Place(row.page, *trimmed(row.tokens[first:end], kind))
     above = sheet.above(index, row.tokens[first].left, row.tokens[end - 1].right)
-    return Candidate(sheet, index, first, end, place, text, canonical, row.lefts[first], above)
+    is_segment = (first, end) in row.segments
+    return Candidate(sheet, index, first, end, place, text, canonical, row.lefts[first], above, is_segment)
 
 
 def _ends(row: Row, may_hold: Callable[[str], bool] | None) -> list[int]:
@@ -147,15 +146,14 @@ def _texts(sheet: Sheet) -> Iterator[Candidate]:
             starts |= {(at, end) for at in range(first + 1, min(end, first + 4))}
         for first, end in sorted(starts):
             if end - first <= _MOST_WORDS:
-                place, text = _cut(sheet, row, first, end)
-                if any(char.isalnum() for char in text):
-                    yield _candidate(sheet, (index, first, end), place, text, text)
+                text = _cut(sheet, row, first, end)
+                if any(map(str.isalnum, text)):
+                    yield _candidate(sheet, (index, first, end), "text", text, text)
 
 
-def _cut(sheet: Sheet, row: Row, first: int, end: int, kind: str = "text") -> tuple[Place, str]:
+def _cut(sheet: Sheet, row: Row, first: int, end: int, kind: str = "text") -> str:
     start, stop = trimmed(row.tokens[first:end], kind)
-    text = sheet.search.pages[row.page].text[start:stop]
-    return Place(row.page, start, stop), " ".join(text.split())
+    return " ".join(sheet.search.pages[row.page].text[start:stop].split())
 
 
 def _read(reader: Reader, text: str) -> str | None:
@@ -186,6 +184,12 @@ def _date_words(reader: Reader) -> Callable[[str], bool]:
         return has_digit(word) or len(word) <= 2 or fold(word).strip(".,") in words
 
     return may_hold
+
+
+def _may_be_date(text: str) -> bool:
+    from fieldassay.types.dates.dates import may_be_date
+
+    return _has_digits_of_a_date(text) and may_be_date(text)
 
 
 def _has_digits_of_a_date(text: str) -> bool:
@@ -227,7 +231,7 @@ FILTERS: dict[str, Callable[[str], bool]] = {
     "email": lambda text: "@" in text,
     "url": lambda text: "." in text and ("/" in text or text.startswith("www")),
     "phone": _is_phone,
-    "date": _has_digits_of_a_date,
+    "date": _may_be_date,
     "datetime": _has_digits_of_a_date,
     "id": _is_id,
     "enum": _has_letter,

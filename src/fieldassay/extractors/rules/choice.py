@@ -28,7 +28,7 @@ class Model(Struct, frozen=True):
     def score(self, features: Features) -> float:
         """Return the weighted sum of features."""
         weights = self.weights
-        return math.fsum(value * weights.get(name, 0.0) for name, value in features.items())
+        return math.fsum([value * weights.get(name, 0.0) for name, value in features.items()])
 
     def probabilities(self, alternatives: Sequence[Features]) -> list[float]:
         """Return the probability of each alternative.
@@ -38,9 +38,10 @@ class Model(Struct, frozen=True):
         """
         scores = [self.score(features) for features in alternatives]
         top = max(scores, default=0.0)
-        parts = [math.exp(score - top) for score in scores]
-        total = math.fsum(parts)
-        return [round(part / total, 12) for part in parts]
+        parts = {score: math.exp(score - top) for score in set(scores)}
+        total = math.fsum([parts[score] for score in scores])
+        chances = {score: round(part / total, 12) for score, part in parts.items()}
+        return [chances[score] for score in scores]
 
 
 def fit(choices: Sequence[Choice], prior: Mapping[str, float], strength: float = 1.0) -> Model:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 
 from msgspec import Struct, field
 
-from fieldassay.documents.text import SEPARATOR
-from fieldassay.extractors.places import Search
+from fieldassay.documents.text import SEPARATOR, Span
+from fieldassay.extractors.places import Search, SearchedPage
 from fieldassay.regex import lazy_regex
 
 _WIDE = 1.2
@@ -46,6 +47,7 @@ _CURRENCIES = frozenset(
 """Words before or behind an amount."""
 _NUMBER = lazy_regex(r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)")
 
+_WORD = lazy_regex(r"\S+")
 _DIGIT = lazy_regex(r"[0-9]")
 
 
@@ -197,37 +199,34 @@ def has_digit(text: str) -> bool:
 
 def _rows(search: Search, number: int) -> list[Row]:
     page = search.pages[number]
-    by_line: dict[int, list[Token]] = {}
-    heights: dict[int, list[float]] = {}
+    by_line: dict[int, list[Token]] = defaultdict(list)
+    heights: dict[int, list[float]] = defaultdict(list)
     for spot in page.content.spans:
-        text = page.text[spot.start : spot.end]
-        line = page.line_at(spot.start)
-        begin = page.line_span(line)[0]
-        if spot.box is None and spot.table is not None:
-            begin = spot.start - _CELL * page.text.count(SEPARATOR, begin, spot.start)
-        for found in re.finditer(r"\S+", text):
-            start, end = spot.start + found.start(), spot.start + found.end()
-            left, right = _sides(spot.box, spot.start, spot.end, start, end, begin)
-            by_line.setdefault(line, []).append(Token(found[0], number, start, end, left, right))
-            heights.setdefault(line, []).append(
-                spot.box.bottom - spot.box.top if spot.box is not None else 2.0
-            )
+        line, box = page.line_at(spot.start), spot.box
+        height = box.bottom - box.top if box is not None else 2.0
+        left, unit, zero = _scale(page, spot, line)
+        for found in _WORD.finditer(page.text, spot.start, spot.end):
+            start, end = found.span()
+            sides = left + unit * (start - zero), left + unit * (end - zero)
+            by_line[line].append(Token(found[0], number, start, end, *sides))
+            heights[line].append(height)
     return [
         Row(number, line, tuple(tokens), sorted(heights[line])[len(heights[line]) // 2])
         for line, tokens in sorted(by_line.items())
     ]
 
 
-def _sides(
-    box: object, spot_start: int, spot_end: int, start: int, end: int, line_start: int
-) -> tuple[float, float]:
-    """Return the sides of a part of a word's box; without a box, its characters from `line_start`."""
-    from fieldassay.documents.transcript import Box
+def _scale(page: SearchedPage, spot: Span, line: int) -> tuple[float, float, int]:
+    """Return the left side of a piece of a page, the width of its characters, and its first character.
 
-    if not isinstance(box, Box):
-        return float(start - line_start), float(end - line_start)
-    unit = (box.right - box.left) / max(1, spot_end - spot_start)
-    return box.left + unit * (start - spot_start), box.left + unit * (end - spot_start)
+    Without a box, a character of its line is as wide as 1.
+    """
+    if spot.box is not None:
+        return spot.box.left, (spot.box.right - spot.box.left) / max(1, spot.end - spot.start), spot.start
+    begin = page.line_span(line)[0]
+    if spot.table is not None:
+        begin = spot.start - _CELL * page.text.count(SEPARATOR, begin, spot.start)
+    return 0.0, 1.0, begin
 
 
 def trimmed(tokens: Sequence[Token], kind: str = "text") -> tuple[int, int]:

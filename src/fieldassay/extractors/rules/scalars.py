@@ -36,6 +36,8 @@ _RARE = frozenset({"email", "phone", "url", "date", "datetime", "duration"})
 """Types whose only candidate in a document is the value even without a label."""
 
 _BANDS = 5
+_NEVER = 1e6
+"""The cost of a place that a field has no candidate for."""
 
 
 class ScalarRule(Struct, frozen=True):
@@ -175,15 +177,17 @@ def _assign(offers: Sequence[tuple[Sequence[Candidate], Sequence[float]]]) -> li
         return []
     places = sorted({(one.row, one.first) for found, _ in offers for one in found})
     columns = {place: at for at, place in enumerate(places)}
-    cost = np.full((len(offers), len(places) + len(offers)), 1e6)
+    cost = np.full((len(offers), len(places) + len(offers)), _NEVER)
     best: dict[tuple[int, int], int] = {}
     for number, (found, chances) in enumerate(offers):
-        cost[number, len(places) + number] = -math.log(max(chances[-1], 1e-12))
+        costs = {chance: -math.log(max(chance, 1e-12)) for chance in set(chances)}
+        row: dict[int, float] = {}
         for at, one in enumerate(found):
-            column = columns[one.row, one.first]
-            own = -math.log(max(chances[at], 1e-12))
-            if own < cost[number, column]:
-                cost[number, column] = own
+            column, own = columns[one.row, one.first], costs[chances[at]]
+            if own < row.get(column, _NEVER):
+                row[column] = own
                 best[number, column] = at
+        cost[number, list(row)] = list(row.values())
+        cost[number, len(places) + number] = costs[chances[-1]]
     _, taken = linear_sum_assignment(cost)
     return [best.get((number, int(column))) for number, column in enumerate(taken)]

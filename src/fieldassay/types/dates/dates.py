@@ -123,6 +123,8 @@ def _in_years(start: Found, end: Found, is_start_open: bool, is_end_open: bool) 
 
 
 _WITHOUT_YEAR = lazy_regex(r"--(\d{2})-(\d{2})")
+_NO_DATE = lazy_regex(r"(?<!\d)(?:\d{3}|\d{5}|\d{7}|\d{9,})(?!\d)")
+"""A number that is neither a day, a month, a year nor all of them."""
 _CLOCK = lazy_regex(r"\d:\d|\dt\d{4}")
 ORDERS = ("dmy", "mdy", "ymd")
 
@@ -192,6 +194,15 @@ class DateReader(Reader, Struct, frozen=True):
             return unreadable(text, why)
         remarks = (*(("ambiguous",) if is_ambiguous else ()), *(("coerced",) if had_time else flags))
         return Reading(text, value, str(value), remarks)
+
+
+def may_be_date(text: str) -> bool:
+    """Return False for a text that no reader of dates reads: it has a number of three digits, say.
+
+    >>> may_be_date("31 March 2024"), may_be_date("12 345")
+    (True, False)
+    """
+    return not (text.isascii() and _NO_DATE.search(text)) or _CLOCK.search(text.lower()) is not None
 
 
 def _patched(column: Column, positions: list[int], others: Column) -> Column:
