@@ -11,7 +11,6 @@ from msgspec import Struct
 from fieldassay.extractors.places import Place
 from fieldassay.extractors.rules.rows import EDGES, Row, Sheet, has_digit, trimmed
 from fieldassay.regex import lazy_regex
-from fieldassay.types.numbers.money_words import may_be_part_of_money
 
 if TYPE_CHECKING:
     from fieldassay.plan.nodes import Leaf
@@ -68,11 +67,12 @@ def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
     if kind in ("text", "any"):
         return list(_texts(sheet))
     longest, (may_hold, fits) = LONGEST.get(kind, 3), _filters(kind, reader)
+    words = _Remembered(may_hold) if may_hold is not None else None
     known: dict[str, str | None] = {}
     for index, row in enumerate(sheet.rows):
         if kind not in _WITHOUT_DIGITS and not row.has_digits:
             continue
-        ends = _ends(row, may_hold)
+        ends = _ends(row, words)
         digits = row.next_digits if kind not in _WITHOUT_DIGITS else range(len(ends))
         for first, end in row.segments:
             reached = first
@@ -101,14 +101,25 @@ def _candidate(sheet: Sheet, run: tuple[int, int, int], kind: str, text: str, ca
     return Candidate(sheet, index, first, end, place, text, canonical, row.lefts[first], above, is_segment)
 
 
-def _ends(row: Row, may_hold: Callable[[str], bool] | None) -> list[int]:
+class _Remembered(dict[str, bool]):
+    """What a filter says of the words that it was asked for."""
+
+    def __init__(self, may_hold: Callable[[str], bool]) -> None:
+        self._may_hold = may_hold
+
+    def __missing__(self, word: str) -> bool:
+        self[word] = self._may_hold(word)
+        return self[word]
+
+
+def _ends(row: Row, may_hold: _Remembered | None) -> list[int]:
     """Return, for each word of a row, the first from there on that is no part of a value."""
     end = len(row.tokens)
     if may_hold is None:
         return [end] * end
     ends = []
     for at in range(end - 1, -1, -1):
-        if not may_hold(row.tokens[at].text):
+        if not may_hold[row.tokens[at].text]:
             end = at
         ends.append(end)
     return ends[::-1]
@@ -116,8 +127,10 @@ def _ends(row: Row, may_hold: Callable[[str], bool] | None) -> list[int]:
 
 def _filters(kind: str, reader: Reader) -> tuple[Callable[[str], bool] | None, Callable[[str], bool]]:
     """Return what a word, and what a text, must be so that it is worth to be read."""
+    from fieldassay.types.dates.dates import may_be_date
     from fieldassay.types.enums import EnumReader
     from fieldassay.types.numbers.money import MoneyReader
+    from fieldassay.types.numbers.money_words import may_be_part_of_money
 
     may_hold, fits = word_filter(kind, reader), FILTERS.get(kind, has_digit)
     if isinstance(reader, MoneyReader) and not reader.strip:
@@ -129,6 +142,8 @@ def _filters(kind: str, reader: Reader) -> tuple[Callable[[str], bool] | None, C
             lambda word: reader.key(word.strip(EDGES)) in words,
             lambda text: reader.key(text) in keys and fits(text),
         )
+    if kind == "date":
+        return may_hold, lambda text: fits(text) and may_be_date(text)
     return may_hold, fits
 
 
@@ -186,12 +201,6 @@ def _date_words(reader: Reader) -> Callable[[str], bool]:
     return may_hold
 
 
-def _may_be_date(text: str) -> bool:
-    from fieldassay.types.dates.dates import may_be_date
-
-    return _has_digits_of_a_date(text) and may_be_date(text)
-
-
 def _has_digits_of_a_date(text: str) -> bool:
     return sum(map(str.isdigit, text)) >= _DATE_DIGITS
 
@@ -231,7 +240,7 @@ FILTERS: dict[str, Callable[[str], bool]] = {
     "email": lambda text: "@" in text,
     "url": lambda text: "." in text and ("/" in text or text.startswith("www")),
     "phone": _is_phone,
-    "date": _may_be_date,
+    "date": _has_digits_of_a_date,
     "datetime": _has_digits_of_a_date,
     "id": _is_id,
     "enum": _has_letter,

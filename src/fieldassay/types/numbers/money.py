@@ -63,6 +63,10 @@ class MoneyReader(Reader, Struct, frozen=True):
                 if number.value is None
                 else self._reading(number.text, Money(number.value, self.currency))
             )
+        plain = plain_number(raw) if not self.strip else None
+        if plain is not None:
+            canonical = plain if self.currency is None else f"{plain} {self.currency}"
+            return Reading(raw, Money(Decimal(raw), self.currency), canonical)
         text = raw.strip()
         try:
             found, currency = self._parsed(stripped(fold(text), self.strip))
@@ -73,20 +77,13 @@ class MoneyReader(Reader, Struct, frozen=True):
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         written = json_columns(raws)
         if written is None:
-            return Column.of(list(map(self._read_soon, raws)))
+            return Column.of(list(map(self.read, raws)))
         texts, canonical = written
         if self.currency is not None:
             ending = f" {self.currency}"
             canonical = [text + ending for text in canonical]
         values = list(map(Money, map(Decimal, texts), repeat(self.currency)))
         return Column(objects(texts), objects(values), objects(canonical))
-
-    def _read_soon(self, raw: Scalar) -> Reading:
-        plain = plain_number(raw) if isinstance(raw, str) and not self.strip else None
-        if plain is None:
-            return self.read(raw)
-        canonical = plain if self.currency is None else f"{plain} {self.currency}"
-        return Reading(str(raw), Money(Decimal(str(raw)), self.currency), canonical)
 
     def _reading(self, text: str, money: Money, flags: tuple[str, ...] = ()) -> Reading:
         return Reading(text, money, canonical_money(money), flags)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
+from fieldassay.regex import lazy_regex
 from fieldassay.types.numbers.currencies import COMMON, GENERIC, SYMBOLS
 
-_LETTERS = re.compile("[A-Za-z]{2,}")
+_LETTERS = lazy_regex("[A-Za-z]{2,}")
 _CODE = 3
 
 
