@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import math
 import random
+import sys
 import threading
 from collections.abc import Callable, Iterator
+from importlib.metadata import version
 from typing import Any, TypeVar
 
 import pytest
@@ -17,6 +19,7 @@ from tests.strategies_records import TEXT_COMPARATORS, VALUES, chances, name_of
 
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
 from fieldassay.result.result import Result
+from fieldassay.scoring import provenance
 from fieldassay.scoring.score import score
 
 pytestmark = pytest.mark.slow
@@ -371,3 +374,16 @@ def test_names_that_utf_8_cannot_hold_are_written_as_escapes(spec: dict[str, Any
     assert rows == [("s\\udc81", "a\\udc80", "t\\udc80", '"x\\udc80"', '"y\\udc80"')]
     assert result.documents is not None
     assert result.documents.select("system", "doc").rows() == [("s\\udc81", "a\\udc80")]
+
+
+@pytest.mark.parametrize(
+    "place", ["x" * 5000, "/nowhere", __file__, ""], ids=["too long", "none", "a file", "here"]
+)
+def test_a_place_of_modules_that_cannot_be_read_hides_no_version(
+    place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "path", [place, *sys.path])
+    monkeypatch.setattr(provenance, "_version", provenance._version.__wrapped__)
+    monkeypatch.setattr(provenance, "_installed", provenance._installed.__wrapped__)
+    found = score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "fields: {total: number}", replicates=0)
+    assert found.run["versions"]["numpy"] == version("numpy")
