@@ -67,3 +67,9 @@ def test_a_run_with_infinite_numbers_can_be_used(inputs: list[str], command: lis
         main(["score", *inputs, "--pred", "s=first.jsonl", "--pred", "t=second.jsonl", "--out", "run"]) == 0
     )
     assert main(command) == 0
+
+
+def test_a_review_may_ask_about_an_object_where_the_field_has_one_value(inputs: list[str]) -> None:
+    Path("first.jsonl").write_text('{"id": 1, "total": 5, "name": {"first": "Ada"}}\n')
+    command = ["review", "new", "folder", "--spec", "spec.yaml", "--pred", "s=first.jsonl"]
+    assert main(command) == 0

@@ -145,9 +145,11 @@ class Form(Struct, frozen=True, dict=True):
 def show(leaf: Leaf | None, data: Any) -> str:
     """Return a value of JSON as the text that a person edits.
 
-    >>> show(None, 12.5), show(None, "a"), show(None, ["a", "b"])
-    ('12.5', 'a', 'a | b')
+    >>> show(None, 12.5), show(None, "a"), show(None, ["a", "b"]), show(None, {"a": 1})
+    ('12.5', 'a', 'a | b', '{"a": 1}')
     """
+    if isinstance(data, dict):
+        return json.dumps(data, ensure_ascii=False)
     if not isinstance(data, list):
         return json_text(data)
     between = leaf.separator if leaf is not None and leaf.separator else _BETWEEN
