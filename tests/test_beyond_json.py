@@ -29,6 +29,7 @@ COMMANDS = {
     "attribute": ["attribute", "run", "--format", "markdown"],
     "export-pairs": ["export", "run", "--what", "pairs"],
     "export-values": ["export", "run", "-o", "values.csv"],
+    "export-results": ["export", "run", "-o", "results.json"],
     "export-errors": ["export", "run", "-o", "errors.md"],
     "explain": ["explain", "run", "1"],
     "report": ["report", "run", "-o", "report.html"],

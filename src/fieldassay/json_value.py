@@ -26,11 +26,11 @@ def is_blank(value: Json) -> bool:
 def read_given(text: str | None) -> Any:
     """Return the value of a text of evidence, None without one; one that is no JSON stands for itself.
 
-    >>> read_given('"5"'), read_given("5"), read_given("inf")
-    ('5', 5, 'inf')
+    >>> read_given('"5"'), read_given("5"), read_given("inf"), read_given('["a", NaN]')
+    ('5', 5, 'inf', ['a', 'NaN'])
     """
     try:
-        return None if text is None else json.loads(text)
+        return None if text is None else json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         return text
 
