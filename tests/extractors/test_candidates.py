@@ -17,7 +17,7 @@ from fieldassay.types.numbers.money_words import may_be_part_of_money
 AMOUNTS = st.sampled_from(["12.50", "1.234,5", "(3.00)", "5", "-7", "1 000", "1e5", "½", "12,-", "3.00CR"])
 NAMES = st.sampled_from(["EUR", "eur", "AUD$", "US$", "Rs.", "kr", "euro", "Dollars", "KWD", "$", "-", "+", "(", ")", "pcs", "XYZ", "AUDkr", "of"])  # fmt: skip
 DIGITS = st.text("0123456789-./: ,TtQW'", min_size=1, max_size=14)
-DATES = st.one_of(DIGITS, st.sampled_from(["March", "to", "31st", "Q1", "2024-W12", "Mon", "10:15:30.123", "20240331T101530", "2024-123", "'24"]))  # fmt: skip
+DATES = st.one_of(DIGITS, st.sampled_from(["March", "to", "of", "at", "from", "31st", "Q1", "2024-W12", "Mon", "10:15:30.123", "20240331T101530", "2024-123", "'24"]))  # fmt: skip
 WORDS = st.text("aetol", min_size=1, max_size=7)
 
 
@@ -39,7 +39,7 @@ def test_every_word_of_an_amount_may_be_part_of_one(words: list[str]) -> None:
 @example("2024-03-31T10:15:30.123")
 def test_every_date_may_be_one(text: str) -> None:
     if DateReader(order="dmy").read(text).problem is None:
-        assert may_be_date(text)
+        assert may_be_date(text, None)
 
 
 @given(st.lists(st.sampled_from(["Paid:", "paid", "PART", "part-paid", "[open]", "Open", "in", "hold", "x"]), max_size=8))  # fmt: skip

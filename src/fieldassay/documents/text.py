@@ -15,7 +15,7 @@ SEPARATOR = " | "
 """What stands between the cells of a row."""
 
 
-class Span(Struct, frozen=True):
+class Span(Struct, frozen=True, gc=False):
     """A word or a cell in the text of a page: its characters, and where it stands in the page."""
 
     start: int

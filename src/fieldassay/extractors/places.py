@@ -31,7 +31,7 @@ _SHORTEST = 8
 """Characters of an inexact quote at least."""
 
 
-class Place(Struct, frozen=True):
+class Place(Struct, frozen=True, gc=False):
     """A piece of a document: the page's position in the sequence of pages searched, and its characters."""
 
     page: int

@@ -26,7 +26,7 @@ _MOST_WORDS = 40
 _LETTER = lazy_regex("[A-Za-z]")
 
 
-class Candidate(Struct, frozen=True):
+class Candidate(Struct, frozen=True, gc=False):
     """A run of words of one row that may be a value, with its text and the canonical text of its reading."""
 
     sheet: Sheet
@@ -143,7 +143,8 @@ def _filters(kind: str, reader: Reader) -> tuple[Callable[[str], bool] | None, C
             lambda text: reader.key(text) in keys and fits(text),
         )
     if kind == "date":
-        return may_hold, lambda text: fits(text) and may_be_date(text)
+        locale = getattr(reader, "locale", None)
+        return may_hold, lambda text: fits(text) and may_be_date(text, locale)
     return may_hold, fits
 
 

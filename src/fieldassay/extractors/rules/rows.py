@@ -51,7 +51,7 @@ _WORD = lazy_regex(r"\S+")
 _DIGIT = lazy_regex(r"[0-9]")
 
 
-class Token(Struct, frozen=True):
+class Token(Struct, frozen=True, gc=False):
     """A word: its place in the text of its page, and its sides, in points or in characters."""
 
     text: str
