@@ -35,7 +35,7 @@ def decode_json(data: bytes) -> Row:
     text).
 
     >>> decode_json(b'{"a": 1, "a": NaN}')
-    Row(value={'a': nan}, repairs=('non_finite_number', 'duplicate_key'), problem=None)
+    Row(value={'a': nan}, repairs=('non_finite_number', 'duplicate_key'))
     >>> decode_json(b'{"a": 1 "b": 2}').problem
     "not JSON (Expecting ',' delimiter, column 9)"
     """

@@ -197,7 +197,7 @@ def mend_json(text: str) -> Row | None:
     >>> mend_json("{'a': 67,571, b: [1, 2,], // so far")
     Row(value={'a': '67,571', 'b': [1, 2]},
         repairs=('single_quotes', 'thousands_separator', 'unquoted_key', 'trailing_comma', 'comment',
-        'truncated'), problem=None)
+        'truncated'))
     >>> mend_json('{"a": "he said "no" to it"}') is None
     True
     """

@@ -88,7 +88,7 @@ CONFIDENCE = "confidence"
 """A part of the key of every confidence that is given within a record's data."""
 
 
-class Row(Struct, frozen=True):
+class Row(Struct, frozen=True, repr_omit_defaults=True):
     """One row of a source before its envelope is opened; an unreadable one has a `problem` and no `value`."""
 
     value: Json
