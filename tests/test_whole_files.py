@@ -13,7 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.atomic.whole_files import list_leftover_files, stage_file, write_file
+from fieldassay.atomic.whole_files import (
+    list_leftover_files,
+    open_file,
+    read_portions,
+    stage_file,
+    write_file,
+)
 from fieldassay.runs.pruning import plan_pruning, prune
 
 
@@ -143,3 +149,43 @@ def test_a_staged_file_is_left_over_if_its_process_is_gone(tmp_path: Path, part:
 def test_a_long_name_of_wide_characters_fits(tmp_path: Path) -> None:
     write_file(tmp_path / ("\u6587" * 80), [b"a"])
     assert len(list(tmp_path.iterdir())) == 1
+
+
+def make_odd_files(folder: Path) -> None:
+    (folder / "folder").mkdir()
+    (folder / "empty").touch()
+    (folder / "long").write_bytes(b"q" * 200_000)
+    (folder / "link").symlink_to("long")
+    (folder / "broken").symlink_to("nowhere")
+    (folder / "circle").symlink_to("circle")
+    os.mkfifo(folder / "pipe")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and links")
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("empty", 0),
+        ("long", 200_000),
+        ("link", 200_000),
+        ("folder", "a folder, not a file"),
+        ("pipe", "a named pipe, not a file"),
+        ("broken", "No such file"),
+        ("circle", "Too many levels"),
+        ("long/below", "Not a directory"),
+        ("nul\0character", "NUL character"),
+        ("half\ud800", "half a character"),
+        ("/dev/zero", "a device, not a file"),
+    ],
+)
+def test_a_file_is_read_or_refused_in_the_same_way_at_once_and_in_portions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: int | str
+) -> None:
+    make_odd_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    if isinstance(told, int):
+        assert len(open_file(Path(name)).read()) == len(b"".join(read_portions(name))) == told
+        return
+    for read in (open_file, lambda path: list(read_portions(path))):
+        with pytest.raises(OSError, match=told):
+            read(Path(name))

@@ -10,7 +10,7 @@ import re
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import BinaryIO
@@ -42,9 +42,13 @@ def check_plain(path: Path | str) -> None:
     """
     check_name(path)
     try:
-        mode = os.stat(path).st_mode  # noqa: PTH116 - a Path of each of a million files takes longer than to read it
+        mode = Path(path).stat().st_mode
     except FileNotFoundError:
         return
+    _check_mode(mode)
+
+
+def _check_mode(mode: int) -> None:
     told = next(((number, told) for is_kind, number, told in _KINDS if is_kind(mode)), None)
     if told is not None:
         raise OSError(*told)
@@ -56,9 +60,31 @@ def open_file(path: Path | str) -> BinaryIO:
     Raises OSError for a folder, a pipe, a device, and for a file that cannot be opened.
     """
     check_plain(path)
-    return open(path, "rb")  # noqa: PTH123
+    return Path(path).open("rb")
 
 
+def read_portions(path: Path | str) -> Iterator[bytes]:
+    """Yield the bytes of a plain file, in few system calls: a folder may hold a million small files.
+
+    Raises OSError as `open_file` does.
+    """
+    try:
+        handle = os.open(path, _READING)
+    except (OSError, ValueError):
+        check_plain(path)
+        raise
+    try:
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
+            _check_mode(mode)
+        while portion := os.read(handle, _PORTION):
+            yield portion
+    finally:
+        os.close(handle)
+
+
+_READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
+"""How a file is opened: a pipe, which is refused then, must not block."""
 _PORTION = 1 << 16
 _PARTIAL = ".partial-"
 _STAGED = lazy_regex(
@@ -92,9 +118,8 @@ def digest_file(path: Path | str) -> str:
     e3b0c44298fc1c14
     """
     made = hashlib.sha256()
-    with open(path, "rb", buffering=0) as stream:  # noqa: PTH123
-        while portion := stream.read(_PORTION):
-            made.update(portion)
+    for portion in read_portions(path):
+        made.update(portion)
     return made.hexdigest()
 
 
