@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 
 from fieldassay.atomic.whole_files import digest_file
 from fieldassay.errors import Problem
 from fieldassay.records.formats import is_url, split_sheet
 
+AT_ONCE = 5_000
+"""Files of a directory that one worker digests at a time."""
+FEWEST_PARTS = 20
+"""Such parts of a directory from which on it is worth starting workers."""
 
-def digest_input(label: str) -> str | None:
+
+def digest_input(label: str, workers: int = 1) -> str | None:
     """Return the SHA-256 of a file, or of a directory's file names and digests in order.
 
-    None for inputs that cannot be read twice.
+    None for inputs that cannot be read twice. The files of a large directory are read by several processes.
     """
     named = split_sheet(label)[0]
     if is_url(named):
@@ -26,7 +32,25 @@ def digest_input(label: str) -> str | None:
         return None
     from fieldassay.records.folders import list_folder
 
-    return _digest_all((inner, digest_file(place)) for inner, place in list_folder(path))
+    listed = list_folder(path)
+    places = [place for _, place in listed]
+    parts = [places[at : at + AT_ONCE] for at in range(0, len(places), AT_ONCE)]
+    digests = chain.from_iterable(_run(_digest_files, parts, workers))
+    return _digest_all((inner, digest) for (inner, _), digest in zip(listed, digests, strict=True))
+
+
+def _digest_files(places: Sequence[str]) -> list[str]:
+    return [digest_file(place) for place in places]
+
+
+def _run(
+    function: Callable[[Sequence[str]], list[str]], parts: Sequence[Sequence[str]], workers: int
+) -> Iterable[list[str]]:
+    if workers == 1 or len(parts) < FEWEST_PARTS:
+        return map(function, parts)
+    from fieldassay.executors.pool import run_pool
+
+    return run_pool(function, parts, workers)
 
 
 def _digest_url(url: str) -> str:
@@ -51,9 +75,9 @@ def _digest_all(files: Iterable[tuple[str, str]]) -> str:
     return whole.hexdigest()
 
 
-def digest_inputs(labels: Iterable[str]) -> dict[str, str | None]:
+def digest_inputs(labels: Iterable[str], workers: int = 1) -> dict[str, str | None]:
     """Return the digests of inputs by the labels under which they were given; standard input has none."""
-    return {label: digest_input(label) for label in dict.fromkeys(labels)}
+    return {label: digest_input(label, workers) for label in dict.fromkeys(labels)}
 
 
 def find_change(label: str, digest: str | None) -> Problem | None:

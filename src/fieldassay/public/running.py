@@ -195,7 +195,8 @@ def _with_digests(result: Result, request: Request) -> Result:
     in_memory |= set() if _is_path(request.gold) else {inputs["gold"]}
     labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
     known = inputs.get("sha256", {})
-    digests = known | digest_inputs(label for label in labels if label not in {*in_memory, *known})
+    unknown = [label for label in labels if label not in {*in_memory, *known}]
+    digests = known | digest_inputs(unknown, request.options.workers)
     inputs["sha256"] = {label: digests.get(label) for label in labels}
     inputs["options"] = {
         key: list(value) if isinstance(value, tuple) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -36,24 +35,31 @@ def list_folder(folder: Path) -> list[Listed]:
 
     They are plain texts: a `Path` of each of a million files takes longer than to read it.
     """
-    return sorted(_list_files(str(folder)), key=_parts)
-
-
-def _parts(listed: Listed) -> list[str]:
-    return (listed[0].lower() if os.name == "nt" else listed[0]).split("/")
+    return list(_list_files(str(folder)))
 
 
 def _list_files(folder: str) -> Iterator[Listed]:
     here = os.curdir + os.sep
-    waiting = [(folder, "")]
-    while waiting:
-        path, inner = waiting.pop()
-        with contextlib.suppress(PermissionError), os.scandir(path) as entries:  # as if it had no files
-            for entry in entries:
-                if _is_kind(entry.is_file):
-                    yield inner + entry.name, entry.path.removeprefix(here)
-                elif _is_kind(entry.is_dir) and not entry.is_symlink():
-                    waiting.append((entry.path, f"{inner}{entry.name}/"))
+    opened = [("", iter(_list_entries(folder)))]
+    while opened:
+        inner, entries = opened[-1]
+        for entry in entries:
+            if _is_kind(entry.is_file):
+                yield inner + entry.name, entry.path.removeprefix(here)
+            elif _is_kind(entry.is_dir) and not entry.is_symlink():
+                opened.append((f"{inner}{entry.name}/", iter(_list_entries(entry.path))))
+                break
+        else:
+            opened.pop()
+
+
+def _list_entries(folder: str) -> list[os.DirEntry[str]]:
+    """Return what is in a directory, by name; nothing for one that nobody may list."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: os.path.normcase(entry.name))
+    except PermissionError:
+        return []
 
 
 def _is_kind(ask: Callable[[], bool]) -> bool:

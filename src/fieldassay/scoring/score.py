@@ -227,7 +227,7 @@ def _facts(run: _Run) -> dict[str, str] | None:
     sources = {"gold": run.matching.gold} | {
         f"prediction {name}": source for name, source in run.matching.predictions.items()
     }
-    digests = digest_inputs(source.label for source in sources.values())
+    digests = digest_inputs((source.label for source in sources.values()), run.options.workers)
     run.digests.update(digests)
     if None in digests.values():
         return None
