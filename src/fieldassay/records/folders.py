@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
@@ -21,6 +22,7 @@ ANSWERS = (".json", ".txt", ".md")
 """Endings of the names of prediction files; content that is not JSON is a raw answer."""
 
 _PACKED = ("", ".gz", ".zst")
+_NAME = attrgetter("name")
 
 
 CHUNK = 500
@@ -57,7 +59,7 @@ def _list_entries(folder: str) -> list[os.DirEntry[str]]:
     """Return what is in a directory, by name; nothing for one that nobody may list."""
     try:
         with os.scandir(folder) as entries:
-            return sorted(entries, key=lambda entry: os.path.normcase(entry.name))
+            return sorted(entries, key=_NAME)
     except PermissionError:
         return []
 
@@ -141,13 +143,13 @@ def _other_files(folder: Path | str, others: Counter[str]) -> Problem:
 
 def _stem(inner: str, suffixes: Sequence[str]) -> str | None:
     name = inner.rpartition("/")[2].lower()
-    suffix = next(
-        (suffix + packed for suffix in suffixes for packed in _PACKED if name.endswith(suffix + packed)), None
-    )
-    if suffix is None:
-        return None
-    stem = inner[: -len(suffix)]
-    return (stem if stem.isascii() else stem.encode("utf-8", "replace").decode("utf-8")).strip() or None
+    for suffix in suffixes:
+        for packed in _PACKED:
+            if name.endswith(suffix + packed):
+                stem = inner[: -len(suffix + packed)]
+                plain = stem if stem.isascii() else stem.encode("utf-8", "replace").decode("utf-8")
+                return plain.strip() or None
+    return None
 
 
 def _find_names(paths: Sequence[str], options: SourceOptions) -> list[tuple[str | None, str | None]]:
