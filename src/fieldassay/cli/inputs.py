@@ -6,10 +6,9 @@ import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from msgspec import Struct
 
 from fieldassay.cli.grouping import add_options, option
 from fieldassay.regex import lazy_regex
@@ -197,7 +196,7 @@ OPTION_OF: Mapping[str, str] = {
 """The option of the command line for each of `InputOptions`."""
 
 
-class Inputs(Struct, frozen=True):
+class Inputs(NamedTuple):
     """The inputs by the options: gold (None: not given), predictions by system, and how to read them."""
 
     gold: str | None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from msgspec import Struct
 
 from fieldassay.cli.grouping import GroupedCommand, add_options, option
 from fieldassay.cli.inputs import read_inputs, read_spec_option, reading_options, spec_options
@@ -46,7 +45,7 @@ def lock_options(command: Command) -> Command:
     return add_options(command, (file, _RESET, _REASON))
 
 
-class LockRequest(Struct, frozen=True):
+class LockRequest(NamedTuple):
     """The lock that a scoring run is held to; with a `reason` the run starts a new baseline."""
 
     path: Path

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from msgspec import Struct
 
 from fieldassay.cli.grouping import option
 from fieldassay.cli.thresholds import read_gates
@@ -46,7 +45,7 @@ def baseline_options(command: Command) -> Command:
     return file(asked(command))
 
 
-class BaselineChoice(Struct, frozen=True):
+class BaselineChoice(NamedTuple):
     """The baseline for comparing a run, if any, and the gates of `--fail-on-regression`."""
 
     path: Path | None = None

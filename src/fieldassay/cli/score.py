@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
-from msgspec import Struct
 
 from fieldassay.cli.grouping import SHARE, GroupedCommand, option
 from fieldassay.cli.inputs import bootstrap_option, data_options, spec_options
@@ -306,7 +305,7 @@ def split_list(texts: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))
 
 
-class Shown(Struct, frozen=True):
+class Shown(NamedTuple):
     """The extent of a report: the whole of it, all of its metrics, the tables of its slices."""
 
     is_whole: bool = False

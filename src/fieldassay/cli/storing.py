@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from msgspec import Struct
 
 from fieldassay.cli.grouping import option
 from fieldassay.cli.inputs import OPTION_OF, Inputs, keep_interruptible, read_inputs, read_spec_option
@@ -58,7 +57,7 @@ def lookup_option(command: Command) -> Command:
     return runs(command)
 
 
-class Sources(Struct, frozen=True):
+class Sources(NamedTuple):
     """The sources of a scoring run: inputs, spec, the effective options, and their record in the run."""
 
     inputs: Inputs

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, NamedTuple
 
 from fieldassay.errors import Problem, ProblemsError, nearest
 
@@ -14,7 +12,7 @@ if TYPE_CHECKING:
     from fieldassay.reports.reported import Reported, ReportOptions
 
 
-class Format(Struct, frozen=True):
+class Format(NamedTuple):
     """A format of reports: the function that makes it (`module:name`), and its file in a run folder.
 
     The function takes runs (`Sequence[Reported]`) and `ReportOptions`, and yields text portion by portion.
