@@ -17,7 +17,7 @@ from encodings.aliases import aliases
 from pathlib import Path
 from typing import BinaryIO
 
-from fieldassay.atomic.whole_files import open_file, read_portions
+from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.plain_text.encoding import SAMPLE, detect_encoding, is_unicode
 from fieldassay.records.formats import BINARY, find_format, is_url, split_sheet
@@ -216,11 +216,6 @@ def _decompressed(packed: BinaryIO, is_gzip: bool) -> Iterator[BinaryIO]:
         yield zstandard.ZstdDecompressor().stream_reader(packed, read_across_frames=True)
     except zstandard.ZstdError as error:
         raise ValueError(str(error)) from None
-
-
-def read_packed(file: Path | str) -> bytes:
-    """Return the bytes of a file as they are. Raises OSError."""
-    return b"".join(read_portions(file))
 
 
 def unpack_plain(data: bytes) -> bytes:

@@ -13,10 +13,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.atomic.whole_files import read_portions
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.decode import decode_json, decode_rows
-from fieldassay.records.files import Spool, read_packed, unpack_plain
+from fieldassay.records.files import Spool, unpack_plain
 from fieldassay.records.formats import is_url
 from fieldassay.records.ids import Positions
 from fieldassay.records.record import Row
@@ -219,7 +220,7 @@ def _contents(paths: Sequence[str]) -> Iterable[bytes | Exception]:
 
 def _content(path: str) -> bytes | Exception:
     try:
-        return read_packed(path)
+        return b"".join(read_portions(path))
     except (OSError, EOFError, ValueError) as error:
         return error
 
