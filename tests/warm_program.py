@@ -44,7 +44,7 @@ def run_code() -> int:
 
 
 _ENTRIES = {
-    "fieldassay": "fieldassay.cli.main:main",
+    "fieldassay": "fieldassay.cli.main:run_program",
     "pytest": "pytest:main",
     "python": "warm_program:run_code",
 }
