@@ -126,8 +126,8 @@ class Memory:
     def _note(self, worker: int, folder: str, size: int) -> None:
         """Count what a worker has grown since the last sample for the folder that it was in then."""
         before = self._held.get(worker, (folder, size))
-        most, grown = self.folders.setdefault(folder, [0, 0])
-        self.folders[folder][0] = max(most, size)
+        here = self.folders.setdefault(folder, [0, 0])
+        here[0] = max(here[0], size)
         self.folders.setdefault(before[0], [0, 0])[1] += size - before[1]
         self._held[worker] = (folder, size)
 
@@ -145,8 +145,10 @@ def run(command: list[str], is_by_folder: bool = False) -> int:
         if is_by_folder:
             environment |= {
                 NOTES: notes,
-                "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]),
-                "PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} -p {Path(__file__).stem}",
+                "PYTHONPATH": os.pathsep.join(
+                    [str(Path(__file__).parent.parent), os.environ.get("PYTHONPATH", "")]
+                ),
+                "PYTEST_ADDOPTS": f"{os.environ.get('PYTEST_ADDOPTS', '')} -p bench.full_run",
             }
         start = time.monotonic()
         child = subprocess.Popen(command, env=environment)

@@ -149,7 +149,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_program() -> int:
-    """Return the exit code of the command line in a process of its own, whose collector and SIGTERM it sets."""
+    """Return the exit code of the command line in a process of its own: collector and SIGTERM are its own."""
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     signal.signal(signal.SIGTERM, _terminate)
     return main()
