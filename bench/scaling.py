@@ -75,9 +75,9 @@ class Clock:
 
 def spend(count: int, options: argparse.Namespace) -> Counter[str]:
     """Return the processor time of the parts of one run with one worker, by name; the rest has no name."""
+
     from fieldassay.public.running import Request, run_scoring
     from fieldassay.scoring import outcomes, score, shard_runs
-    from fieldassay.scoring.kept_shards import KeptShards
     from fieldassay.scoring.options import ScoreOptions
 
     spec, gold, predicted = write_documents(count, options)
@@ -95,7 +95,6 @@ def spend(count: int, options: argparse.Namespace) -> Counter[str]:
         patch.object(shard_runs, "do_work", lambda work, progress: send(work)),
         patch.object(score, "open_inputs", clock("index", score.open_inputs)),
         patch.object(outcomes, "_join", clock("merge", outcomes._join)),
-        patch.object(KeptShards, "save", clock("judge", KeptShards.save)),
         patch.object(shard_runs._Shards, "work", clock("hand_out", shard_runs._Shards.work)),
     ):
         request = Request(gold, {"bench": predicted}, spec, ScoreOptions(evidence="errors"), out=out)

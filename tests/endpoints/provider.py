@@ -61,7 +61,7 @@ class Seen:
     windows: list[float] = field(default_factory=list)
 
 
-def simulate(  # noqa: C901
+def simulate(
     provider: Provider, window: Window, seconds: float = 1200.0, warm: float = 200.0, seed: int = 0
 ) -> Seen:
     """Return what came of an endless queue of requests, not counting the time until the limit is found."""

@@ -1,15 +1,14 @@
-"""The results of shards: whatever a spec asks for, they come back from disk as they were written."""
+"""The results of shards: whatever a spec asks for, they come back from another process as they were."""
 
 from __future__ import annotations
 
 import gc
-from pathlib import Path
+import pickle
 from typing import Any
 
 import pytest
 
 from fieldassay.metrics.catalogue import list_metrics
-from fieldassay.scoring import shard_runs
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
 
@@ -72,21 +71,24 @@ def able_metrics() -> tuple[str, ...]:
         ),
     ],
 )
-def test_kept_results_are_the_same(
-    spec: str, predictions: Any, options: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_results_that_travelled_are_the_same(
+    spec: str, predictions: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fieldassay.scoring.score._facts", lambda run: {"all": "equal"})
-    rows = tmp_path / "rows"
-    rows.mkdir()
-    folders = {"shards_folder": tmp_path / "kept", "evidence_folder": rows}
-    kept = ScoreOptions(**{"replicates": 20, "batch": 40, **options, **folders})
-    first = score(GOLD, {"m": predictions}, spec, kept)
-    monkeypatch.setattr(shard_runs, "do_work", None)
-    second = score(GOLD, {"m": predictions}, spec, kept, resume=True)
-    assert len(list((tmp_path / "kept").glob("shard-*"))) == 3
-    assert second.estimates == first.estimates and second.counts == first.counts
-    assert second.checks == first.checks and second.repeats == first.repeats
-    assert second.documents.equals(first.documents) and second.run == first.run
+    """Work and results are pickled on their way to a worker and back."""
+    given = ScoreOptions(**{"replicates": 20, "batch": 40, **options})
+    here, travelled = score(GOLD, {"m": predictions}, spec, given), []
+
+    def run_here(function: Any, works: Any, workers: int) -> Any:
+        for work in works:
+            travelled.append(work.number)
+            yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(work)))))
+
+    monkeypatch.setattr("fieldassay.executors.pool.run_pool", run_here)
+    apart = score(GOLD, {"m": predictions}, spec, given, workers=2)
+    assert travelled == [0, 1, 2]
+    assert apart.estimates == here.estimates and apart.counts == here.counts
+    assert apart.checks == here.checks and apart.repeats == here.repeats
+    assert apart.documents.equals(here.documents) and apart.run == here.run
 
 
 @pytest.mark.parametrize("is_frozen", [False, True], ids=["nothing frozen", "the program froze its objects"])

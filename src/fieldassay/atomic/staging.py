@@ -6,7 +6,6 @@ What a killed process leaves behind is recognizable.
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import shutil
 import sys
@@ -66,30 +65,6 @@ def stage(parent: Path, name: str) -> Iterator[Path]:
         for folder in made:
             with contextlib.suppress(OSError):  # another process has filled or removed it
                 folder.rmdir()
-
-
-class BusyError(OSError):
-    """Another living process has claimed a folder."""
-
-
-@contextlib.contextmanager
-def claim(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process while the block runs; a killed process holds nothing.
-
-    Raises `BusyError` if another one has it. Where there are no locks, nothing is held.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        yield
-        return
-    with (folder / OWNER.rstrip("-")).open("wb") as stream:
-        try:
-            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EACCES, errno.EAGAIN):
-                raise BusyError(*error.args) from None
-        yield
 
 
 def settle(folder: Path) -> None:

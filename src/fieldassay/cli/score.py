@@ -189,12 +189,6 @@ def _read_engine(text: str) -> str:
     help="Documents judged at a time.",
 )
 @option(
-    "--resume",
-    group="Work",
-    is_flag=True,
-    help="Go on with the interrupted run of --out, if there is one.",
-)
-@option(
     "--engine",
     group="Work",
     metavar="local|ray[=ADDRESS]",
@@ -219,8 +213,6 @@ def score(**given: Any) -> int:
     from fieldassay.cli.thresholds import read_thresholds
 
     shape = _shape(given)
-    if given["resume"] and given["out"] is None:
-        raise click.UsageError("--resume goes on with the run of --out; name it.")
     sources = read_sources(given)
     inputs, spec, given = sources.inputs, sources.spec, dict(sources.given)
     asked = read_thresholds(given["fail_under"], spec)
@@ -241,7 +233,6 @@ def score(**given: Any) -> int:
         options,
         out=given["out"],
         store=given["store"],
-        resume=given["resume"],
         keeps_rows=keeps_rows,
         held=None if lock is None else lock.hold(spec, inputs.gold, options.inputs),
         baseline=baseline.path,

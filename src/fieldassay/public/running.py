@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -46,8 +45,6 @@ class Request(Struct, frozen=True, eq=False):
     options: ScoreOptions
     out: Path | None = None
     store: Path | None = None
-    resume: bool = False
-    """Whether to go on with the interrupted run of `out`, whose finished shards are taken over."""
     keeps_rows: bool = True
     """Whether evidence is wanted even if no folder keeps it."""
     held: Held | None = None
@@ -64,11 +61,6 @@ class Request(Struct, frozen=True, eq=False):
         """Return what the record of the run says of this request: command, lock, further facts."""
         locked = {} if self.held is None else {"lock": self.held.facts()}
         return {"command": list(self.command), **locked, **self.facts}
-
-    @property
-    def incomplete(self) -> Path | None:
-        """Return the folder for the finished shards of a run that is not complete yet: beside its own."""
-        return None if self.out is None else self.out.with_name(f"{self.out.name}.incomplete")
 
 
 class Scored(Struct, frozen=True, eq=False):
@@ -96,7 +88,6 @@ def run_scoring(request: Request) -> Iterator[Run]:
             if rows is not None
             else replace(options, evidence="none")
         )
-        options = replace(options, shards_folder=request.incomplete, resume=request.resume)
         try:
             yield _finish(request, options, folder)
         except KeyboardInterrupt:
@@ -158,7 +149,6 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
     from fieldassay.runs.run import Run
     from fieldassay.runs.write import scan_evidence, scan_parts
 
-    _tell_resumed(request)
     scored = score_request(request, options)
     result = scored.result
     if is_silent(result):
@@ -173,8 +163,6 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
     write_run(scored, decisions, request.record(), options, folder)
     _save_lock(request)
     folder.commit()
-    if request.incomplete is not None:
-        shutil.rmtree(request.incomplete, ignore_errors=True)
     place = request.out or folder.target
     if folder.foreign:
         request.tell(
@@ -195,9 +183,7 @@ def _with_digests(result: Result, request: Request) -> Result:
     in_memory = {inputs["predictions"].get(name) for name, source in sources.items() if not _is_path(source)}
     in_memory |= set() if _is_path(request.gold) else {inputs["gold"]}
     labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
-    known = inputs.get("sha256", {})
-    unknown = [label for label in labels if label not in {*in_memory, *known}]
-    digests = known | digest_inputs(unknown, request.options.workers)
+    digests = digest_inputs([label for label in labels if label not in in_memory], request.options.workers)
     inputs["sha256"] = {label: digests.get(label) for label in labels}
     inputs["options"] = {
         key: list(value) if isinstance(value, tuple) else value
@@ -280,34 +266,7 @@ def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:
     }
 
 
-def _count_kept(folder: Path | None) -> int:
-    """Return the number of finished shards of a run that is not complete."""
-    if folder is None or not folder.exists():
-        return 0
-    from fieldassay.scoring.kept_shards import count_kept
-
-    return count_kept(folder)
-
-
-def _tell_resumed(request: Request) -> None:
-    """Say how much of an interrupted run is taken over, and remove what its process could not."""
-    if not request.resume or request.out is None or request.incomplete is None:
-        return
-    kept = _count_kept(request.incomplete)
-    if kept:
-        request.tell(f"{request.incomplete}: {kept:,} finished shards of the interrupted run are taken over")
-    from fieldassay.runs.write import discard_staged
-
-    discard_staged(request.out)
-
-
 def _what_is_kept(request: Request, folder: RunFolder | None) -> str:
-    kept = _count_kept(request.incomplete)
-    if kept:
-        return (
-            f"interrupted; {kept:,} finished shards are kept in {request.incomplete}: the same command with "
-            "--resume goes on"
-        )
     place = request.out or request.store
     if folder is None or place is None:
         return "interrupted; nothing was written"

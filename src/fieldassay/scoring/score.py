@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from fieldassay.compare.systems import (
     check_reference,
@@ -195,12 +195,14 @@ class _Run(Struct, frozen=True, eq=False):
     options: ScoreOptions
     frozen: Mapping[str, str]
     """The digests of everything that decides the numbers, except gold."""
-    digests: dict[str, str | None] = {}
-    """The digests of inputs by label, as far as they are known."""
 
 
 def _score(run: _Run, progress: Progress | None) -> Result:
-    with closing(_run(run, progress)) as parts:
+    options = run.options
+    whole = Work(
+        run.plan, run.folding, run.matching, options.batch, options.evidence, 0, options.evidence_folder
+    )
+    with closing(run_shards(whole, options, progress)) as parts:
         done = join_outcomes(parts)
     if not any(fill.values.any() for fill in done.fills.values()):
         misfit = describe_misfit(
@@ -209,37 +211,6 @@ def _score(run: _Run, progress: Progress | None) -> Result:
         if misfit is not None:
             raise NothingEvaluatedError(misfit)
     return _result(run, done)
-
-
-def _run(run: _Run, progress: Progress | None) -> Generator[Done]:
-    options = run.options
-    whole = Work(
-        run.plan, run.folding, run.matching, options.batch, options.evidence, 0, options.evidence_folder
-    )
-    return run_shards(whole, options, partial(_facts, run), progress)
-
-
-def _facts(run: _Run) -> dict[str, str] | None:
-    """Return the digests of all that decides the results; None if an input cannot be read twice."""
-    from fieldassay.atomic.sealed_json import checksum
-    from fieldassay.fingerprint.inputs import digest_inputs
-
-    sources = {"gold": run.matching.gold} | {
-        f"prediction {name}": source for name, source in run.matching.predictions.items()
-    }
-    digests = digest_inputs((source.label for source in sources.values()), run.options.workers)
-    run.digests.update(digests)
-    if None in digests.values():
-        return None
-    known, options = provenance(run.plan, run.folding, run.matching), run.options
-    chosen = [known[name] for name in ("metrics", "definitions", "kept", "slices", "gates", "bootstrap")]
-    chosen += [options.evidence, options.batch, options.limit, options.only, asdict(options.inputs)]
-    return {
-        "spec": checksum([run.frozen, known["spec"]["text"], known["models"], options.fields]),
-        "choice of options": checksum(chosen),
-        "version of a package": checksum(known["versions"]),
-        **{name: str(digests[source.label]) for name, source in sources.items()},
-    }
 
 
 def _result(run: _Run, done: Done) -> Result:
@@ -254,7 +225,7 @@ def _result(run: _Run, done: Done) -> Result:
         documents,
         Lazy(partial(_evidence, done.frames)) if is_held else None,
         {
-            **_provenance(run),
+            **provenance(run.plan, run.folding, run.matching),
             "asked": _asked(run.plan, run.options),
             "digests": _digests(run, done),
         },
@@ -278,11 +249,6 @@ def _result(run: _Run, done: Done) -> Result:
         ),
     )
     return replace(result, warnings=(*result.warnings, *_warn_of_ungated(run, result)))
-
-
-def _provenance(run: _Run) -> dict[str, Any]:
-    found = provenance(run.plan, run.folding, run.matching)
-    return found | {"inputs": found["inputs"] | {"sha256": dict(run.digests)}} if run.digests else found
 
 
 def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
