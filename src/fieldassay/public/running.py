@@ -87,9 +87,7 @@ def run_scoring(request: Request) -> Iterator[Run]:
             request.options, keeps_statistics=folder is not None or request.options.keeps_statistics
         )
         options = (
-            replace(options, evidence_folder=rows, holds_few=folder is None)
-            if rows is not None
-            else replace(options, evidence="none")
+            replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
         )
         options = replace(options, shards_folder=request.incomplete, resume=request.resume)
         try:
