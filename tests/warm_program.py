@@ -17,7 +17,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _STUB = """#!{python} -SE
@@ -44,7 +44,7 @@ def run_code() -> int:
 
 
 _ENTRIES = {
-    "fieldassay": "fieldassay.cli.main:main",
+    "fieldassay": "fieldassay.cli.main:run_program",
     "pytest": "pytest:main",
     "python": "warm_program:run_code",
 }
@@ -95,13 +95,21 @@ def _serve(folder: Path) -> None:
         if parent:
             sys.stdin.read()  # ends when whoever started this closes it, or dies
             os.kill(parent, 9)
+            os.waitpid(parent, 0)
             return
-        signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # no one waits for those who answer
+        signal.signal(signal.SIGCHLD, _reap)
         while True:
             line, _ = door.accept()
             if os.fork() == 0:
                 _answer(line)
             line.close()
+
+
+def _reap(*_: object) -> None:
+    """Wait for those who answered, so that what they took counts as this process's children's."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def warm() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -12,7 +12,7 @@ from msgspec import Struct
 from fieldassay.errors import Problem, ProblemsError, nearest
 
 
-@cache
+@lru_cache(maxsize=64)
 def _plugins(group: str) -> dict[str, str]:
     from importlib.metadata import entry_points  # takes long, and most names are no plugins
 

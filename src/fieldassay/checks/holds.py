@@ -150,16 +150,15 @@ class Holds(Check):
 
 def _choices(record: Record, items: tuple[Step, ...]) -> Iterator[Chosen]:
     """Yield every choice of one item from each list on a path of items."""
-    prefixes = [items[: at + 1] for at, step in enumerate(items) if step == ITEM]
+    return _choose(record, [items[: at + 1] for at, step in enumerate(items) if step == ITEM], {})
 
-    def chosen_from(number: int, chosen: dict[tuple[Step, ...], int]) -> Iterator[Chosen]:
-        if number == len(prefixes):
-            yield dict(chosen)
-            return
-        for index in record.items(prefixes[number], chosen):
-            yield from chosen_from(number + 1, {**chosen, prefixes[number]: index})
 
-    yield from chosen_from(0, {})
+def _choose(record: Record, lists: Sequence[tuple[Step, ...]], chosen: Chosen) -> Iterator[Chosen]:
+    if not lists:
+        yield chosen
+        return
+    for index in record.items(lists[0], chosen):
+        yield from _choose(record, lists[1:], {**chosen, lists[0]: index})
 
 
 def _evaluate(term: Term, record: Record, chosen: Chosen) -> Operand | None:

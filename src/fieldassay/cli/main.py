@@ -116,8 +116,6 @@ def _terminate(number: int, frame: object) -> None:  # noqa: ARG001
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code of one run of the command line; no user error leaves a traceback."""
-    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
-    signal.signal(signal.SIGTERM, _terminate)
     try:
         found = commands.main(
             args=None if arguments is None else list(arguments), prog_name="fieldassay", standalone_mode=False
@@ -150,5 +148,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERNAL
 
 
+def run_program() -> int:
+    """Return the exit code of the command line in a process of its own: collector and SIGTERM are its own."""
+    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
+    signal.signal(signal.SIGTERM, _terminate)
+    return main()
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_program())

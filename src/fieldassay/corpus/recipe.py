@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +67,7 @@ def list_recipes() -> tuple[Recipe, ...]:
     return tuple(recipe for task in TASKS for recipe in read_recipes(task))
 
 
-@cache
+@lru_cache(maxsize=64)
 def read_recipes(task: str) -> tuple[Recipe, ...]:
     """Return the recipes of one task."""
     from ruamel.yaml import YAML

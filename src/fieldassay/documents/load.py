@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -79,7 +79,7 @@ def describe_loader(kind: str, options: LoadOptions) -> Mapping[str, Json]:
     return {"name": kind, "version": LOADER_VERSION, "programs": programs, "options": chosen}
 
 
-@cache
+@lru_cache(maxsize=64)
 def _version(package: str) -> str | None:
     try:
         return version(package)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -12,7 +12,7 @@ from msgspec import Struct
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.formula import Applied, Formula, Literal, Operation, parse_formula
 from fieldassay.metrics.grammar import MetricCall, Value
-from fieldassay.metrics.metric import Metric, Parameter
+from fieldassay.metrics.metric import Metric, Options, Parameter
 from fieldassay.metrics.recipes import (
     Coalesce,
     Combined,
@@ -131,7 +131,7 @@ def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall],
     metric = Metric(
         name=call.name,
         group=single.group if single is not None else "definitions",
-        build=lambda _: recipe,
+        build=partial(_as_built, recipe),
         parameters=tuple(Parameter(name) for name, _ in options),
         better=definition.better or (single.better if single is not None else "higher"),
         unit=definition.unit or (single.unit if single is not None else _unit(recipe, builder.leaves)),
@@ -139,6 +139,10 @@ def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall],
         granularity=_shared(builder, "granularity"),
     )
     return Defined(metric, recipe, options)
+
+
+def _as_built(recipe: Recipe, options: Options) -> Recipe:  # noqa: ARG001
+    return recipe
 
 
 def _unit(recipe: Recipe, leaves: list[Metric]) -> str:

@@ -222,7 +222,7 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
     repeats: int = 1
     is_weighted: bool = True
     _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = {}
-    _ratios: dict[tuple[Ratio, Unseen | None], Evaluated] = {}
+    _ratios: dict[Ratio, Evaluated] = {}
 
     def evaluate(self, recipe: Recipe) -> Evaluated:
         """Return the recipe's values; a field mean has only the overall row."""
@@ -273,10 +273,9 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
         return np.concatenate([resampled, np.minimum(first, second), np.maximum(first, second)], axis=1)
 
     def _evaluate_ratio(self, ratio: Ratio) -> Evaluated:
-        key = (ratio, self.unseen)
-        if key not in self._ratios:  # a mean over fields has the ratio of another metric
-            self._ratios[key] = self._divide_sums(ratio)
-        return self._ratios[key]
+        if ratio not in self._ratios:  # a mean over fields has the ratio of another metric
+            self._ratios[ratio] = self._divide_sums(ratio)
+        return self._ratios[ratio]
 
     def _divide_sums(self, ratio: Ratio) -> Evaluated:
         labels = self.labels(ratio.denominator)

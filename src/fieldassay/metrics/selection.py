@@ -30,6 +30,10 @@ class BoundMetric(Struct, frozen=True):
     is_own: bool = False
     """True if a spec defines it."""
 
+    def __reduce__(self) -> Any:
+        """Pickle a metric of the catalogue as its expression: how its recipe is made is code."""
+        return super().__reduce__() if self.is_own else (bind_metric, (self.call,))
+
     @property
     def regime(self) -> str | None:
         """Return the regime; None if the metric has none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from fieldassay.comparators.base import Comparator
@@ -39,7 +39,7 @@ def annotations_of(entry: Any) -> Mapping[str, Any]:
     return _annotations(entry)
 
 
-@cache
+@lru_cache(maxsize=256)
 def _annotations(entry: Any) -> Mapping[str, Any]:
     hints = get_type_hints(entry)
     return types.MappingProxyType({name: hints[name] for name in option_names(entry)})

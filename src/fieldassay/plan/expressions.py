@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
@@ -100,18 +100,17 @@ def field_paths(spec: Spec) -> tuple[str, ...]:
     >>> field_paths(Spec("a", (Field("tags", "list", items=Field("")),)))
     ('tags', 'tags[]')
     """
-    paths: list[str] = []
+    return tuple(
+        path for field in spec.fields for path in _paths_below(field, (field.name,) if field.name else ())
+    )
 
-    def walk(field: Field, steps: Steps) -> None:
-        paths.append(join_path(steps))
-        for inner in field.fields:
-            walk(inner, (*steps, inner.name))
-        if field.items is not None:
-            walk(field.items, (*steps, ITEM))
 
-    for field in spec.fields:
-        walk(field, (field.name,) if field.name else ())
-    return tuple(paths)
+def _paths_below(field: Field, steps: Steps) -> Iterator[str]:
+    yield join_path(steps)
+    for inner in field.fields:
+        yield from _paths_below(inner, (*steps, inner.name))
+    if field.items is not None:
+        yield from _paths_below(field.items, (*steps, ITEM))
 
 
 class _Checker(Struct, frozen=True):

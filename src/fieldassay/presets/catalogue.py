@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from dataclasses import field as default
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +58,7 @@ def preset_text(name: str, where: str = "protocol") -> str:
     return (_FOLDER / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
 
-@cache
+@lru_cache(maxsize=64)
 def preset_head(name: str) -> PresetHead:
     """Return the description of a protocol.
 
@@ -77,7 +77,7 @@ def preset_heads() -> tuple[PresetHead, ...]:
     return tuple(map(preset_head, preset_names()))
 
 
-@cache
+@lru_cache(maxsize=64)
 def describes_protocol(description: str) -> bool:
     """Return whether a description is that of a shipped protocol: of scoring, and not of documents.
 

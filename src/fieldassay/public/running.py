@@ -60,6 +60,11 @@ class Request(Struct, frozen=True, eq=False):
     watch: Callable[[], AbstractContextManager[Progress | None]] = nullcontext
     tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
 
+    def record(self) -> dict[str, Any]:
+        """Return what the record of the run says of this request: command, lock, further facts."""
+        locked = {} if self.held is None else {"lock": self.held.facts()}
+        return {"command": list(self.command), **locked, **self.facts}
+
     @property
     def incomplete(self) -> Path | None:
         """Return the folder for the finished shards of a run that is not complete yet: beside its own."""
@@ -120,21 +125,16 @@ def decide_scored(result: Result, options: ScoreOptions, baseline: Path | None) 
 def write_run(
     scored: Scored,
     decisions: tuple[Decision, ...],
-    request: Request,
+    facts: Mapping[str, Any],
     options: ScoreOptions,
     folder: RunFolder,
 ) -> None:
-    """Write a result into a run folder that is to be committed."""
-    locked = {} if request.held is None else {"lock": request.held.facts()}
+    """Write a result into a run folder that is to be committed; `facts` are those of its request."""
     if decisions:
         from fieldassay.gates.gate import write_decisions
 
         write_decisions(decisions, folder.staging)
-    folder.write(
-        scored.result,
-        {**_facts(scored, request, options), **locked, **request.facts},
-        options.evidence_folder,
-    )
+    folder.write(scored.result, {**_facts(scored, options), **facts}, options.evidence_folder)
 
 
 def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
@@ -167,7 +167,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
         _save_lock(request)
         rows = None if result.evidence_table is not None else options.evidence_folder
         return Run.of(result, None if rows is None else scan_parts(rows), decisions, kept=options.evidence)
-    write_run(scored, decisions, request, options, folder)
+    write_run(scored, decisions, request.record(), options, folder)
     _save_lock(request)
     folder.commit()
     if request.incomplete is not None:
@@ -248,7 +248,7 @@ def _save_lock(request: Request) -> None:
         request.tell(request.held.headline())
 
 
-def _facts(scored: Scored, request: Request, options: ScoreOptions) -> dict[str, Any]:
+def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:
     """Return what `run.json` says besides where the numbers come from."""
     from fieldassay.runs.environment import describe_git, describe_host
     from fieldassay.runs.run_file import RecordedOptions
@@ -256,7 +256,6 @@ def _facts(scored: Scored, request: Request, options: ScoreOptions) -> dict[str,
     documents, seconds = int(scored.result.counts.get("documents", 0)), scored.seconds
     recorded = {name: getattr(options, name) for name in RecordedOptions.__struct_fields__}
     return {
-        "command": list(request.command),
         "started": scored.started.isoformat(timespec="seconds"),
         "timings": {
             "started": scored.started.isoformat(timespec="microseconds"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Mapping
 from contextlib import nullcontext
-from functools import cache, partial
+from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.public.running import Request, Scored, decide_scored, score_request, write_run
+from fieldassay.result.lazy import Lazy
 from fieldassay.result.result import Result
 from fieldassay.scoring.inputs import Records
 from fieldassay.scoring.options import ScoreOptions, with_keywords
@@ -68,8 +70,9 @@ def score(  # noqa: PLR0913
     scored = score_request(request, options)
     result = scored.result
     if parts is not None and options.evidence != "none":
-        result = replace(result, evidence_table=cache(parts.read))
-    return replace(result, writer=partial(_save, scored=scored, request=request, parts=parts))
+        result = replace(result, evidence_table=Lazy(parts.read))
+    writer = _Writer(scored.started, scored.seconds, options, place, request.record(), parts)
+    return replace(result, writer=writer)
 
 
 def _hold(lock: Path, plan: Plan, gold: Records, options: ScoreOptions) -> Held:
@@ -90,6 +93,17 @@ class _Parts(Struct, frozen=True, eq=False):
     def make(cls) -> _Parts:
         return cls(tempfile.TemporaryDirectory(prefix="fieldassay-"))
 
+    @classmethod
+    def of(cls, violations: Mapping[str, bytes]) -> _Parts:
+        parts = cls.make()
+        for name, text in violations.items():
+            (parts.folder / name).write_bytes(text)
+        return parts
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the violations; the evidence pickles as the result's table."""
+        return _Parts.of, ({part.name: part.read_bytes() for part in self.folder.glob("violations-*.jsonl")},)
+
     @property
     def folder(self) -> Path:
         return Path(self.place.name)
@@ -105,17 +119,28 @@ class _Parts(Struct, frozen=True, eq=False):
         return pl.DataFrame(schema=evidence_schema()) if frame is None else frame.collect()
 
 
-def _save(
-    result: Result, place: Path, in_store: bool, *, scored: Scored, request: Request, parts: _Parts | None
-) -> Run:
-    """Write a result into a folder, or under a name of its own into a store of runs, and return the run."""
-    from fieldassay.runs.run import Run
-    from fieldassay.runs.write import make_folder, make_stored
+class _Writer(Struct, frozen=True, eq=False):
+    """Writes a result into a folder, or under a name of its own into a store of runs, and returns the run.
 
-    del parts  # only held, so that its folder is there as long as the result is
-    options = request.options
-    decisions = decide_scored(result, options, request.baseline)
-    with make_stored(place) if in_store else make_folder(place) as folder:
-        write_run(replace(scored, result=result), decisions, request, options, folder)
-        folder.commit()
-    return Run.open(folder.target if in_store else place)
+    It holds what the record says of the scoring, and none of the records that were scored.
+    """
+
+    started: datetime
+    seconds: float
+    options: ScoreOptions
+    baseline: Path | None
+    facts: Mapping[str, Any]
+    parts: _Parts | None
+
+    def __call__(self, result: Result, place: Path, in_store: bool) -> Run:
+        from fieldassay.runs.run import Run
+        from fieldassay.runs.write import make_folder, make_stored
+
+        options = (
+            self.options if self.parts is None else replace(self.options, evidence_folder=self.parts.folder)
+        )
+        decisions = decide_scored(result, options, self.baseline)
+        with make_stored(place) if in_store else make_folder(place) as folder:
+            write_run(Scored(result, self.started, self.seconds), decisions, self.facts, options, folder)
+            folder.commit()
+        return Run.open(folder.target if in_store else place)

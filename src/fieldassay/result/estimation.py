@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -128,7 +128,7 @@ def _draft_slice(
 ) -> list[_Draft]:
     weight = np.concatenate([np.zeros(1), np.abs(unseen)])  # the value itself holds none
     sums = SumTable(table.sums, repeats=table.repeats)
-    with_unseen = replace(sums, unseen=UnseenDocument(weight, cache(partial(size_by_sums, sums))))
+    with_unseen = replace(sums, unseen=UnseenDocument(weight, partial(size_by_sums, sums)), _ratios={})
     drafts: list[_Draft] = []
     for bound in metrics:
         if isinstance(bound.recipe, Constant):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import astuple, replace
 
 from fieldassay.errors import nearest
 from fieldassay.metrics.catalogue import list_metrics
@@ -14,6 +15,7 @@ from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.lazy import Lazy
 from fieldassay.result.notebook import (
     describe_systems,
     format_html,
@@ -63,6 +65,17 @@ class Result(Struct, frozen=True, eq=False):
     def __repr__(self) -> str:
         """Return one line: systems, documents, and the first estimate of each system."""
         return f"Result({self._title()}: {describe_systems(self.estimates)})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the tables, which are made for that, in place of the functions that make them."""
+        tables = {
+            name: None if make is None else Lazy(None, make())
+            for name, make in (
+                ("documents_table", self.documents_table),
+                ("evidence_table", self.evidence_table),
+            )
+        }
+        return Result, astuple(replace(self, **tables))
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: the overall metrics, by system."""

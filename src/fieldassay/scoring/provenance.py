@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 from typing import Any
 
@@ -67,7 +67,7 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
     }
 
 
-@cache
+@lru_cache(maxsize=64)
 def _version(name: str) -> str:
     """Return the version of an installed package, by the name of its folder if that says it."""
     known = _installed().get(name.replace("-", "_"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,6 +33,7 @@ from fieldassay.plan.restrict import restrict
 from fieldassay.records.ids import Positions
 from fieldassay.records.matching import Matching
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.lazy import Lazy
 from fieldassay.result.repeats import Repeats, split_variances
 from fieldassay.result.result import Result
 from fieldassay.result.violations import CheckCount
@@ -60,7 +61,7 @@ from fieldassay.scoring.options import ScoreOptions, with_keywords
 from fieldassay.scoring.outcomes import Done, HeldRows, join_outcomes
 from fieldassay.scoring.provenance import provenance
 from fieldassay.scoring.shard_runs import run_shards
-from fieldassay.scoring.shards import Progress, Work, gc_paused
+from fieldassay.scoring.shards import Progress, Work
 from fieldassay.scoring.ungated import WITHOUT, find_ungated
 from fieldassay.spec.names import ID_NAMES
 
@@ -71,7 +72,6 @@ CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout"
 """The names in a result's counts of the claims of the document table."""
 
 
-@gc_paused()
 def score(
     gold: Records,
     predictions: Mapping[str, Records] | Records,
@@ -245,12 +245,12 @@ def _result(run: _Run, done: Done) -> Result:
     partials = {system: done.partials[system] for system in systems}
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
     paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
-    documents = cache(partial(documents_frame, list(partials.values())))
+    documents = Lazy(partial(documents_frame, list(partials.values())))
     is_held = run.options.evidence != "none" and run.options.evidence_folder is None
     result = Result(
         found,
         documents,
-        cache(partial(_evidence, done.frames)) if is_held else None,
+        Lazy(partial(_evidence, done.frames)) if is_held else None,
         {
             **_provenance(run),
             "asked": _asked(run.plan, run.options),

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
@@ -136,30 +134,8 @@ def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsEr
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:
     """Return the results of the shard's documents."""
-    with (
-        gc_paused(),
-        open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink,
-    ):
+    with open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink:
         return join_outcomes(_do(work, progress, sink))
-
-
-@contextmanager
-def gc_paused() -> Iterator[None]:
-    """Keep the cyclic garbage collector from walking the records and the batch repeatedly.
-
-    Reading and judging make many objects and no cycles. Those that are left count as old afterwards, which
-    saves a walk over them; if the program has frozen objects of its own, these stay so.
-    """
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Done]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct, field
 
@@ -155,18 +155,15 @@ def _count(count: int) -> str:
     return f"{count:,} number has" if count == 1 else f"{count:,} numbers have"
 
 
-def _columns(members: Mapping[str, FieldSummary]) -> list[tuple[str, list[str]]]:
-    """Return the texts at each place, with the name of the nearest key."""
-    found: list[tuple[str, list[str]]] = []
+def _columns(members: Mapping[str, FieldSummary]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the texts at each place, with the name of the nearest key."""
+    for name, seen in members.items():
+        yield from _columns_of(name, seen)
 
-    def walk(name: str, seen: FieldSummary) -> None:
-        own = [value.strip() for value in seen.scalars if isinstance(value, str) and len(value) <= _LONGEST]
-        found.append((name, own[:_MOST_TEXTS]))
-        for key, inner in seen.members.items():
-            walk(key, inner)
-        if seen.items is not None:
-            walk(name, seen.items)
 
-    for key, seen in members.items():
-        walk(key, seen)
-    return found
+def _columns_of(name: str, seen: FieldSummary) -> Iterator[tuple[str, list[str]]]:
+    own = [value.strip() for value in seen.scalars if isinstance(value, str) and len(value) <= _LONGEST]
+    yield name, own[:_MOST_TEXTS]
+    yield from _columns(seen.members)
+    if seen.items is not None:
+        yield from _columns_of(name, seen.items)

@@ -90,9 +90,10 @@ class _Builder:
     """Turns YAML nodes into data, noting lines and problems."""
 
     def __init__(self, label: str) -> None:
-        self.lines: dict[Steps, int] = {}
+        lines: dict[Steps, int] = {}
+        self.lines = lines
         self.label = label
-        self.report = Report(Places(label, lambda: self.lines))
+        self.report = Report(Places(label, lambda: lines))
         self.count = 0
         self.open: set[int] = set()
 

@@ -6,7 +6,7 @@ import re
 import sys
 import unicodedata
 from abc import abstractmethod
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, TypeVar
 
 from msgspec import Struct
@@ -128,7 +128,7 @@ def _marks() -> tuple[str, ...]:
     return tuple(chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code))[0] == "P")
 
 
-@cache
+@lru_cache(maxsize=64)
 def _punctuation(keep: frozenset[str]) -> re.Pattern[str]:
     plain = "".join(re.escape(mark) for mark in _marks() if mark not in keep and _NAMES.get(mark) not in keep)
     patterns = [f"[{plain}]"] if plain else []

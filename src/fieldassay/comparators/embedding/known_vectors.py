@@ -9,7 +9,7 @@ import threading
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing, suppress
-from functools import cache
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeAlias, TypeVar
@@ -155,6 +155,6 @@ def known_vectors(folder: ModelFolder, backend: Backend) -> KnownVectors:
     return _known(load_encoder(folder, backend), backend, digest_model(folder))
 
 
-@cache
+@lru_cache(maxsize=4)
 def _known(encoder: Encoder, backend: Backend, digest: str) -> KnownVectors:
     return KnownVectors(encoder, {"backend": backend, "digest": digest})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from functools import cache
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -76,7 +76,7 @@ def _stamps(files: Iterable[Path]) -> _Stamps:
     return tuple((path, told.st_size, told.st_mtime_ns) for path, told in status)
 
 
-@cache
+@lru_cache(maxsize=16)
 def _digest(folder: ModelFolder, stamps: _Stamps) -> str:
     digests = {path: digest_file(path) for path, _, _ in stamps}
     weights = weight_files(module_folders(folder.path).get("Transformer", folder.path))
@@ -100,7 +100,7 @@ def _digest(folder: ModelFolder, stamps: _Stamps) -> str:
     return hashlib.sha256("".join(lines).encode()).hexdigest()
 
 
-@cache
+@lru_cache(maxsize=4)
 def _encoder(folder: Path, backend: Backend, _digest: str, _beside: _Stamps) -> Encoder:
     if backend == "numpy":
         from fieldassay.comparators.embedding.numpy_encoder import NumpyEncoder

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ctypes import PYFUNCTYPE, byref, c_float, c_int, c_void_p, cast, sizeof
-from functools import cache
+from functools import lru_cache
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,7 @@ class Handle(c_void_p):
     """An object of pdfium; as a class of its own it is not made an int, which would be cut to 32 bits."""
 
 
-@cache
+@lru_cache(maxsize=256)
 def call(name: str, result: Any = c_int) -> Any:
     """Return a function of pdfium by its name; it neither converts nor checks its arguments."""
     from pypdfium2 import raw

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports import wording
+from fieldassay.reports.checked import describe_first
 from fieldassay.reports.html.changes import describe_changes, list_changes
 from fieldassay.reports.html.chunks import CROPS, chunk_rows, name_rows
 from fieldassay.reports.html.confidence import describe_confidences
@@ -129,7 +130,7 @@ def render_page(source: ReportSource, crops: Crops | None = None) -> Iterator[st
     confidences = describe_confidences(source)
     yield _template().render(
         policy=_policy(script, style, charts), style=style, views=_views(source, bool(confidences)),
-        source=source, page=page, confidences=confidences,
+        source=source.without_tables(), page=page, confidences=confidences,
         changes=describe_changes(source.diffs),
         gates=gates,
         has_common_gates=have_common_gates(gates),
@@ -231,5 +232,6 @@ def _template() -> Template:
     environment.filters["visible"] = lambda text: visible(str(text))
     environment.filters["value"] = lambda text: format_json(text, 60)
     environment.filters["prose"] = _mark_code
+    environment.filters["first_violation"] = lambda count: describe_first(count, 60)
     environment.filters["short"] = lambda text, width=60: clip(str(text), width)
     return environment.get_template("page.html")

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.diffs.result import Diff
 from fieldassay.paths import ITEM, Step, join_path
@@ -41,6 +42,11 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
     """By system that is an extraction: its name in its run, and the sources of the run's values."""
     diffs: tuple[Diff, ...] = ()
     """The comparisons with an earlier run, or of the systems that were asked for."""
+
+    def without_tables(self) -> ReportSource:
+        """Return what the templates show: a rendered template leaves a cycle of jinja2's that holds it."""
+        bare = replace(self.result, documents_table=None, evidence_table=None, paired=None, writer=None)
+        return replace(self, result=bare, evidence=None, sources={}, diffs=())
 
     @property
     def systems(self) -> tuple[str, ...]:

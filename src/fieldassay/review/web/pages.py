@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import html
 from collections.abc import Callable
-from functools import cache
+from functools import lru_cache
 from importlib.resources import files
 
 from starlette.responses import Response
@@ -19,7 +19,7 @@ _STYLES = ("review.css",)
 _TYPES = {"review.js": "text/javascript; charset=utf-8", "review.css": "text/css; charset=utf-8"}
 
 
-@cache
+@lru_cache(maxsize=64)
 def bundle(name: str) -> bytes:
     """Return the script or the style of all pages, as one file."""
     own, shared = (
@@ -34,7 +34,7 @@ def bundle(name: str) -> bytes:
     )
 
 
-@cache
+@lru_cache(maxsize=64)
 def digest(name: str) -> str:
     """Return the digest in the address of a script or style, so that a browser may keep it."""
     return hashlib.sha256(bundle(name)).hexdigest()[:16]

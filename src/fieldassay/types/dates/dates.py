@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -56,7 +56,7 @@ def has_foreign_word(text: str, locale: str | None) -> bool:
     return any(word not in known and "~" not in word for word in WORD.findall(text))
 
 
-@cache
+@lru_cache(maxsize=64)
 def _words_of_periods(locale: str | None) -> frozenset[str]:
     known = names(locale)
     return frozenset(re.split("[| ]", _WORDS)).union(known.months, known.weekdays, known.fillers)

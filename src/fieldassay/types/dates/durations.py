@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -39,7 +39,7 @@ _SYMBOLS = {
 }  # fmt: skip
 
 
-@cache
+@lru_cache(maxsize=64)
 def unit_words(locale: str | None) -> tuple[dict[str, str], frozenset[str]]:
     """Return the meanings of folded unit words, the locale's first, and the words with several meanings."""
     own = dict(words_of(locale_data(locale))) if locale is not None else {}

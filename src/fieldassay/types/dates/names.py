@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -71,7 +71,7 @@ def fold(text: str) -> str:
     return "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in chars])
 
 
-@cache
+@lru_cache(maxsize=64)
 def locale_data(locale: str) -> Any:
     """Return babel's data of a locale, `en-AU` or `en_AU`.
 
@@ -85,7 +85,7 @@ def locale_data(locale: str) -> Any:
         raise ValueError(f"unknown locale {locale!r}; write it like en_AU or de") from error
 
 
-@cache
+@lru_cache(maxsize=64)
 def date_order(locale: str) -> Order:
     """Return the order in which the locale writes a short date.
 
@@ -97,7 +97,7 @@ def date_order(locale: str) -> Order:
     return "mdy" if order == "mdy" else "ymd" if order[0] == "y" else "dmy"
 
 
-@cache
+@lru_cache(maxsize=64)
 def names(locale: str | None) -> Names:
     """Return the words of the locale, followed by those of all `LANGUAGES`."""
     if locale is None:

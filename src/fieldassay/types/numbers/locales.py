@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -19,7 +19,7 @@ class Convention(Struct, frozen=True):
     groups_first: bool = False
 
 
-@cache
+@lru_cache(maxsize=256)
 def convention(locale: str | None, decimal: str | None, groups_first: bool = False) -> Convention:
     """Return the convention of a field.
 
@@ -48,7 +48,7 @@ def convention(locale: str | None, decimal: str | None, groups_first: bool = Fal
     return Convention(str(symbols.get("latn", {}).get("decimal", ".")))
 
 
-@cache
+@lru_cache(maxsize=64)
 def territory_currencies(locale: str | None) -> tuple[str, ...]:
     """Return the currencies of the locale's territory; none for a locale without one.
 
@@ -63,7 +63,7 @@ def territory_currencies(locale: str | None) -> tuple[str, ...]:
     return tuple(get_territory_currencies(territory))
 
 
-@cache
+@lru_cache(maxsize=64)
 def _locale(name: str):  # type: ignore[no-untyped-def]
     from babel import Locale, UnknownLocaleError
 

@@ -1,0 +1,194 @@
+"""Memory that nobody holds is free at once: no result keeps arrays, tables or given records alive by a cycle."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import itertools
+import sys
+import weakref
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import fieldassay as fa
+
+SPEC = """
+fields:
+  total: {type: money, currency: AUD}
+  when: date
+  name: text
+  lines: {type: list, align: assignment, items: {type: object, fields: {sku: id, amount: number}}}
+checks: {total: number}
+gates: [accuracy >= 0.5]
+"""
+PLAIN = SPEC.replace("checks: {total: number}\n", "")
+CALLS, SETTLED = 12, 6
+STEPS = 6
+"""The references followed from garbage, as far as an array behind a table of a result."""
+
+HEAVY = (np.ndarray, pl.DataFrame, pl.Series, pl.LazyFrame)
+
+
+class GivenRecord(dict[str, Any]):
+    """A record that a caller gave."""
+
+
+def records(shift: int) -> list[GivenRecord]:
+    return [
+        GivenRecord(
+            id=str(at),
+            total=f"{at + (at % 7 == 0) * shift}.00 AUD",
+            when=f"2024-03-{at % 28 + 1:02}",
+            name=f"name {at}",
+            lines=[{"sku": f"s{line}", "amount": line + shift} for line in range(4)],
+        )
+        for at in range(30)
+    ]
+
+
+def score() -> fa.Result:
+    gold, new = records(0), records(1)
+    return fa.score(gold, {"old": records(0)[:20], "new": new}, SPEC, replicates=200)
+
+
+@pytest.fixture
+def work(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], object]:
+    """Return one of the operations; each call of it works in a new folder."""
+    numbers = itertools.count()
+    works: dict[str, Callable[[Path], object]] = {
+        "score": lambda _: score().evidence,
+        "score without checks": lambda _: fa.score(records(0), records(1), PLAIN).evidence,
+        "report": lambda _: [fa.report(score(), "html"), gc.collect()],  # jinja2 leaves a cycle of its own
+        "save and report": lambda here: fa.report(score().save(here / "run"), "markdown"),
+        "diff": lambda here: fa.diff(score().save(here / "a"), score().save(here / "b")),
+        "gate": lambda _: fa.gate(score()),
+        "explain": lambda _: fa.explain_values("5.00", "6", {"type": "money"}),
+        "extract": lambda here: extract(here),
+    }
+    return lambda: works[request.param](tmp_path / str(next(numbers)))
+
+
+def extract(here: Path) -> fa.Result:
+    documents = here / "documents"
+    documents.mkdir(parents=True)
+    for record in records(0)[:4]:
+        (documents / f"{record['id']}.txt").write_text(f"{record['name']}\nTotal {record['total']}\n")
+    fa.extract(
+        documents, SPEC, here / "out", lambda document: {"total": "5.00 AUD"}, fa.ExtractOptions(jobs=0)
+    )
+    return fa.score(records(0)[:4], here / "out" / "predictions.jsonl", SPEC, match_ids="stem", replicates=50)
+
+
+WORKS = ("score", "score without checks", "report", "save and report", "diff", "gate", "explain", "extract")
+
+
+@pytest.fixture
+def settled_collector() -> Iterator[None]:
+    """Let the test alone decide when garbage is collected."""
+    gc.disable()
+    yield
+    gc.set_debug(0)
+    gc.garbage.clear()
+    gc.enable()
+    gc.collect()
+
+
+@pytest.mark.parametrize("work", WORKS, indirect=True)
+def test_the_number_of_living_objects_does_not_grow(
+    work: Callable[[], object], settled_collector: None
+) -> None:
+    for _ in range(SETTLED):
+        work()
+    before = count_living()
+    for _ in range(CALLS - SETTLED):
+        work()
+    grown = {name: (before[name], number) for name, number in count_living().items() if number > before[name]}
+    assert not grown
+
+
+@pytest.mark.parametrize("work", WORKS, indirect=True)
+def test_garbage_reaches_no_array_no_table_and_no_given_record(
+    work: Callable[[], object], settled_collector: None
+) -> None:
+    work()
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    work()
+    gc.collect()
+    gc.set_debug(0)
+    reached = Counter(
+        type(one).__name__ for one in reach(gc.garbage, STEPS) if isinstance(one, (*HEAVY, GivenRecord))
+    )
+    assert not reached, Counter(f"{type(one).__module__}.{type(one).__qualname__}" for one in gc.garbage)
+
+
+def test_a_result_that_is_dropped_is_gone_without_a_collection(settled_collector: None) -> None:
+    given = records(0)
+    held = weakref.ref(given[0])
+    result = fa.score(given, records(1), PLAIN, replicates=50)
+    del given, result
+    assert held() is None
+
+
+def test_the_laws_see_a_leak(settled_collector: None) -> None:
+    """A cycle that holds an array is seen by both."""
+    gc.collect()
+    before = count_living()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    cycle: list[Any] = [[np.zeros(3)]]
+    cycle.append(cycle)
+    del cycle
+    gc.collect()
+    grown = count_living()["numpy.ndarray"] - before["numpy.ndarray"]
+    assert (grown, [type(one) for one in reach(gc.garbage, STEPS) if isinstance(one, np.ndarray)]) == (
+        1,
+        [np.ndarray],
+    )
+
+
+def count_living() -> Counter[str]:
+    """Return the number of arrays, tables, given records and objects of each class of the package."""
+    kinds = Counter(
+        f"{type(one).__module__}.{type(one).__qualname__}"
+        for one in reach(gc.get_objects(), STEPS, untracked=True)
+    )
+    ours = ("numpy.ndarray", "polars.", "fieldassay.", __name__)
+    return Counter({name: number for name, number in kinds.items() if name.startswith(ours)})
+
+
+def reach(objects: list[Any], steps: int, *, untracked: bool = False) -> list[Any]:
+    """Return the objects, and what they refer to in so many steps: never by a module, its names or a class.
+
+    With `untracked` only objects that the collector does not list are followed.
+    """
+    barred = {id(vars(module)) for module in list(sys.modules.values()) if isinstance(module, ModuleType)}
+    seen = {id(one): one for one in objects if id(one) not in barred}
+    found = list(seen.values())
+    for _ in range(steps):
+        followed = [one for one in found if not isinstance(one, ModuleType | type)]
+        found = []
+        for one in gc.get_referents(*followed):
+            if id(one) not in seen and id(one) not in barred and not (untracked and gc.is_tracked(one)):
+                seen[id(one)] = one
+                found.append(one)
+    return list(seen.values())
+
+
+def test_a_cache_whose_arguments_come_from_data_has_a_bound() -> None:
+    """A function without parameters keeps one value; `lru_cache` says how many."""
+    unbounded = [
+        f"{path.name}: {function.name}"
+        for path in Path(fa.__path__[0]).rglob("*.py")
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(function, ast.FunctionDef) and ast.unparse(function.args)
+        for decorator in map(ast.unparse, function.decorator_list)
+        if decorator in ("cache", "functools.cache", "lru_cache") or "maxsize=None" in decorator
+    ]
+    assert not unbounded
