@@ -148,7 +148,7 @@ def test_twenty_systems_with_long_names_have_their_answer_and_their_table_on_one
     summary = shown({f"vendor/model-with-a-long-name-20250514-prompt-{at:02}": at for at in range(20)})
     lines = render_answer(summary, Screen(80)).splitlines()
     assert max(map(len, lines)) <= 80
-    assert next(at for at, line in enumerate(lines) if line.startswith("place")) <= 18
+    assert next(at for at, line in enumerate(lines) if line.startswith("place")) <= 19
     assert "16 more" in " ".join(lines)
     assert len([line for line in lines if re.match(r"\d+( to( \d+)?)? +vendor", line)]) == 20
 

@@ -153,7 +153,9 @@ def _is_of(compared: Comparison | Ranking, metric: Estimate) -> bool:
 def describe_order(order: Order) -> str:
     """Return the order as a sentence; `better` is only for significant differences to all others.
 
-    >>> describe_order(Order("a", 0.9, (Lead("b", 0.7, "beyond_chance", 0.004),)))
+    Of differences that are not guarded it says that they are those on documents like these.
+
+    >>> describe_order(Order("a", 0.9, (Lead("b", 0.7, "beyond_chance", 0.004, is_guarded=True),)))
     'a is highest with 90.0% and better than b by 20.0 points (p = .004)'
     >>> describe_order(Order("a", 0.9, (Lead("b", 0.7, "unknown"),)))
     'a is highest with 90.0% (b 70.0%); the difference was not tested'
@@ -162,16 +164,28 @@ def describe_order(order: Order) -> str:
     top, shown = clip(order.first, LONGEST_NAME), format_in_unit(order.value, order.unit)
     if level:
         return f"{join_names([top, *(clip(name, LONGEST_NAME) for name in level)])} are equal with {shown}"
-    if all(lead.certainty == "beyond_chance" for lead in order.leads):
-        sizes = [
-            f"{_name(lead)} by {format_size(order.value - lead.value, order.unit)}{_p(lead)}"
-            for lead in order.leads
-        ]
-        return f"{top} is highest with {shown} and better than {_join(sizes)}"
+    if all(lead.is_shown for lead in order.leads):
+        firm, like_these = _sizes(order, is_guarded=True), _sizes(order, is_guarded=False)
+        than = [firm] if firm else []
+        if like_these:
+            than.append(f"{like_these} on documents like these, but perhaps not on others")
+        return f"{top} is highest with {shown} and better than {', and than '.join(than)}"
     others = _join(
         [f"{clip(lead.other, LONGEST_NAME)} {format_in_unit(lead.value, order.unit)}" for lead in order.leads]
     )
     return f"{top} is highest with {shown} ({others}); {_doubt(order)}"
+
+
+def _sizes(order: Order, *, is_guarded: bool) -> str:
+    """Return by how much the first system leads others, guarded or not; empty if there are none."""
+    leads = [lead for lead in order.leads if lead.is_guarded == is_guarded]
+    sizes = [format_size(order.value - lead.value, order.unit) for lead in leads]
+    return _join(
+        [
+            f"{clip(lead.other, LONGEST_NAME)} by {size}{_p(lead)}"
+            for lead, size in zip(leads, sizes, strict=True)
+        ]
+    )
 
 
 def _join(parts: Sequence[str]) -> str:
