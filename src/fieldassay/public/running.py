@@ -134,7 +134,8 @@ def write_run(
         from fieldassay.gates.gate import write_decisions
 
         write_decisions(decisions, folder.staging)
-    folder.write(scored.result, {**_facts(scored, options), **facts}, options.evidence_folder)
+    recorded = {"command": facts["command"], **_facts(scored, options), **facts}
+    folder.write(scored.result, recorded, options.evidence_folder)
 
 
 def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
