@@ -15,7 +15,6 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fieldassay.calibration.binomial import chance_of_errors, clopper_pearson_lower, clopper_pearson_upper
 from fieldassay.calibration.bins import Floats
@@ -46,10 +45,6 @@ class Losses(Struct, frozen=True, eq=False):
     def count_errors(self) -> int:
         """Return the number of documents with an error."""
         return round(float(self.count[self.wrong > 0.0].sum()))
-
-    def without_errors(self) -> Losses:
-        """Return what the losses would be if nothing were wrong."""
-        return replace(self, wrong=np.zeros_like(self.wrong))
 
 
 def risk_p_value(losses: Losses, risk: float, *, is_proven: bool = False) -> float:
