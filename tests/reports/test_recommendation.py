@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from fieldassay import report
 from fieldassay.gates.gate import decide_result
 from fieldassay.reports.recommendation import list_standings, recommend
 from fieldassay.result.decision import decisions_data
@@ -102,11 +103,23 @@ def test_a_system_is_not_replaced_by_one_that_is_better_on_documents_like_these_
     spec = f"{{fields: {{{', '.join(f'{name}: text' for name in fields)}}}, gates: [accuracy >= 0.8]}}"
     result = score(gold, {"ash": ash, "birch": [*gold[:29], ash[29]]}, spec)
     decisions = decisions_data(decide_result(result))["decisions"]
-    answer = recommend(result, decisions, list_standings(result, decisions)).answer
-    assert answer == (
+    found = recommend(result, decisions, list_standings(result, decisions))
+    assert found.answer == (
         "Use birch or ash: both pass all gates, "
         "and birch is better than ash on documents like these, but perhaps not on others"
     )
+    assert "points ahead of ash, beyond chance on documents like these" in found.reasons[0]
+
+
+@pytest.mark.parametrize(("wrong", "is_guarded"), [(1, False), (10, True)], ids=["not guarded", "guarded"])
+def test_the_best_of_three_has_its_clause_in_the_report(wrong: int, is_guarded: bool) -> None:
+    fields = [f"f{at}" for at in range(10)]
+    gold = [{"id": str(at), **dict.fromkeys(fields, "x")} for at in range(30)]
+    worse = [{**row, **dict.fromkeys(fields[:wrong], "y")} for row in gold]
+    spec = f"{{fields: {{{', '.join(f'{name}: text' for name in fields)}}}}}"
+    page = report(score(gold, {"ash": worse, "birch": gold, "elm": worse}, spec))
+    clause = "" if is_guarded else " on documents like these, but perhaps not on others"
+    assert f"birch is better than every other system{clause} (at the 95% level" in page
 
 
 @pytest.mark.parametrize(

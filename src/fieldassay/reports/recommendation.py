@@ -281,8 +281,9 @@ def _describe_lead(result: Result, one: Standing, rival: Standing) -> str:
     is_ahead = (one.main.value > rival.main.value) == (one.main.better != "lower")
     size = format_size(one.main.value - rival.main.value, one.main.unit)
     said = {"beyond_chance": "beyond chance", "may_be_chance": "which may be chance", "unknown": "not tested"}
-    certainty = said[_lead(result, one, rival).certainty]
-    return f"{size} {'ahead of' if is_ahead else 'behind'} {name}, {certainty}"
+    lead = _lead(result, one, rival)
+    scope = " on documents like these" if lead.is_shown and not lead.is_guarded else ""
+    return f"{size} {'ahead of' if is_ahead else 'behind'} {name}, {said[lead.certainty]}{scope}"
 
 
 def _lead(result: Result, one: Standing, rival: Standing) -> Lead:

@@ -257,7 +257,9 @@ def _describe_ranking(ranking: Ranking, best: str) -> str:
     level = f"at the {format_share(ranking.level)} level, corrected for all pairs, {documents}"
     first = f"; {told}" if (told := describe_first(ranking)) else ""
     if not others:
-        return f"{clip(best, 60)} is better than every other system ({level}){first}"
+        is_guarded = all(pair.is_guarded for pair in ranking.pairs if best in pair.systems)
+        doubt = "" if is_guarded else " on documents like these, but perhaps not on others"
+        return f"{clip(best, 60)} is better than every other system{doubt} ({level}){first}"
     names = join_names([clip(name, 60) for name in others])
     return f"no difference could be shown between {clip(best, 60)} and {names} ({level}){first}"
 
