@@ -40,7 +40,7 @@ NOTHING_BESIDE = Meta()
 """The metadata of every record without any."""
 
 
-class Record(Struct, frozen=True):
+class Record(Struct, frozen=True, gc=False):  # nothing of a record refers to it: no cycle, no walk
     """One document's data; `data` is None without a readable answer, and then `invalid` gives the reason.
 
     `place` is its place in the source. `start` is the beginning of the raw answer, of one that was repaired
@@ -88,7 +88,7 @@ CONFIDENCE = "confidence"
 """A part of the key of every confidence that is given within a record's data."""
 
 
-class Row(Struct, frozen=True, repr_omit_defaults=True):
+class Row(Struct, frozen=True, repr_omit_defaults=True, gc=False):
     """One row of a source before its envelope is opened; an unreadable one has a `problem` and no `value`."""
 
     value: Json

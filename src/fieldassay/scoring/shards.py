@@ -39,6 +39,7 @@ from fieldassay.scoring.fit import GOLD, fills_of
 from fieldassay.scoring.outcomes import Done, Frame, HeldRows, join_outcomes
 
 Progress = Callable[[int], None]
+_NONE: frozenset[str] = frozenset()
 
 
 class Work(Struct, frozen=True, eq=False):
@@ -97,8 +98,8 @@ def judge_batch(
     untyped = types.count(None) if plan.spec.document_type is not None else 0
     applies = applicability(plan, types)
     excluded = count_excluded(plan, batch, applies)
-    critical = [frozenset(map(plain_path, record.meta.critical_paths)) for record in batch.gold]
-    illegible = [frozenset(map(plain_path, record.meta.illegible_paths)) for record in batch.gold]
+    critical = [_plain_paths(record.meta.critical_paths) for record in batch.gold]
+    illegible = [_plain_paths(record.meta.illegible_paths) for record in batch.gold]
     accepted = [record.meta.accepted_values for record in batch.gold]
     gold = [record.data or {} for record in batch.gold]
     for name, predictions in batch.predictions.items():
@@ -123,6 +124,10 @@ def judge_batch(
             table = replace(table, numbers=numbers, claims=claims)
         evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
         yield JudgedBatch(name, evidence, table, judged.undeclared, untyped, excluded, checked.tallies)
+
+
+def _plain_paths(paths: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(plain_path, paths)) if paths else _NONE
 
 
 def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:

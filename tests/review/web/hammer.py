@@ -54,7 +54,7 @@ class Server:
         assert self._process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:(\d+)", self._process.stdout.readline())
         assert found is not None, "the server did not start"
-        self.port = int(found[1])
+        self.port, self.pid = int(found[1]), self._process.pid
 
     def kill(self) -> None:
         self._process.send_signal(signal.SIGKILL)
