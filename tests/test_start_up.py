@@ -14,8 +14,8 @@ from command_runs import write_tiny
 from fieldassay.cli.main import COMMANDS, commands
 
 ALWAYS = {"fieldassay", "msgspec", "numpy", "typing_extensions"}
-COMMAND_NEEDS = ALWAYS | {"ruamel", "click", "rich", "rapidfuzz"}
-"""The command also reads a spec in YAML and diagnoses wrong values; few rows of evidence are no table."""
+COMMAND_NEEDS = ALWAYS | {"ruamel", "click", "rich", "rapidfuzz", "polars"}
+"""The command also reads a spec in YAML, diagnoses wrong values, and counts them in a table."""
 TOLD = """
 import importlib.metadata, sys
 installed = importlib.metadata.packages_distributions()

@@ -23,13 +23,12 @@ from measures import (
     measure_coverage,
     measure_differences,
     measure_families,
-    measure_limits,
     measure_nulls,
-    measure_power,
     measure_rankings,
     measure_regressions,
 )
 from rates import Rate, write_table
+from verdicts import MEASURES as OF_VERDICTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "statistics.md"
 BEGIN, END = "<!-- results: written by bench/statistics -->", "<!-- end of results -->"
@@ -40,9 +39,8 @@ MEASURES = (
     measure_nulls,
     measure_families,
     measure_rankings,
-    measure_power,
     measure_regressions,
-    measure_limits,
+    *OF_VERDICTS,
 )
 
 

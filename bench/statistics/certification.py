@@ -1,6 +1,6 @@
 """How often certified thresholds break their promise, and how much they accept, on worlds whose truth is known.
 
-python bench/statistics/certification.py [starts|ties|bounds|promises] [--trials N]
+python bench/statistics/certification.py [accepted|left|bounds|promises|plans] [--trials N]
 """
 
 from __future__ import annotations
@@ -13,194 +13,269 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from fieldassay.calibration.bounds import Losses, risk_p_value
+from fieldassay.calibration.bounds import risk_p_value
 from fieldassay.calibration.certify import SLACK, certify
 from fieldassay.calibration.labels import Labels
-from fieldassay.calibration.result import Bound, Promise, PromiseKind
+from fieldassay.calibration.planning import expect
+from fieldassay.calibration.result import Promise, PromiseKind
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-Draw = Callable[[np.random.Generator, int], tuple[Floats, Bools]]
-"""Returns the confidences of so many documents, one row each, and which of their values are wrong."""
+Drawn = tuple[Floats, Bools]
+Draw = Callable[[np.random.Generator, int], Drawn]
+"""Returns the confidences of so many documents, one row each (-1: no value), and which values are wrong."""
 
 MANY = 40_000
 """Documents that the truth of a world is taken from."""
 
 
-def spread(risk: float, top: float = 0.85, rest: float = 0.3) -> Draw:
-    """Return documents of one value: so risky in the top share of confidences, much worse below it."""
+def good(values: int, accuracy: float = 0.93) -> Draw:
+    """Return documents of calibrated confidences."""
 
-    def draw(chance: np.random.Generator, n: int) -> tuple[Floats, Bools]:
-        place = chance.random((n, 1))
-        return 1.0 - place, chance.random((n, 1)) < np.where(place < top, risk, rest)
-
-    return draw
-
-
-def groups(*parts: tuple[float, float, float]) -> Draw:
-    """Return documents of one value with few confidences: (confidence, share, risk) each."""
-    confidence, share, risk = (np.array(column) for column in zip(*parts, strict=True))
-
-    def draw(chance: np.random.Generator, n: int) -> tuple[Floats, Bools]:
-        place = chance.choice(len(share), (n, 1), p=share)
-        return confidence[place], chance.random((n, 1)) < risk[place]
+    def draw(chance: np.random.Generator, n: int) -> Drawn:
+        confidence = chance.beta(8.0, 8.0 * (1.0 - accuracy) / accuracy, (n, values))
+        return confidence, chance.random((n, values)) >= confidence
 
     return draw
 
 
-def alike(risk: float, values: int, together: float = 0.0, lost: float = 1.0) -> Draw:
-    """Return documents of several values of any confidence; a share of errors comes in documents.
+def sharp(values: int, accuracy: float = 0.97) -> Draw:
+    """Return documents whose wrong values have low confidences."""
 
-    Such a document loses the share `lost` of its values.
-    """
-
-    def draw(chance: np.random.Generator, n: int) -> tuple[Floats, Bools]:
-        is_bad = chance.random((n, 1)) < together * risk / lost
-        wrong = chance.random((n, values)) < np.where(is_bad, lost, (1.0 - together) * risk)
-        return chance.random((n, values)), wrong
+    def draw(chance: np.random.Generator, n: int) -> Drawn:
+        wrong = chance.random((n, values)) >= accuracy
+        return np.where(wrong, chance.beta(2.0, 4.0, wrong.shape), chance.beta(12.0, 0.4, wrong.shape)), wrong
 
     return draw
 
 
-def hard_documents(risk: float, values: int) -> Draw:
-    """Return documents that differ in difficulty, which their confidences show in part."""
+def bad_documents(values: int) -> Draw:
+    """Return documents of which 6% are half wrong, which no confidence says."""
 
-    def draw(chance: np.random.Generator, n: int) -> tuple[Floats, Bools]:
-        ease = chance.beta(8.0, 1.0, (n, 1))
-        wrong = chance.random((n, values)) < np.minimum(1.0, risk * 18.0 * (1.0 - ease))
-        return np.clip(ease + 0.1 * chance.random((n, values)) - 0.3 * wrong, 0.0, 1.0), wrong
+    def draw(chance: np.random.Generator, n: int) -> Drawn:
+        confidence, wrong = good(values, 0.976)(chance, n)
+        is_bad = chance.random((n, 1)) < 0.06
+        return confidence, wrong | (is_bad & (chance.random(wrong.shape) < 0.5))
+
+    return draw
+
+
+def ties(values: int) -> Draw:
+    """Return documents with five distinct confidences."""
+
+    def draw(chance: np.random.Generator, n: int) -> Drawn:
+        sure, wrong = good(values)(chance, n)
+        levels = [sure > 0.97, sure > 0.9, sure > 0.8, sure > 0.6]
+        return np.select(levels, [0.99, 0.95, 0.9, 0.8], 0.5), wrong
+
+    return draw
+
+
+def useless(values: int) -> Draw:
+    """Return documents whose confidences know nothing."""
+
+    def draw(chance: np.random.Generator, n: int) -> Drawn:
+        return chance.beta(8.0, 0.6, (n, values)), chance.random((n, values)) < 0.07
+
+    return draw
+
+
+def upside_down(values: int) -> Draw:
+    """Return documents whose wrong values are the most confident ones."""
+
+    def draw(chance: np.random.Generator, n: int) -> Drawn:
+        confidence, wrong = good(values)(chance, n)
+        return 1.0 - confidence, wrong
+
+    return draw
+
+
+def overconfident(values: int) -> Draw:
+    """Return documents with confidences above .95 that know little."""
+
+    def draw(chance: np.random.Generator, n: int) -> Drawn:
+        wrong = chance.random((n, values)) < 0.07
+        return 1.0 - 0.05 * chance.random(wrong.shape) ** np.where(wrong, 0.7, 1.3), wrong
+
+    return draw
+
+
+def lost_whole(share: float, values: int, *, is_at_the_top: bool = False) -> Draw:
+    """Return documents of which some are wrong as a whole, at any confidence or at the highest, and no other."""
+
+    def draw(chance: np.random.Generator, n: int) -> Drawn:
+        is_lost = chance.random((n, 1)) < share
+        confidence = chance.beta(8.0, 0.6, (n, values))
+        if is_at_the_top:
+            confidence = np.where(is_lost, 1.0 - 1e-6 * chance.random((n, values)), confidence)
+        return confidence, np.repeat(is_lost, values, axis=1)
+
+    return draw
+
+
+def unequal(world: Callable[[int], Draw], most: int = 60) -> Draw:
+    """Return documents of 1 to 60 values, many of them short."""
+
+    def draw(chance: np.random.Generator, n: int) -> Drawn:
+        confidence, wrong = world(most)(chance, n)
+        sizes = np.exp(chance.random(n) * np.log(most + 1.0)).astype(int)
+        is_there = np.arange(most) < np.maximum(sizes, 1)[:, None]
+        return np.where(is_there, confidence, -1.0), wrong & is_there
 
     return draw
 
 
 @dataclass(frozen=True, slots=True)
 class Certified:
-    """Shares of the trials: nothing certified, accepted on average, promise broken."""
+    """What trials gave: how many certified anything and broke the promise, and the mean share accepted."""
 
-    nothing: float
+    certified: int
     accepted: float
-    broken: float
+    broken: int
     trials: int
 
+    def __str__(self) -> str:
+        return f"{self.certified / self.trials:.2f} / {self.accepted:.2f} ({self.broken / self.trials:.1%})"
 
-def label(drawn: tuple[Floats, Bools], kind: PromiseKind) -> Labels:
-    """Return the labels of drawn documents."""
+
+def label(drawn: Drawn, kind: PromiseKind, chance: np.random.Generator | None = None) -> Labels:
+    """Return the labels of drawn documents, in a random order for a proven bound."""
     confidence, wrong = drawn
+    is_there = confidence >= 0.0
+    order = None if chance is None else chance.permutation(len(wrong))
     if kind is PromiseKind.DOCUMENT:
-        return Labels.single(confidence.min(axis=1), ~wrong.any(axis=1))
-    doc = np.repeat(np.arange(len(wrong)), wrong.shape[1])
-    return Labels(doc, confidence.ravel(), ~wrong.ravel())
-
-
-def draw_value(drawn: tuple[Floats, Bools]) -> tuple[Floats, Bools]:
-    """Return the first value of each document."""
-    return drawn[0][:, :1], drawn[1][:, :1]
+        least = np.where(is_there, confidence, 2.0).min(axis=1)
+        sizes = is_there.sum(axis=1).astype(np.float64)
+        return Labels(np.arange(len(wrong)), least, ~wrong.any(axis=1), sizes, order)
+    doc = np.repeat(np.arange(len(wrong)), is_there.sum(axis=1))
+    return Labels(doc, confidence[is_there], ~wrong[is_there], None, order)
 
 
 def measure(draw: Draw, promise: Promise, n: int, trials: int, seed: int = 1) -> Certified:
     """Return how trials with so many labeled documents went."""
     truth = label(draw(np.random.default_rng(99), MANY), promise.kind)
-    nothing, accepted, broken = 0, 0.0, 0
+    certified, accepted, broken = 0, 0.0, 0
     for trial in range(trials):
-        drawn = draw(np.random.default_rng((seed, trial)), n)
-        if promise.bound is Bound.BINOMIAL:
-            drawn = draw_value(drawn)
-        last = certify(label(drawn, promise.kind), promise, 1.0 - promise.confidence).last
+        chance = np.random.default_rng((seed, trial, n))
+        labels = label(draw(chance, n), promise.kind, chance if promise.is_proven else None)
+        last = certify(labels, promise, 1.0 - promise.confidence).last
         if last is None:
-            nothing += 1
             continue
-        losses = truth.losses(truth.count_from(last.threshold), promise.kind)
-        accepted += truth.count_from(last.threshold) / len(truth.confidence)
-        broken += float(losses.wrong @ losses.count) / losses.size > promise.risk
-    return Certified(nothing / trials, accepted / trials, broken / trials, trials)
+        count = truth.count_from(last.threshold)
+        losses = truth.losses(count, promise.kind)
+        certified += 1
+        accepted += truth.share(count)
+        broken += float(losses.wrong @ losses.count) > promise.risk * losses.size
+    return Certified(certified, accepted / trials, broken, trials)
 
 
-def chance_of_one_test(draw: Draw, risk: float, bound: Bound, n: int, trials: int, seed: int = 2) -> float:
+def chance_of_one_test(draw: Draw, promise: Promise, n: int, trials: int, seed: int = 2) -> float:
     """Return how often one test that accepts everything passes."""
     passed = 0
     for trial in range(trials):
-        drawn = draw(np.random.default_rng((seed, trial)), n)
-        labels = label(draw_value(drawn) if bound is Bound.BINOMIAL else drawn, PromiseKind.VALUE)
-        losses: Losses = labels.losses(len(labels.confidence), PromiseKind.VALUE)
-        passed += risk_p_value(losses, risk, bound) <= 0.05 * SLACK
+        chance = np.random.default_rng((seed, trial))
+        labels = label(draw(chance, n), promise.kind, chance if promise.is_proven else None)
+        losses = labels.losses(labels.acceptable, promise.kind)
+        passed += risk_p_value(losses, promise.risk, is_proven=promise.is_proven) <= 0.05 * SLACK
     return passed / trials
 
 
-STARTS = [
-    (600, 0.02, 0.002),
-    (1500, 0.02, 0.002),
-    (1500, 0.02, 0.005),
-    (1500, 0.01, 0.002),
-    (3000, 0.01, 0.001),
-    (3000, 0.01, 0.003),
-]
-"""Labels, target and true risk of the top 85%."""
-
-TIES = {
-    "1.0: 97% (0.3% wrong), 0.9: 3% (half)": groups((1.0, 0.97, 0.003), (0.9, 0.03, 0.5)),
-    "1.0: 61%, 0.97: 3% (half), 0.95: 30%, 0.8: 6%": groups(
-        (1.0, 0.61, 0.003), (0.97, 0.03, 0.5), (0.95, 0.3, 0.005), (0.8, 0.06, 0.2)
-    ),
-    "1.0: 60%, 0.95: 30%, 0.9: 10%": groups((1.0, 0.6, 0.003), (0.95, 0.3, 0.005), (0.9, 0.1, 0.2)),
+WORLDS: dict[str, Callable[[int], Draw]] = {
+    "good": good,
+    "sharp": sharp,
+    "bad documents": bad_documents,
+    "ties": ties,
+    "useless": useless,
+    "upside down": upside_down,
+    "overconfident": overconfident,
 }
-BOUNDS = {
-    "errors independent": alike(0.004, 12),
-    "half in documents that lose half": alike(0.004, 12, 0.5, 0.5),
-    "all or nothing": alike(0.004, 12, 1.0, 1.0),
+FLAT: dict[str, tuple[Draw, int]] = {
+    "one value, 300": (lost_whole(0.0205, 1), 300),
+    "four values, 149": (lost_whole(0.0205, 4), 149),
+    "four values, 300": (lost_whole(0.0205, 4), 300),
+    "four values, 1000": (lost_whole(0.0205, 4), 1000),
 }
-WORLDS: dict[str, tuple[Draw, int]] = {
-    "just above the target": (spread(0.0202, 1.0), 1500),
-    "bad below the top": (spread(0.005), 1500),
-    "few confidences": (TIES["1.0: 61%, 0.97: 3% (half), 0.95: 30%, 0.8: 6%"], 1000),
-    "rare disasters": (alike(0.0202, 8, 1.0, 1.0), 500),
-    "dependent errors": (alike(0.0202, 8, 0.5, 0.5), 500),
-    "documents of all kinds": (hard_documents(0.02, 6), 500),
+"""Worlds just above a promise of 2% at every threshold: whatever is certified is broken."""
+HARD: dict[str, tuple[Draw, int]] = {
+    "lost at the top": (lost_whole(0.025, 4, is_at_the_top=True), 500),
+    "bad documents": (bad_documents(4), 1000),
+    "ties": (ties(12), 300),
+    "unequal": (unequal(bad_documents), 300),
+    "one value": (good(1), 500),
 }
-"""Worlds and numbers of labeled documents, for a target of 2%."""
+"""Worlds and numbers of labeled documents in which a promise of 2% is easily broken."""
+
+BOUNDS = {"Gaffke": Promise(0.02), "proven": Promise(0.02, is_proven=True)}
 
 
-def print_starts(trials: int) -> None:
-    print("| labels, target, true risk of the top | nothing | accepted | broken |\n|---|---:|---:|---:|")
-    for n, risk, true in STARTS:
-        found = measure(spread(true), Promise(risk), n, trials)
-        print(f"| {n:,}, {risk:.0%}, {true:.1%} | {_cells(found)}")
-
-
-def print_ties(trials: int) -> None:
-    print("| confidences, target 2% | labels | nothing | accepted | broken |\n|---|---:|---:|---:|---:|")
-    for name, draw in TIES.items():
-        for n in (500, 1000):
-            print(f"| {name} | {n:,} | {_cells(measure(draw, Promise(0.02), n, trials))}")
+def print_kind(kind: PromiseKind, trials: int) -> None:
+    sizes = (150, 200, 300, 500, 1000)
+    print("| world, target 2% | " + " | ".join(map(str, sizes)) + " |\n|---|" + "---|" * len(sizes))
+    for name, world in WORLDS.items():
+        for values in (1, 4, 12):
+            cells = [str(measure(world(values), Promise(0.02, kind=kind), n, trials)) for n in sizes]
+            print(f"| {values} {name} | " + " | ".join(cells) + " |", flush=True)
 
 
 def print_bounds(trials: int) -> None:
-    print("| 450 / 600 / 900 documents | " + " | ".join(Bound) + " |\n|---|---:|---:|---:|")
-    for name, draw in BOUNDS.items():
+    def errors(risk: float, together: float) -> Draw:
+        def draw(chance: np.random.Generator, n: int) -> Drawn:
+            is_bad = chance.random((n, 1)) < 2.0 * together * risk
+            wrong = chance.random((n, 12)) < np.where(is_bad, 0.5, (1.0 - together) * risk)
+            return chance.random((n, 12)), wrong
+
+        return draw
+
+    print("| 12 values, 2% promised, 200 / 300 / 500 documents | " + " | ".join(BOUNDS) + " |\n|---|---|---|")
+    for name, draw in {
+        "0.8% wrong": errors(0.008, 0.0),
+        "0.8%, half in documents": errors(0.008, 0.5),
+    }.items():
         cells = [
-            " / ".join(f"{chance_of_one_test(draw, 0.01, bound, n, trials):.0%}" for n in (450, 600, 900))
-            for bound in Bound
+            " / ".join(f"{chance_of_one_test(draw, promise, n, trials):.2f}" for n in (200, 300, 500))
+            for promise in BOUNDS.values()
         ]
-        print(f"| {name} | " + " | ".join(cells) + " |")
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 
 def print_promises(trials: int) -> None:
-    print("| world | promise | bound | nothing | accepted | broken |\n|---|---|---|---:|---:|---:|")
-    for name, (draw, n) in WORLDS.items():
+    print("| world, documents | promise | certified / accepted (broken) |\n|---|---|---|")
+    for name, (draw, n) in {**FLAT, **HARD}.items():
         for kind in PromiseKind:
-            for bound in (Bound.GAFFKE, Bound.BETTING):
-                promise = replace(Promise(0.02), kind=kind, bound=bound)
-                print(f"| {name} | {kind} | {bound} | {_cells(measure(draw, promise, n, trials))}")
+            print(f"| {name}, {n} | {kind} | {measure(draw, replace(Promise(0.02), kind=kind), n, trials)} |")
 
 
-def _cells(found: Certified) -> str:
-    return f"{found.nothing:.0%} | {found.accepted:.0%} | {found.broken:.1%} |"
+def print_plans(trials: int) -> None:
+    """Print what plans from pilots say, and what then happens: share that certifies, mean share accepted."""
+    print("| world | pilot, labels | promise | planned | happens |\n|---|---|---|---|---|")
+    for name, draw in {"4 good": good(4), "4 sharp": sharp(4), "12 bad documents": bad_documents(12)}.items():
+        for kind in (PromiseKind.VALUE, PromiseKind.RESIDUAL):
+            for pilot, n in ((150, 300), (300, 500)):
+                promise = Promise(0.02, kind=kind)
+                plans = [
+                    expect(label(draw(np.random.default_rng((5, at)), pilot), kind), promise, 0.05, n)
+                    for at in range(max(4, trials // 20))
+                ]
+                said = [np.mean([one.chance for one in plans]), np.mean([one.accepted for one in plans])]
+                found = measure(draw, promise, n, trials)
+                print(
+                    f"| {name} | {pilot}, {n} | {kind} | {said[0]:.2f} / {said[1]:.2f} | {found} |",
+                    flush=True,
+                )
 
 
-TABLES = {"starts": print_starts, "ties": print_ties, "bounds": print_bounds, "promises": print_promises}
+TABLES: dict[str, Callable[[int], None]] = {
+    "accepted": lambda trials: print_kind(PromiseKind.VALUE, trials),
+    "documents": lambda trials: print_kind(PromiseKind.DOCUMENT, trials),
+    "left": lambda trials: print_kind(PromiseKind.RESIDUAL, trials),
+    "bounds": print_bounds,
+    "promises": print_promises,
+    "plans": print_plans,
+}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("table", choices=TABLES)
-    parser.add_argument("--trials", type=int, default=500)
+    parser.add_argument("--trials", type=int, default=200)
     given = parser.parse_args()
     TABLES[given.table](given.trials)

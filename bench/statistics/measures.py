@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from statistics import median
 
 from rates import Rate, count
 from worlds import Extractor, Trials, World, measure_truth, simulate
 
-from fieldassay.compare.permutation_test import PairedMatrix
-from fieldassay.gates.regression import BEFORE, NOW, BaselineMatch, judge_change
+from fieldassay.compare.pair import PairedMatrix
+from fieldassay.gates.regression import BEFORE, NOW, BaselineMatch, decide_changes, judge_change
 from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import Verdict
 from fieldassay.stats.corrections import adjust_benjamini_hochberg
 from fieldassay.stats.paired import mcnemar_mid_p
-from fieldassay.stats.power import documents_needed
 
 LEVEL = 0.05
 EQUAL = Extractor()
@@ -238,40 +236,15 @@ DIFFERENCES = {
 """Two extractors on the same documents."""
 
 
-def measure_power(trials: int, seed: int, many: int = 200) -> Iterator[Rate]:
-    """Yield how often real differences are found: small and large ones, few and many documents, and the one called detectable."""
-    part = "Real differences in accuracy, found at p <= 0.05"
-    for size, gap in ((50, 0.02), (50, 0.05), (50, 0.1), (many, 0.02), (many, 0.05)):
-        yield count(
-            part,
-            f"{size} documents, difference {100 * gap:g} points",
-            _found(_resize(with_gap(gap), size), trials, seed),
-        )
-    size = 50
-    tried = simulate(with_gap(0.0), trials, seed + 1, ("accuracy",), ("accuracy",)).comparisons("accuracy")
-    detectable = median(one.detectable for one in tried if one.detectable is not None)
-    what = f"{size} documents, the detectable difference ({100 * detectable:.1f} points)"
-    yield count(part, what, _found(with_gap(detectable), trials, seed + 2), 0.72, 0.88)
-    margin = 0.6 * detectable
-    needed = documents_needed(size, detectable, margin) or 0
-    what = f"{needed} documents, said to be needed for {100 * margin:.1f} points"
-    yield count(part, what, _found(_resize(with_gap(margin), needed), trials, seed + 3), 0.72, 0.88)
-
-
 def _resize(world: World, documents: int) -> World:
     return replace(world, documents=documents)
-
-
-def _found(world: World, trials: int, seed: int) -> list[bool]:
-    done = simulate(world, trials, seed, ("accuracy",), ("accuracy",), replicates=0)
-    return [_p(one) <= LEVEL and (one.difference or 0.0) > 0 for one in done.comparisons("accuracy")]
 
 
 def measure_differences(
     trials: int, seed: int, sizes: Sequence[int] = (20, 50, 100, 200), worlds: Sequence[str] = ()
 ) -> Iterator[Rate]:
-    """Yield how often the interval of a difference holds the true one, the least of the metrics."""
-    part = "95% intervals of a difference that hold the true one"
+    """Yield how often the guarded interval of a difference holds the true one, the least of the metrics."""
+    part = "Guarded 95% intervals of a difference that hold the true one"
     for name in worlds or DIFFERENCES:
         before, after = (measure_truth(DIFFERENCES[name], TESTED, system) for system in "ab")
         for size in sizes:
@@ -281,8 +254,10 @@ def measure_differences(
                     part,
                     f"{name}, {size} documents: {metric}",
                     [
-                        one.interval is not None
-                        and one.interval[0] <= after[metric] - before[metric] <= one.interval[1]
+                        one.interval_guarded is not None
+                        and one.interval_guarded[0]
+                        <= after[metric] - before[metric]
+                        <= one.interval_guarded[1]
                         for one in done.comparisons(metric)
                     ],
                     COVERAGE,
@@ -294,7 +269,8 @@ def measure_differences(
 
 def say_regression(arena: PairedMatrix, gate: Gate) -> Verdict:
     """Return what a regression gate says of a trial."""
-    return judge_change(gate, BaselineMatch(arena).compare(gate.metric)).verdict
+    [change] = decide_changes([BaselineMatch(arena).compare(gate.metric)])
+    return judge_change(gate, change).verdict
 
 
 def measure_regressions(
@@ -319,18 +295,3 @@ def measure_regressions(
             for verdict, is_right in ((Verdict.PASS, loss < 0.01), (Verdict.FAIL, loss > 0.03)):
                 what = f"{name}, {size} documents: {verdict}"
                 yield count(part, what, (one is verdict for one in said), most=1.0 if is_right else LEVEL)
-
-
-def measure_limits(trials: int, seed: int) -> Iterator[Rate]:
-    """Yield what nobody is promised: systems that are equal on average and fail in unlike ways."""
-    part = "Not promised"
-    rare = Extractor(0.0, 0.02, 1.0)
-    for size in (50, 200):
-        world = _resize(World({"a": rare, "b": Extractor(0.02, 0.0)}), size)
-        done = simulate(world, trials, seed + size, ("accuracy",), ("accuracy",))
-        told = [_p(one) <= LEVEL for one in done.comparisons("accuracy")]
-        yield count(
-            part,
-            f"{size} documents, one in 50 lost against 2% of all fields wrong, equal in accuracy: told apart at p <= 0.05",
-            told,
-        )

@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from fieldassay.compare.pair import PairedMatrix
 from fieldassay.compare.pairwise import compare_all, compare_pairs
-from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric, list_groups
 from fieldassay.metrics.statistics import Statistic

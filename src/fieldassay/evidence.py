@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -76,26 +76,6 @@ class FieldInfo(Struct, frozen=True):
     critical: bool = False
 
 
-class WrongRow(NamedTuple):
-    """A row of the evidence of a value with a score below 1, or of a list item that only one side has.
-
-    The names are those of the table's columns; `diagnosis` is the main one.
-    """
-
-    system: str
-    doc: str
-    field: str
-    gold_path: str | None
-    pred_path: str | None
-    kind: str
-    gold: str | None
-    pred: str | None
-    pred_value: str | None
-    outcome: str
-    score: float | None
-    diagnosis: str | None
-
-
 class Evidence(Struct, frozen=True, eq=False):
     """The judgements of one batch of one system: n rows as parallel arrays of codes.
 
@@ -124,8 +104,6 @@ class Evidence(Struct, frozen=True, eq=False):
     reasons: tuple[str, ...]
     extras: Mapping[str, npt.NDArray[np.float64]] = default(default_factory=dict)
     table: Callable[[], pl.DataFrame] | None = None
-    wrong: Callable[[bool], Iterator[WrongRow]] | None = None
-    """Makes the wrong rows one by one, with matches below a score of 1 or without."""
     repeat: int = 0
     """The number of the run, from 1, of a system with repeated runs; else 0."""
     answers: Callable[[], pl.DataFrame] | None = None

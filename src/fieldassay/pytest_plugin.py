@@ -161,12 +161,12 @@ class GateItem(pytest.Item):
         return self.extraction.decisions[self.at[0]].outcomes[self.at[1]]
 
     def runtest(self) -> None:
-        """Fail unless the gate passes; skip if it does not apply. An undecided one may be an xfail."""
+        """Fail unless the gate passes or shows no loss; skip if it does not apply. Open may be an xfail."""
         from fieldassay.reports.ci.failures import render_failure, render_outcome
         from fieldassay.result.decision import Verdict
 
         verdict = self.outcome.verdict
-        if verdict is Verdict.PASS:
+        if verdict in (Verdict.PASS, Verdict.NO_LOSS):
             return
         if verdict is Verdict.SKIPPED:
             pytest.skip(render_outcome(self.outcome))

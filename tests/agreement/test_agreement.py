@@ -159,8 +159,10 @@ FIVE = Label("value", "5")
 def test_states_are_answers_and_what_was_not_answered_is_missing(
     tmp_path: Path, ada: Label | None, bob: Label, observed: float | None, n: int
 ) -> None:
-    given = {} if ada is None else {"total": ada}
-    found = of_sheets(tmp_path, [sheet("ada", **given), sheet("bob", total=bob)]).field("total")
+    place = {"place.city": Label("value", "Rome")}
+    given = place if ada is None else {"total": ada, **place}
+    sheets = [Sheet("a", "ada", labels=given), Sheet("a", "bob", labels={"total": bob, **place})]
+    found = of_sheets(tmp_path, sheets).field("total")
     assert (found.measures["observed"].value, found.measures["observed"].n) == (observed, n)
 
 

@@ -15,6 +15,8 @@ from fieldassay.attribution.result import Attribution
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import read_plan
+from fieldassay.public.attributing import judge_shares
+from fieldassay.result.decision import Verdict
 from fieldassay.runs.run import Run
 
 SPEC = "fields: {supplier: text, number: id, total: {type: money, currency: EUR}, day: date}"
@@ -253,6 +255,11 @@ def test_a_run_that_cannot_be_attributed_says_why(tmp_path: Path) -> None:
     assert "is not a folder" in refused(lambda: fa.attribute(run, transcripts=tmp_path / "none"))
     assert "names no 'twin_of'" in refused(lambda: fa.attribute(run, twins=tmp_path / "gold.jsonl"))
     assert "cannot be read" in refused(lambda: fa.attribute(run, twins=tmp_path / "none.json"))
+    (tmp_path / "scans").mkdir()
+    (tmp_path / "scans" / "a.pdf").write_bytes(b"%PDF")
+    assert "has no text of any of 12 documents" in refused(
+        lambda: fa.attribute(run, twins=tmp_path / "scans")
+    )
     fa.redact_run(run.folder, tmp_path / "shared")
     assert "is redacted" in refused(lambda: fa.attribute(tmp_path / "shared"))
 
@@ -345,5 +352,214 @@ def test_a_field_with_few_values_takes_the_rates_of_its_type(tmp_path: Path) -> 
     }
     assert found["name"].rates is not None
     assert found["note"].rates is not None
-    assert (found["name"].rates.missed_over, found["note"].rates.missed_over) == ("field", "type")
+    assert (found["name"].rates.chance_over, found["note"].rates.chance_over) == ("field", "type")
     assert found["note"].share("reading").value == 0.0
+
+
+def numbered(wrong: set[int], texts: dict[int, str] | None = None) -> tuple[list[Row], list[Row]]:
+    """Return gold and predictions of 60 invoices with a number, missing where wrong, and some texts."""
+    gold = [{"id": str(n), "n": f"INV-{10000 + 37 * n}"} for n in range(60)]
+    rows = [
+        {
+            "id": row["id"],
+            "pred": {} if n in wrong else {"n": row["n"]},
+            "transcript": (texts or {}).get(n, f"Invoice {row['n']}"),
+        }
+        for n, row in enumerate(gold)
+    ]
+    return gold, rows
+
+
+@pytest.mark.parametrize("stage", ["reading", "model"])
+def test_three_of_three_wrong_values_do_not_show_that_another_stage_has_none(
+    tmp_path: Path, stage: str
+) -> None:
+    wrong = {3, 9, 20}
+    files = numbered(wrong, dict.fromkeys(wrong, "Invoice") if stage == "reading" else None)
+    run = scored(tmp_path, *files, spec="fields: {n: id}", replicates=2000)
+    found = fa.attribute(run).system("m").whole
+    assert (found.wrong, found.wrong_documents) == (3, 3)
+    other = "model" if stage == "reading" else "reading"
+    assert found.share(stage).value == 1.0
+    assert found.share(stage).interval == pytest.approx((0.37, 1.0), abs=0.04)  # Clopper-Pearson by mid-p
+    assert found.share(other).interval == pytest.approx((0.0, 0.63), abs=0.04)
+    assert all(share.marks == ("few_wrong_values",) for share in found.shares)
+
+
+@pytest.mark.parametrize(
+    "gate", ["upper(attributable(stage=reading)) <= 0.01", "lower(attributable(stage=model)) >= 0.99"]
+)
+def test_a_gate_on_a_bound_from_three_wrong_values_is_not_decided(
+    tmp_path: Path, gate: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = scored(tmp_path, *numbered({3, 9, 20}), spec="fields: {n: id}", replicates=2000)
+    (decision,) = judge_shares(fa.attribute(run), [gate])
+    assert decision.outcomes[0].verdict is Verdict.INCONCLUSIVE
+    assert main(["attribute", str(tmp_path / "run"), "--gate", gate]) == 1
+    assert "not shown" in capsys.readouterr().err
+
+
+def test_a_share_without_replicates_has_no_interval_and_says_so(tmp_path: Path) -> None:
+    run = scored(tmp_path, *numbered({3, 9, 20}), spec="fields: {n: id}", replicates=100)
+    share = fa.attribute(run).system("m").whole.share("reading")
+    assert (share.interval, share.marks) == (None, ("few_wrong_values", "few_replicates"))
+
+
+def test_marks_count_wrong_values_and_not_documents(tmp_path: Path) -> None:
+    spec = "fields: {names: {type: list, items: id}}"
+    gold = [{"id": n, "names": [f"N-{n}{at:03d}" for at in range(10)]} for n in range(4)]
+    rows = [
+        {"id": row["id"], "pred": {"names": row["names"][:3]}, "transcript": "\n".join(row["names"])}
+        for row in gold
+    ]
+    found = fa.attribute(scored(tmp_path, gold, rows, spec=spec)).system("m").whole
+    assert (found.wrong, found.wrong_documents) == (28, 4)
+    assert all(share.marks == () for share in found.shares)
+
+
+@pytest.mark.parametrize("same", [0.0, 0.6, 1.0])
+def test_a_value_that_gold_has_twice_in_a_document_is_left_out_and_counted(
+    tmp_path: Path, same: float
+) -> None:
+    """The net is the gross where there is no tax: a line that is lost leaves the amount in the other one."""
+    draws = random.Random(1)
+    gold: list[Row] = []
+    rows: list[Row] = []
+    lost_wrong = wrong = shared = 0
+    for number in range(300):
+        net = f"{draws.randrange(1000, 99999) / 100:.2f}"
+        values = {"net": net, "gross": net if draws.random() < same else f"{float(net) * 1.19:.2f}"}
+        lines, pred = [], {}
+        for name, value in values.items():
+            is_lost, errs = draws.random() < 0.15, draws.random() < 0.05
+            lines.append(f"{name}: {'' if is_lost else value}")
+            wrong += is_lost or errs
+            lost_wrong += is_lost and not errs
+            if not (is_lost or errs):
+                pred[name] = value
+        shared += 2 * (values["net"] == values["gross"])
+        gold.append({"id": str(number), **values})
+        rows.append({"id": str(number), "pred": pred, "transcript": "\n".join(lines)})
+    found = fa.attribute(scored(tmp_path, gold, rows, spec="fields: {net: money, gross: money}")).system("m")
+    share = found.whole.share("reading")
+    assert found.shared == shared
+    assert found.whole.covered == found.whole.wrong - found.shared_wrong
+    if same < 1.0:
+        assert share.interval is not None
+        assert share.interval[0] <= lost_wrong / wrong <= share.interval[1]
+    else:
+        assert (share.value, share.why) == (None, "its values stand more than once in their documents")
+    copied = [one for one in found.fields if one.share("reading").value is None]
+    assert len(copied) == (2 if same == 1.0 else 0)
+
+
+def test_a_report_says_how_many_values_stand_twice(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = [{"id": n, "net": 1000 + n, "gross": 1000 + n if n < 10 else 2000 + n} for n in range(30)]
+    rows = [
+        {"id": row["id"], "pred": {"gross": row["gross"]}, "transcript": f"{row['net']} {row['gross']}"}
+        for row in gold
+    ]
+    scored(tmp_path, gold, rows, spec="fields: {net: number, gross: number}")
+    assert main(["attribute", str(tmp_path / "run")]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "20 values, 10 of them wrong, stand more than once in the gold of their document" in text
+    assert "'1000' may be in the text by chance: gross of this document has it, too" in text
+    assert main(["attribute", str(tmp_path / "run"), "--json"]) == 0
+    (system,) = json.loads(capsys.readouterr().out)["systems"]
+    assert (system["shared"], system["shared_wrong"], system["shares"]["covered"]) == (20, 10, 20)
+
+
+def unseen_notation(documents: int, seed: int) -> tuple[list[Row], list[Row]]:
+    """Return documents that lose nothing: half write the code in words, which no search finds.
+
+    The model errs in one of 10 others, and in four of 10 of those.
+    """
+    draws = random.Random(seed)
+    words = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+    gold: list[Row] = []
+    rows: list[Row] = []
+    for number in range(documents):
+        code = f"{draws.randrange(10**7, 10**8)}"
+        is_odd = draws.random() < 0.5
+        is_wrong = draws.random() < (0.4 if is_odd else 0.1)
+        text = " ".join(words[int(digit)] for digit in code) if is_odd else code
+        gold.append({"id": str(number), "code": code})
+        rows.append(
+            {"id": str(number), "pred": {} if is_wrong else {"code": code}, "transcript": f"Code {text}"}
+        )
+    return gold, rows
+
+
+def test_where_right_values_are_not_found_reading_is_not_called_guilty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = scored(tmp_path, *unseen_notation(200, 3), spec="fields: {code: id}")
+    found = fa.attribute(run).system("m")
+    share, rates = found.whole.share("reading"), found.fields[0].rates
+    assert share.interval is not None
+    assert share.interval[0] == 0.0
+    assert "missed_unknown" in share.marks
+    assert rates is not None
+    assert rates.missed is None
+    assert rates.not_found == pytest.approx(found.mended / (200 - found.whole.wrong))
+    assert not any(one.finding.stage == "reading" for one in fa.attribute(run).labelled)
+    assert main(["attribute", str(tmp_path / "run")]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "cannot be told" in text
+    assert "improve how documents are read" not in text
+    assert "unknown" in text
+    assert main(["attribute", str(tmp_path / "run"), "--json"]) == 0
+    (system,) = json.loads(capsys.readouterr().out)["systems"]
+    assert system["missed_measured_on"] is None
+    assert system["fields"][0]["rates"]["missed"] is None
+
+
+def test_perfect_texts_show_which_values_are_missed_and_those_are_left_out(tmp_path: Path) -> None:
+    gold, rows = unseen_notation(200, 3)
+    (tmp_path / "perfect").mkdir()
+    for row in rows:
+        (tmp_path / "perfect" / f"{row['id']}.txt").write_text(row["transcript"], encoding="utf-8")
+    run = scored(tmp_path, gold, rows, spec="fields: {code: id}")
+    found = fa.attribute(run, twins=tmp_path / "perfect").system("m")
+    share, rates = found.whole.share("reading"), found.fields[0].rates
+    assert rates is not None
+    assert rates.missed == pytest.approx(0.5, abs=0.1)
+    assert found.whole.covered == found.whole.wrong - found.missed_wrong > 0
+    assert share.value == 0.0
+    assert "missed_unknown" not in share.marks
+
+
+def test_a_field_that_reading_lost_altogether_counts(tmp_path: Path) -> None:
+    """What is read of other fields shows how often the model would have been wrong."""
+    gold = [{"id": n, "net": 1000 + 7 * n, "gross": 3000 + 11 * n} for n in range(40)]
+    rows = [
+        {
+            "id": row["id"],
+            "pred": {} if row["id"] < 4 else {"gross": row["gross"]},
+            "transcript": f"Gross {row['gross']}",
+        }
+        for row in gold
+    ]
+    found = fa.attribute(scored(tmp_path, gold, rows, spec="fields: {net: integer, gross: integer}"))
+    shares = found.system("m")
+    net = shares.fields[0]
+    assert net.rates is not None
+    assert (net.field, net.covered, net.rates.errors_over) == ("net", 40, "type")
+    assert net.share("reading").value == pytest.approx(36 / 40)  # 4 of 40 that were read are wrong
+    assert shares.whole.covered == 44
+    assert shares.whole.share("reading").value == pytest.approx(36 / 44)
+
+
+def test_what_was_sent_of_a_twin_is_not_taken_for_what_was_sent_of_its_scan(tmp_path: Path) -> None:
+    gold = [{"id": f"{n}-clean", **record(n)} for n in range(12)]
+    gold += [{**row, "id": row["id"].replace("clean", "scan"), "twin_of": row["id"]} for row in gold]
+    rows = [right({key: value for key, value in row.items() if key != "twin_of"}) for row in gold]
+    for row in rows[12:]:  # no number is on the scans, and the clean twins have it in words
+        row["transcript"] = row["transcript"].replace("INV-", "INV no. ")
+        row["pred"]["number"] = None
+    for row in rows[:12]:
+        row["transcript"] = row["transcript"].replace("INV-", "INV no. ")
+    found = fa.attribute(scored(tmp_path, gold, rows)).system("m")
+    assert (found.missed_wrong, found.whole.covered) == (12, 0)

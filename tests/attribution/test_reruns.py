@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import random
 from pathlib import Path
@@ -13,7 +14,9 @@ from tests.endpoints.scripted_server import Hit, Reply, ScriptedServer, completi
 import fieldassay as fa
 from fieldassay.attribution.causal import Causal, shapley_value
 from fieldassay.cli.main import main
-from fieldassay.public.attributing import Rerun, attribute_again, estimate_rerun
+from fieldassay.public.attributing import Rerun, attribute_again, estimate_rerun, judge_shares
+from fieldassay.reports.attribution import describe_attribution, format_stage
+from fieldassay.reports.attribution_html import render_attribution_html
 from fieldassay.runs.run import Run
 
 SPEC = "fields: {supplier: text, number: id, total: {type: money, currency: EUR}}"
@@ -133,6 +136,57 @@ def test_reruns_share_answers_and_go_on_where_they_were(tmp_path: Path) -> None:
     assert 60 < asked < sum(one.calls for one in estimate.values())
     assert rerun(tmp_path, run, system) == found
     assert system.calls == first + asked
+
+
+def bad_scans(folder: Path, system: Reader) -> Run:
+    """Return a run on scans without any total and with few other lines, and write their texts to `perfect`."""
+    draws = random.Random(3)
+    for name in ("docs", "perfect"):
+        (folder / name).mkdir()
+    gold = []
+    for number in range(12):
+        values = record(number)
+        lines = {key: f"{LABELS[key]}: {value}" for key, value in values.items()}
+        (folder / "perfect" / f"{number}.txt").write_text("\n".join(lines.values()), encoding="utf-8")
+        seen = [line for key, line in lines.items() if key != "total" and draws.random() < 0.3]
+        page = "".join(f"<p>{line}</p>" for line in [*seen, "~"])
+        (folder / "docs" / f"{number}.html").write_text(page, encoding="utf-8")
+        gold.append({"id": f"{number}.html", **values})
+    (folder / "gold.jsonl").write_text("\n".join(map(json.dumps, gold)), encoding="utf-8")
+    fa.extract(folder / "docs", SPEC, folder / "out", system, fa.ExtractOptions(jobs=0))
+    return fa.score(folder / "gold.jsonl", {"m": folder / "out"}, SPEC, replicates=2000).save(folder / "run")
+
+
+def test_where_a_system_was_run_again_that_is_the_answer_of_the_report_and_of_gates(tmp_path: Path) -> None:
+    system = Reader(errs=0.1)
+    run = bad_scans(tmp_path, system)
+    estimated = fa.attribute(run, twins=tmp_path / "perfect")
+    found = attribute_again(run, Rerun(tmp_path / "again", system), twins=tmp_path / "perfect")
+    shown = found.causal[0].shapley["reading"]
+    assert shown.value is not None
+    assert shown.value > 0.8
+    (answer,) = [text for _, text in describe_attribution(found).systems]
+    assert answer.startswith("improve how documents are read")
+    assert f"run again, {format_stage(shown)} of the loss of accuracy is due to reading" in answer
+    assert "run again" not in describe_attribution(estimated).systems[0][1]
+    assert answer in html.unescape(render_attribution_html(found, describe_attribution(found)))
+    (decision,) = judge_shares(found, [f"attributable(stage=reading) >= {shown.value - 1e-9}"])
+    assert decision.outcomes[0].value == shown.value
+    assert decision.outcomes[0].interval == shown.interval
+    total = next(one for one in estimated.system("m").fields if one.field == "total")
+    assert (total.wrong, total.covered) == (12, 12)
+    assert total.share("reading").value is not None
+
+
+def test_an_interval_of_what_a_rerun_put_right_has_width_where_it_put_all_right(tmp_path: Path) -> None:
+    system = Reader()
+    found = rerun(tmp_path, build(tmp_path, system, documents=4), system)
+    share, shapley = passes(found)["perfect"].share, found.shapley["reading"]
+    assert share.value == shapley.value == 1.0
+    assert share.interval is not None
+    assert share.interval[0] < 0.9 < share.interval[1] == 1.0
+    assert shapley.interval is not None
+    assert shapley.interval[0] < 0.9
 
 
 def test_the_shapley_values_of_stages_add_up_to_what_all_of_them_are_worth() -> None:

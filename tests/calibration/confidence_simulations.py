@@ -11,7 +11,6 @@ from fieldassay.calibration.certify import Found, certify
 from fieldassay.calibration.labels import Labels
 from fieldassay.calibration.observations import Observations
 from fieldassay.calibration.result import Promise
-from fieldassay.stats.poisson import document_keys
 
 Floats = npt.NDArray[np.float64]
 
@@ -50,7 +49,12 @@ class Scorer:
 
 def certify_single(confidence: Floats, is_right: npt.NDArray[np.bool_], risk: float, delta: float) -> Found:
     """Return what labels of one value a document certify."""
-    return certify(Labels.single(confidence, is_right), Promise(risk), delta)
+    return certify(single(confidence, is_right), Promise(risk), delta)
+
+
+def single(confidence: Floats, is_right: npt.NDArray[np.bool_]) -> Labels:
+    """Return labels of documents that have one value each."""
+    return Labels(np.arange(len(confidence)), confidence, is_right)
 
 
 def clustered(generator: np.random.Generator, documents: int, values: int, bad: float) -> Observations:
@@ -63,7 +67,5 @@ def clustered(generator: np.random.Generator, documents: int, values: int, bad: 
     is_right = np.repeat(generator.random((documents, 1)) >= bad, values, axis=1)
     names = tuple(f"d{number}" for number in range(documents))
     doc = np.repeat(np.arange(documents, dtype=np.int32), values)
-    keys = document_keys([f"{place}" for place in range(documents * values)], int(generator.integers(2**32)))
-    return Observations(
-        names, ("total",), doc, np.zeros(len(doc), np.int32), confidence.ravel(), is_right.ravel(), keys
-    )
+    flat = (confidence.ravel(), is_right.ravel(), np.ones(len(doc)))
+    return Observations(names, ("total",), doc, np.zeros(len(doc), np.int32), *flat)

@@ -12,11 +12,13 @@ from calibration.confidence_runs import SPEC, bills, score_rows
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.effort import trials
 
 from fieldassay import score
 from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
+from fieldassay.calibration.measure import calibrate_values
 from fieldassay.calibration.observations import Observations, read_observations
-from fieldassay.calibration.result import Promise, Unit
+from fieldassay.calibration.result import Promise
 from fieldassay.errors import ProblemsError
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
@@ -163,28 +165,8 @@ def test_several_systems_must_be_told_apart() -> None:
     assert calibrate(both, CalibrationOptions("qwen")).page.system == "qwen"
 
 
-def make(doc: list[int], keys: list[int]) -> Observations:
-    n = len(doc)
-    return Observations(
-        tuple(f"d{number}" for number in range(10)),
-        ("f",),
-        np.array(doc, np.int32),
-        np.zeros(n, np.int32),
-        np.linspace(0, 1, n),
-        np.ones(n, bool),
-        np.array(keys, np.uint64),
-    )
-
-
-def test_of_each_document_the_value_with_the_least_key_is_drawn() -> None:
-    drawn = make([0, 0, 1, 1, 1, 2], [5, 3, 9, 8, 2, 1]).draw(Unit.DOCUMENT)
-    assert drawn.keys.tolist() == [3, 2, 1]
-    assert len(make([0, 0, 1], [1, 2, 3]).draw(Unit.VALUE)) == 3
-    assert len(make([], []).draw(Unit.DOCUMENT)) == 0
-
-
 @given(st.permutations(range(12)))
-def test_what_is_drawn_does_not_depend_on_the_order_of_rows(order: list[int]) -> None:
+def test_the_digest_does_not_depend_on_the_order_of_rows(order: list[int]) -> None:
     rows = pl.DataFrame(
         {
             "doc": [f"d{number // 4}" for number in range(12)],
@@ -194,25 +176,8 @@ def test_what_is_drawn_does_not_depend_on_the_order_of_rows(order: list[int]) ->
             "confidence": [number / 12 for number in range(12)],
         }
     )
-    first, second = (read_observations(table, "probability", 0, "run") for table in (rows, rows[order]))
-    assert sorted(first.draw(Unit.DOCUMENT).confidence) == sorted(second.draw(Unit.DOCUMENT).confidence)
+    first, second = (read_observations(table, "probability", "run") for table in (rows, rows[order]))
     assert first.digest() == second.digest()
-
-
-def test_every_value_of_a_document_is_drawn_equally_often() -> None:
-    n = 4000
-    rows = pl.DataFrame(
-        {
-            "doc": [f"d{number // 2}" for number in range(n)],
-            "field": ["f"] * n,
-            "pred_path": ["a", "b"] * (n // 2),
-            "outcome": ["match"] * n,
-            "confidence": [0.0, 1.0] * (n // 2),
-        }
-    )
-    assert read_observations(rows, "probability", 0, "run").draw(
-        Unit.DOCUMENT
-    ).confidence.mean() == pytest.approx(0.5, abs=0.035)
 
 
 def test_slices_and_fields_have_tables_of_their_own() -> None:
@@ -232,12 +197,8 @@ def test_remarks_say_what_no_threshold_can_do() -> None:
         "4 values that gold has were not predicted",
         "1 predicted values have no confidence",
         "only 2 documents",
-        "2.0 values each",
     ):
         assert told in remarks
-    assert "--unit document" in " ".join(
-        calibrate(score_rows(GOLD, PRED), CalibrationOptions(promise=Promise(unit=Unit.VALUE))).page.remarks
-    )
 
 
 def test_the_same_run_gives_the_same_page() -> None:
@@ -264,3 +225,17 @@ def test_the_p_value_tells_a_calibrated_system_from_one_that_is_too_sure(
     assert (found.accuracy, found.ece) == (0.75, pytest.approx(abs(confidence - 0.75)))
     assert (found.p_value < 0.01) == is_small
     assert (found.ece > found.ece_limit) == is_small
+
+
+def test_the_p_value_allows_for_documents_that_are_right_or_wrong_as_a_whole() -> None:
+    # 60 documents of ten values, calibrated: p of values as if independent is below .05 in nearly all
+    generator, small, number = np.random.default_rng(4), 0, trials(200)
+    doc, names = np.repeat(np.arange(60, dtype=np.int32), 10), tuple(f"d{at}" for at in range(60))
+    for _ in range(number):
+        sure = generator.beta(5, 1, 60)
+        is_right = np.repeat(generator.random(60) < sure, 10)
+        seen = Observations(names, ("f",), doc, doc * 0, np.repeat(sure, 10), is_right, np.ones(600))
+        found = calibrate_values(seen, BootstrapSettings(0))
+        small += found.p_value <= 0.05
+    assert small / number <= 0.12
+    assert found.design_effect > 5

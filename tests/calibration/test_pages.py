@@ -6,6 +6,7 @@ import json
 import unicodedata
 from datetime import UTC, datetime
 
+import numpy as np
 import pytest
 from calibration.confidence_runs import bills, score_rows
 from msgspec.structs import replace
@@ -14,9 +15,10 @@ from fieldassay.calibration.calibrate import CalibrationOptions, apply_policy, c
 from fieldassay.calibration.measure import select
 from fieldassay.calibration.planning import plan_labels
 from fieldassay.calibration.policy import describe_promise
-from fieldassay.calibration.result import CalibrationPage, Promise, Unit, thin
+from fieldassay.calibration.result import CalibrationPage, Promise, PromiseKind, thin
 from fieldassay.reports.calibration import render_calibration, render_check, render_plan
 from fieldassay.reports.page import Screen
+from fieldassay.result.result import Result
 
 HOSTILE = "a\x1b[31m\u202e|<script>\n" + "x" * 5000
 
@@ -34,7 +36,7 @@ def test_pages_fit_the_screen(width: int) -> None:
     texts = [
         render_calibration(found.page, describe_promise(promise), Screen(width)),
         render_check(checked, describe_promise(promise), Screen(width)),
-        render_plan(plan_labels(promise, 3), describe_promise(promise, 3), Screen(width)),
+        render_plan(plan_labels(promise, 3, draws=2), describe_promise(promise, 3), Screen(width)),
     ]
     assert all(len(line) <= width for text in texts for line in text.split("\n"))
     assert all("\x1b" not in text for text in texts)
@@ -77,8 +79,6 @@ def test_a_field_without_confidences_has_a_line_without_numbers() -> None:
 
 
 def test_curves_are_thinned_evenly_with_both_ends() -> None:
-    import numpy as np
-
     confidence = np.linspace(0, 1, 5000)
     points = select(confidence, np.ones(5000, bool)).points
     assert (len(points), points[0].threshold, points[-1].coverage) == (1000, 1.0, 1.0)
@@ -86,10 +86,89 @@ def test_curves_are_thinned_evenly_with_both_ends() -> None:
     assert (len(few), few[0], few[-1]) == (200, points[0], points[-1])
 
 
-@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("kind", list(PromiseKind))
 @pytest.mark.parametrize("by_field", [True, False])
-def test_a_promise_says_its_numbers_and_its_unit(unit: Unit, by_field: bool) -> None:
-    words = describe_promise(Promise(0.005, 0.9, unit, by_field), 3)
-    assert "90% confidence" in words and "at most 0.5%" in words
-    assert ("every document counted once" in words) == (unit is Unit.DOCUMENT)
-    assert ("for all fields at once" in words) == by_field
+def test_a_promise_says_its_numbers_and_how_it_counts(kind: PromiseKind, by_field: bool) -> None:
+    words = describe_promise(Promise(0.005, 0.9, by_field, kind), 3)
+    assert "errs in at most 10% of cases" in words and "at most 0.5%" in words
+    assert ("every document counted once" in words) == (kind is not PromiseKind.DOCUMENT)
+    assert ("for all fields at once" in words) == (by_field and kind is not PromiseKind.DOCUMENT)
+
+
+def four_values(n: int, seed: int, *, is_useless: bool = False, is_upside_down: bool = False) -> Result:
+    """Return a run of four fields, 7% wrong, whose confidences are calibrated, random or reversed."""
+    generator, names = np.random.default_rng(seed), "abcd"
+    confidence = generator.beta(8, 0.6, (n, 4))
+    is_wrong = generator.random((n, 4)) >= (np.full((n, 4), 0.93) if is_useless else confidence)
+    if is_upside_down:
+        confidence = 1.0 - confidence
+    gold = [{"id": f"d{at}", **dict.fromkeys(names, 1)} for at in range(n)]
+    pred = [
+        {
+            "id": f"d{at}",
+            **{name: 1 + int(is_wrong[at, place]) for place, name in enumerate(names)},
+            "confidence": {name: float(confidence[at, place]) for place, name in enumerate(names)},
+        }
+        for at in range(n)
+    ]
+    fields = ", ".join(f"{name}: number" for name in names)
+    return score_rows(gold, pred, f"{{fieldassay: 1, id: id, fields: {{{fields}}}}}")
+
+
+def shown(page: CalibrationPage) -> str:
+    return " ".join(render_calibration(page, "words", Screen(100)).split())
+
+
+def test_300_documents_have_a_certificate_and_three_promises_side_by_side() -> None:
+    page = calibrate(four_values(300, 1)).page
+    assert [one.kind.value for one in page.promises] == ["residual", "value", "document"]
+    residual, value, document = page.promises
+    assert residual.threshold is not None and residual.coverage > 0.4
+    assert value.threshold is not None and value.interval is not None
+    assert document.threshold is None and document.expected
+    assert page.certificates == (value,)
+    text = shown(page)
+    assert "after review: of 100 values in the output at most 2 are wrong if everything below" in text
+    assert "accepted values: of 100 values from" in text and "every document counted once" in text
+    assert "accepted documents: not certified: of the" in text
+    assert text.index("after review:") < text.index("accepted values:")
+    assert "more labels" not in text.replace("with more labels", "")
+
+
+@pytest.mark.parametrize("n", [120, 200])
+def test_where_nothing_is_certified_one_number_says_what_is_missing(n: int) -> None:
+    page = calibrate(four_values(n, 5), CalibrationOptions(promise=Promise(0.01))).page
+    assert page.certificates[0].threshold is None
+    assert f"it takes at least {299 - n} more labeled documents (299 in all" in shown(page)
+
+
+def test_useless_and_upside_down_confidences_are_called_so() -> None:
+    useless = shown(calibrate(four_values(300, 2, is_useless=True)).page)
+    assert "these confidences do not tell right from wrong (AUROC" in useless
+    assert "get other confidences, or review all; more labels will not help" in useless
+    reversed_ = shown(calibrate(four_values(300, 2, is_upside_down=True)).page)
+    assert "these confidences are upside down: wrong values have HIGHER confidence" in reversed_
+    assert "fields whose wrong values have HIGHER confidence than right ones: a (AUROC 0." in reversed_
+
+
+def test_useless_confidences_do_no_harm_where_everything_keeps_the_promise() -> None:
+    page = calibrate(four_values(300, 2, is_useless=True), CalibrationOptions(promise=Promise(0.08))).page
+    [value] = page.certificates
+    assert value.threshold is not None or "will not help" not in value.reason
+
+
+def test_where_labels_suffice_but_one_number_is_left_it_bounds_the_first_start() -> None:
+    [one] = [one for one in calibrate(four_values(300, 1)).page.promises if one.kind is PromiseKind.DOCUMENT]
+    step = one.steps[0]
+    assert (step.labels, step.upper is not None) == (166, True)
+    assert f"of the 166 most confident documents {step.errors} have an error: at most" in one.reason
+
+
+def test_documents_without_all_confidences_are_not_asked_for_as_labels() -> None:
+    gold = [{"id": f"d{at}", "a": 1, "b": 1} for at in range(200)]
+    pred = [
+        {**row, "confidence": {"a": 0.9, **({"b": 0.9} if at < 20 else {})}} for at, row in enumerate(gold)
+    ]
+    page = calibrate(score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {a: number, b: number}}")).page
+    [one] = [one for one in page.promises if one.kind is PromiseKind.DOCUMENT]
+    assert one.reason.startswith("20 of 200 documents can be accepted as a whole")

@@ -8,8 +8,10 @@ from calibration.confidence_simulations import Floats, Scorer, certify_single, c
 from tests.effort import trials
 
 from fieldassay.calibration.measure import count_accepted
-from fieldassay.calibration.result import Promise, Unit
-from fieldassay.calibration.thresholds import certify_fields
+from fieldassay.calibration.observations import Observations
+from fieldassay.calibration.result import Promise
+from fieldassay.calibration.thresholds import Family, certify_fields
+from fieldassay.stats.intervals import BootstrapSettings
 
 TRIALS = trials(1000)
 BROKEN_BY_CHANCE = 70 if TRIALS == 1000 else 23
@@ -61,29 +63,47 @@ def test_taking_the_lowest_threshold_that_seems_good_breaks_the_promise_about_ha
     assert 0.40 < np.mean(scorer.true_risk(taken) > 0.03) < 0.60
 
 
-def share_certified(unit: Unit, bad: float, number: int = trials(200)) -> float:
+def share_certified(bad: float, number: int = trials(200)) -> float:
     """Return how often documents with this share of bad ones are certified for a risk of 3%.
 
     The share does not depend on the confidence.
     """
     generator = np.random.default_rng(5)
-    found = (
-        certify_fields(clustered(generator, 400, 10, bad), ("total",), Promise(0.03, 0.95, unit))[0]
-        for _ in range(number)
+    drawn = (clustered(generator, 400, 10, bad) for _ in range(number))
+    found = [
+        certify_fields(Family(("total",), one, one), Promise(0.03), BootstrapSettings(0), has_plans=False)
+        for one in drawn
+    ]
+    return sum(one.threshold is not None for (one,) in found) / number
+
+
+def test_errors_that_come_together_do_not_break_the_promise() -> None:
+    assert share_certified(0.0301) <= 0.12
+
+
+def test_good_documents_are_certified() -> None:
+    assert share_certified(0.0005, 20) > 0.85
+
+
+def two_fields(n: int, wrong: int) -> Family:
+    """Return a field that is right everywhere, and one with so many errors at the least confidences."""
+    doc, field = np.tile(np.arange(n, dtype=np.int32), 2), np.repeat(np.arange(2, dtype=np.int32), n)
+    is_right = np.append(np.ones(n, bool), np.arange(n) < n - wrong)
+    names = tuple(f"d{number}" for number in range(n))
+    seen = Observations(
+        names, ("a", "b"), doc, field, np.tile(1 - np.arange(n) / n, 2), is_right, np.ones(2 * n)
     )
-    return sum(one.threshold is not None for one in found) / number
+    return Family(("a", "b"), seen, seen)
 
 
-def test_errors_that_come_together_do_not_break_the_promise_by_documents() -> None:
-    assert share_certified(Unit.DOCUMENT, 0.0301) <= 0.12
-
-
-def test_errors_that_come_together_break_the_promise_by_values() -> None:
-    assert share_certified(Unit.VALUE, 0.0301) > 0.2
-
-
-def test_good_documents_are_certified_by_documents() -> None:
-    assert share_certified(Unit.DOCUMENT, 0.0005, 20) > 0.85
+def test_a_field_that_passes_whole_hands_its_level_on() -> None:
+    # 473 documents allow an error at 1% with all of delta, and none with half of it
+    promise, chance = Promise(0.01, by_field=True), BootstrapSettings(0)
+    first, second = certify_fields(two_fields(473, 1), promise, chance, has_plans=False)
+    assert (first.coverage, second.coverage) == (1.0, 1.0)
+    assert (second.errors, second.level) == (1, pytest.approx(0.05))
+    alone = certify_fields(two_fields(472, 1), promise, chance, has_plans=False)[1]
+    assert alone.coverage < 1.0
 
 
 def test_promises_of_several_fields_hold_together() -> None:

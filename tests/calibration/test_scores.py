@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.calibration.bins import cut_bins
-from fieldassay.calibration.measure import Observed, auroc, auroc_replicates, brier_parts, log_loss, select
+from fieldassay.calibration.discrimination import Standing, auroc, discriminate
+from fieldassay.calibration.measure import brier_parts, log_loss, select
+from fieldassay.calibration.observations import Observations
 
 pairs = st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=120)
 
@@ -75,51 +77,57 @@ def test_the_area_is_undefined_without_both_kinds(right: bool) -> None:
     assert auroc(np.array([0.1, 0.9]), np.array([right, right])) is None
 
 
-def test_replicates_are_areas_under_the_documents_weights() -> None:
-    generator = np.random.default_rng(1)
-    confidence, is_right = np.round(generator.random(60), 1), generator.random(60) < 0.6
-    doc, names = np.repeat(np.arange(20, dtype=np.int32), 3), [f"d{number}" for number in range(20)]
-    found = auroc_replicates(Observed(confidence, is_right, doc, names), 0, 40)
-    from fieldassay.stats.poisson import document_keys, weight_table, weights
-
-    weight = weights(document_keys(names, 0), 0, 40, weight_table(np.int64))[doc].astype(int)
-    expected = [
-        auroc(np.repeat(confidence, weight[:, column]), np.repeat(is_right, weight[:, column]))
-        for column in range(40)
-    ]
-    assert found.tolist() == pytest.approx(expected)
-
-
-def test_intervals_are_wider_where_documents_hold_several_values() -> None:
-    generator = np.random.default_rng(1)
-    base, is_right = generator.random(50), generator.random(50) < 0.7
-    alone = Observed(base, is_right, np.arange(50), [f"d{number}" for number in range(50)])
-    copied = Observed(
-        np.tile(base, 8),
-        np.tile(is_right, 8),
-        np.tile(np.arange(50), 8),
-        [f"d{number}" for number in range(50)],
+def seen(confidence: np.ndarray, is_right: np.ndarray) -> Observations:
+    """Return values of documents: one row each."""
+    n, values = confidence.shape
+    doc, names = np.repeat(np.arange(n, dtype=np.int32), values), tuple(f"d{at}" for at in range(n))
+    return Observations(
+        names, ("f",), doc, doc * 0, confidence.ravel(), is_right.ravel(), np.ones(n * values)
     )
-    assert auroc_replicates(copied, 0, 200).std() == pytest.approx(auroc_replicates(alone, 0, 200).std())
 
 
-def test_intervals_hold_the_true_area_about_as_often_as_they_say() -> None:
-    # each document moves all of its five confidences up or down together; the true area is that of a large
-    # draw
-    generator, held = np.random.default_rng(3), 0
+def test_copies_within_documents_do_not_narrow_an_interval() -> None:
+    generator = np.random.default_rng(1)
+    base, is_right = generator.random((60, 1)), generator.random((60, 1)) < 0.7
+    alone, copied = (
+        discriminate(seen(np.tile(base, many), np.tile(is_right, many))).interval for many in (1, 8)
+    )
+    assert alone is not None and copied == pytest.approx(alone)
 
-    def draw(documents: int) -> tuple[np.ndarray, np.ndarray]:
-        right = generator.random((documents, 5)) < np.where(generator.random((documents, 1)) < 0.2, 0.3, 0.9)
-        return (
-            right + generator.normal(0, 1, (documents, 1)) + generator.normal(0, 1, (documents, 5))
-        ).ravel(), right.ravel()
 
-    true = auroc(*draw(100_000))
-    names, doc = [f"d{number}" for number in range(80)], np.repeat(np.arange(80), 5)
-    for trial in range(200):
-        low, high = np.quantile(auroc_replicates(Observed(*draw(80), doc, names), trial, 400), [0.025, 0.975])
-        held += low <= true <= high
-    assert 0.89 <= held / 200 <= 0.99
+@pytest.mark.parametrize("wrong", [1, 2, 9])
+def test_few_wrong_values_give_no_interval_and_the_reason(wrong: int) -> None:
+    found = discriminate(seen(np.linspace(0, 1, 100)[:, None], (np.arange(100) >= wrong)[:, None]))
+    assert (found.area, found.interval, found.standing) == (1.0, None, Standing.TOO_FEW)
+    assert (
+        "too few wrong values to say" in found.sentence and f"documents with one: {wrong}" in found.sentence
+    )
+
+
+def test_many_wrong_values_of_one_document_are_few() -> None:
+    is_right = np.ones((50, 20), bool)
+    is_right[0] = False
+    assert discriminate(seen(np.random.default_rng(1).random((50, 20)), is_right)).interval is None
+
+
+STANDINGS = [(1.5, Standing.TELLS), (0.0, Standing.USELESS), (-1.5, Standing.UPSIDE_DOWN)]
+
+
+@pytest.mark.parametrize(("apart", "standing"), STANDINGS)
+def test_confidences_are_called_what_they_are(apart: float, standing: Standing) -> None:
+    generator = np.random.default_rng(2)
+    is_right = generator.random((400, 4)) < 0.9
+    found = discriminate(seen(generator.normal(0, 1, (400, 4)) + apart * is_right, is_right))
+    assert found.standing is standing
+    assert (found.sentence == "") == (standing is Standing.TELLS)
+
+
+def test_a_field_among_many_takes_more_to_be_called_upside_down() -> None:
+    generator = np.random.default_rng(7)
+    is_right = generator.random((60, 1)) < 0.7
+    values = seen(generator.normal(0, 1, (60, 1)) - 0.7 * is_right, is_right)
+    assert discriminate(values).standing is Standing.UPSIDE_DOWN
+    assert discriminate(values, fields=40).standing is not Standing.UPSIDE_DOWN
 
 
 def test_the_curve_is_that_worked_by_hand() -> None:

@@ -152,6 +152,8 @@ CHECKS = [
     ("worse", ("--fail-on-regression", "accuracy=0.5"), 0),
     ("old", ("--fail-on-regression", "accuracy"), 0),
     ("better", ("--fail-on-regression", "accuracy=0.05", "--strict"), 0),
+    ("alike", ("--fail-on-regression", "accuracy", "--strict"), 0),
+    ("alike", ("--fail-on-regression", "accuracy=0.001", "--strict"), 4),
     ("worse", ("--fail-on-regression", "accuracy=0.2"), 0),
     ("worse", ("--fail-on-regression", "accuracy=0.2", "--strict"), 4),
     ("worse", ("--fail-on-regression", "accuracy{kind=x}"), 2),
@@ -160,6 +162,7 @@ CHECKS = [
 
 @pytest.mark.parametrize(("name", "more", "code"), CHECKS)
 def test_check_and_score_end_alike(name: str, more: tuple[str, ...], code: int, project: Project) -> None:
+    project.files.write("alike.jsonl", [{**row, "remark": "new"} for row in spoiled(10)])
     project.set("old")
     scored = project.score(name, "--out", f"runs/{name}", *more)
     assert scored.code == code, scored.err
@@ -345,7 +348,7 @@ def test_folders_of_a_store_that_changed_names_are_told_and_not_used(project: Pr
     } == {"damaged"}
 
 
-@pytest.mark.parametrize(("name", "verdict"), [("old", "PASS"), ("alike", "INCONCLUSIVE")])
+@pytest.mark.parametrize(("name", "verdict"), [("old", "PASS"), ("alike", "NO LOSS SHOWN")])
 def test_only_the_predictions_of_the_baseline_rule_out_any_change(
     name: str, verdict: str, project: Project
 ) -> None:
@@ -356,3 +359,13 @@ def test_only_the_predictions_of_the_baseline_rule_out_any_change(
     project.score(name, "--out", "now", "--gate", "regression(accuracy) >= 0")
     [decision] = json.loads((project.folder / "now" / "gates.json").read_text())["decisions"]
     assert decision["gates"][-1]["verdict"] == verdict, decision["gates"][-1]["rule"]
+
+
+def test_an_alarm_says_which_loss_is_not_excluded(project: Project) -> None:
+    project.files.write("alike.jsonl", [{**row, "remark": "new"} for row in spoiled(10)])
+    project.set("old")
+    ran = project.score("alike", "--quiet", "--fail-on-regression", "accuracy")
+    said = " ".join(ran.err.split())
+    assert ran.code == 0
+    assert "no loss shown: sys: accuracy: nothing changed on these 40 documents" in said
+    assert "a loss of up to 7.2 points is not excluded" in said

@@ -62,7 +62,8 @@ def test_the_plan_needs_no_run_and_says_how_many_labels_it_takes(run: Run) -> No
 
 
 def test_the_plan_for_several_fields_shares_the_confidence(run: Run) -> None:
-    ran = run("calibrate", "--plan", "--per-field", *(f"--field=f{number}" for number in range(5)), "--json")
+    fields = (f"--field=f{number}" for number in range(5))
+    ran = run("calibrate", "--plan", "--risk", 0.01, "--per-field", *fields, "--json")
     data = json.loads(ran.out)
     assert (data["families"], data["needed"][0]) == (5, 459)
 
@@ -107,7 +108,7 @@ def test_too_few_labels_write_a_policy_that_reviews_everything(
     ran = run("calibrate", make_run(run, files, "a", 60, 3), "--out", tmp_path / "policy.json")
     assert ran.code == 0
     assert ran.err.endswith("; it reviews everything\n")
-    assert "needs at least 299 labeled documents" in " ".join(ran.out.split())
+    assert "it takes at least 89 more labeled documents (149 in all" in " ".join(ran.out.split())
     assert json.loads((tmp_path / "policy.json").read_text())["rules"][0]["threshold"] is None
 
 
@@ -116,20 +117,31 @@ def test_json_holds_what_the_page_shows(run: Run, files: Files) -> None:
     assert data["pooled"]["census"]["observed"] == 400
     assert len(data["pooled"]["selection"]["points"]) <= 200
     assert data["promise"] == {
-        "risk": 0.01,
+        "risk": 0.02,
         "confidence": 0.95,
-        "unit": "document",
         "by_field": False,
         "kind": "value",
-        "bound": "gaffke",
+        "is_proven": False,
     }
+    assert [one["kind"] for one in data["promises"]] == ["residual", "value", "document"]
 
 
 def test_more_labels_make_a_planned_promise_likelier(run: Run) -> None:
-    data = json.loads(run("calibrate", "--plan", "--risk", 0.02, "--true-risk", 0.004, "--json").out)
-    chances = [row["chances"][0]["chance"] for row in data["rows"]]
-    assert chances[0] == pytest.approx(0.55, abs=0.02) and chances[-1] > 0.99
-    assert all(later > earlier - 0.03 for earlier, later in pairwise(chances))
+    system = ("--risk", 0.05, "--values", 2, "--accuracy", 0.97)
+    data = json.loads(run("calibrate", "--plan", *system, "--json").out)
+    assert (data["values"], data["accuracy"], len(data["worlds"])) == (2, 0.97, 3)
+    for world in range(3):
+        chances = [row["expected"][world]["chance"] for row in data["rows"]]
+        assert all(later > earlier - 0.2 for earlier, later in pairwise(chances))
+    assert data["rows"][0]["expected"][0]["chance"] > data["rows"][0]["expected"][2]["chance"]
+
+
+def test_a_plan_from_labels_says_what_more_of_them_bring(run: Run, files: Files) -> None:
+    folder = make_run(run, files, "a", 200, 20)
+    text = " ".join(run("calibrate", folder, "--field", "total", "--plan").out.split())
+    assert "with more labels" in text and "400: nearly sure" in text
+    data = json.loads(run("calibrate", folder, "--field", "total", "--plan", "--json").out)
+    assert [one["expected"][-1]["labels"] for one in data["promises"]] == [400, 400, 400]
 
 
 def threshold_of(run: Run, files: Files, rows: list[tuple[float, bool]], *options: str) -> dict[str, object]:
@@ -208,17 +220,17 @@ def test_evidence_of_errors_only_is_refused(run: Run, files: Files) -> None:
 
 
 USAGE = [
-    (["--true-risk", "0.1"], "goes with --plan"),
-    (["--plan", "--true-risk", "4"], "write 0.2% as 0.002"),
+    (["--values", "4"], "go with --plan"),
+    (["--plan", "run", "--accuracy", "0.9"], "those of RUN"),
+    (["--plan", "--accuracy", "95"], "0<x<1"),
     (["--plan", "--promise", "document", "--per-field"], "accepted as a whole"),
-    (["--plan", "--promise", "document", "--unit", "value"], "accepted as a whole"),
     (["run", "--apply", "p.json", "--promise", "residual"], "leave out --promise"),
     ([], "Give a RUN"),
     (["--plan", "--risk", "2"], "between 1e-06 and 1"),
     (["--plan", "--risk", "1e-12"], "between 1e-06 and 1"),
     (["--plan", "--risk", "nan"], "between 1e-06 and 1"),
     (["--plan", "--confidence", "95"], "0.05"),
-    (["--plan", "run"], "leave out"),
+    (["--plan", "run", "--out", "p.json"], "leave out"),
     (["run", "--apply", "p.json", "--risk", "0.1"], "leave out --risk"),
     (["run", "--scale", "odds"], "odds"),
     (["nowhere"], "not a run"),
@@ -346,27 +358,23 @@ def test_predictions_that_the_policy_is_not_for_are_refused(
     assert told in " ".join(ran.err.split())
 
 
-def test_where_nothing_can_be_certified_the_nearest_promise_is_said_and_holds_when_it_is_asked_for(
-    run: Run, files: Files
-) -> None:
+def test_where_nothing_can_be_certified_one_number_says_what_it_takes(run: Run, files: Files) -> None:
     folder = make_run(run, files, "a", 200, 20)
     ran = run("calibrate", folder, "--field", "total", "--risk", 0.005, "--json")
     found = json.loads(ran.out)["thresholds"][0]
-    nearest = found["nearest"]
-    assert found["threshold"] is None and 0.005 < nearest["risk"] < 0.5
-    assert f"there are 200, so at least {found['needed'] - 200} more" in found["reason"]
-    again = json.loads(run("calibrate", folder, "--field", "total", "--risk", nearest["risk"], "--json").out)[
-        "thresholds"
-    ][0]
-    assert (again["threshold"], again["coverage"], again["nearest"]) == (
-        nearest["threshold"],
-        nearest["coverage"],
-        None,
+    assert (found["threshold"], found["needed"]) == (None, 598)
+    assert (
+        found["reason"] == "it takes at least 398 more labeled documents (598 in all, none wrong at the top)"
     )
     text = " ".join(run("calibrate", folder, "--field", "total", "--risk", 0.005).out.split())
-    assert f"nearest promise with these labels: at most {100 * nearest['risk']:g}% wrong" in text
+    assert text.count(found["reason"]) == 2  # once for all three promises, once for the threshold
+    assert "nearest" not in text
 
 
-def test_where_no_promise_can_be_made_none_is_said(run: Run, files: Files) -> None:
-    ran = run("calibrate", make_run(run, files, "a", 4, 1), "--field", "total", "--json")
-    assert json.loads(ran.out)["thresholds"][0]["nearest"] is None
+def test_a_proven_bound_is_one_switch(run: Run, files: Files, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.json"
+    folder = make_run(run, files, "a")
+    assert run("calibrate", folder, "--risk", 0.05, "--proven", "--out", policy).code == 0
+    assert json.loads(policy.read_text())["promise"]["is_proven"] is True
+    data = json.loads(run("calibrate", make_run(run, files, "b"), "--apply", policy, "--json").out)
+    assert data["checks"][0]["standing"] == "held"

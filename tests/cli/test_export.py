@@ -344,15 +344,38 @@ def test_a_comparison_comes_with_a_drawing_and_recommends_nothing_that_may_be_ch
     assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
     assert "![Accuracy by system, with intervals](executive.svg)" in text
-    assert "no difference could be shown between atlas and birch" in text
-    assert "**Choose" not in text
+    assert "8 documents: too few to recommend a system" in text
+    assert "- **Use " not in text
     repairs = [line for line in text.splitlines() if line.startswith("- **Repair first in atlas**")]
     assert len(repairs) == 3
     drawing = (tmp_path / "executive.svg").read_text(encoding="utf-8")
     assert all(found in drawing for found in (">95.1%<", ">78.2%<", ">atlas<", ">invoice<"))
 
 
-def test_a_system_that_is_ahead_beyond_chance_is_recommended(run: Run, tmp_path: Path) -> None:
+@pytest.mark.parametrize("report", ["executive", "markdown", "table", "comment", "html"])
+def test_every_report_recommends_what_the_gates_let_pass(run: Run, tmp_path: Path, report: str) -> None:
+    (tmp_path / "gold.csv").write_text("id,total\n" + "".join(f"{at},{at + 5}\n" for at in range(40)))
+    for name, wrong, cost in (("good", 0, 0.02), ("cheap", 6, 0.001)):
+        lines = (
+            {"id": str(at), "total": at + 5 + (at < wrong), "usage": {"cost_usd": cost}} for at in range(40)
+        )
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "spec.yaml").write_text(
+        'fields: {total: money}\ngates: ["cost_usd <= 0.002", "accuracy >= 0.8"]\n'
+    )
+    inputs = [argument for name in ("good", "cheap") for argument in ("--pred", tmp_path / f"{name}.jsonl")]
+    scored = ("--spec", tmp_path / "spec.yaml", "--gold", tmp_path / "gold.csv", *inputs)
+    assert run("score", *scored, "--out", tmp_path / "run", "--quiet").code == 1
+    if report == "executive":
+        assert run("export", tmp_path / "run", "--out", tmp_path / "executive.md").code == 0
+        text = (tmp_path / "executive.md").read_text(encoding="utf-8")
+    else:
+        text = run("report", tmp_path / "run", "--format", report).out
+    assert "Use cheap: it alone passes all gates (2)" in text.replace("\\", "").split("<script type")[0]
+    assert "Use good" not in text
+
+
+def test_a_system_that_is_ahead_beyond_chance_is_named_without_gates(run: Run, tmp_path: Path) -> None:
     for name, least in (("gold", 0), ("good", 0), ("b<a>d", 30)):
         lines = "".join(f'{{"id": {at}, "total": {at if at >= least else -1}}}\n' for at in range(40))
         (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
@@ -369,9 +392,9 @@ def test_a_system_that_is_ahead_beyond_chance_is_recommended(run: Run, tmp_path:
         run("score", "--spec", tmp_path / "spec.yaml", *given, "--out", tmp_path / "run", "--quiet").code == 0
     )
     assert run("export", tmp_path / "run", "--to", tmp_path / "executive.md").code == 0
-    assert "- **Choose good**: it is better than every other system." in (
-        tmp_path / "executive.md"
-    ).read_text(encoding="utf-8")
+    text = (tmp_path / "executive.md").read_text(encoding="utf-8")
+    assert "- **good has the highest accuracy; there are no gates, so nothing is decided.**" in text
+    assert "good is highest with 100.0% and better than b&lt;a&gt;d by 75.0 points" in text
     assert "b&lt;a&gt;d" in (tmp_path / "executive.svg").read_text(encoding="utf-8")
 
 

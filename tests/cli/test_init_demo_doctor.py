@@ -49,6 +49,27 @@ def test_inferred_spec_scores_its_own_gold_as_perfect(run: Run, files: Files) ->
     )
 
 
+@pytest.mark.parametrize(
+    ("count", "gate"),
+    [
+        (40, "regression(accuracy) >= 0]` fails if a loss is shown"),
+        (150, "regression(accuracy) > -0.05]`"),
+        (400, "regression(accuracy) > -0.02]`"),
+    ],
+)
+def test_the_margin_that_so_many_documents_can_pass_is_proposed(
+    run: Run, files: Files, count: int, gate: str
+) -> None:
+    rows = [{"id": f"d{at}", "total": f"{at}.00"} for at in range(count)]
+    assert gate in run("init", "--gold", files.write("many.jsonl", rows)).out
+
+
+def test_values_of_nested_records_count_for_the_proposed_margin(run: Run, files: Files) -> None:
+    parts = {f"f{at}": "x y" for at in range(10)}
+    rows = [{"id": f"d{at}", "body": {"head": parts, "lines": [parts, parts]}} for at in range(200)]
+    assert "regression(accuracy) > -0.02]`" in run("init", "--gold", files.write("deep.jsonl", rows)).out
+
+
 def test_gold_key_finds_record_and_outer_id(run: Run, files: Files) -> None:
     path = files.write(
         "nested.jsonl", [{"doc_id": row["id"], "gold": {"total": row["total"]}} for row in GOLD]

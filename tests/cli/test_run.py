@@ -127,6 +127,25 @@ def test_a_system_that_stopped_is_not_compared(run: Run, place: Path, server: Sc
     }
 
 
+def test_the_first_failure_of_each_kind_is_told_and_nothing_is_better_than_no_answer(
+    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "vendor_table.py").write_text(
+        'def extract(document):\n    raise ValueError("no key for vendor table")\n'
+    )
+    monkeypatch.syspath_prepend(str(place))
+    systems = {
+        "rules": {"strategy": "rules"},
+        "mine": {"strategy": "function", "call": "vendor_table:extract"},
+    }
+    (place / "systems.json").write_text(json.dumps({"systems": systems}))
+    out = " ".join(sweep(run, place).out.split())
+    assert f"mine failed: {DOCUMENTS} exception" in out
+    assert re.search(r"exception, such as \S*inv\d(\.txt)?: ValueError: no key for vendor table", out)
+    assert "mine answered none of the documents, so nothing is said of it" in out
+    assert "better than mine" not in out
+
+
 def test_a_dry_run_sends_nothing(run: Run, place: Path, server: ScriptedServer) -> None:
     ran = sweep(run, place, "--dry-run", "--system", "base_model=big_verify=none")
     assert (ran.code, server.hits, f"{DOCUMENTS} calls" in ran.out) == (0, [], True), ran
@@ -244,3 +263,35 @@ def test_a_part_of_the_documents_is_scored_on_that_part(
     estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
     (recall,) = (one["value"] for one in estimates if one["metric"] == "recall" and one["field"] == "total")
     assert recall == 1.0
+
+
+@pytest.mark.parametrize("documents", [1, 2, 4, 5])
+def test_the_median_of_an_extraction_is_that_of_its_score(run: Run, tmp_path: Path, documents: int) -> None:
+    """Of 2 and 4 documents it is a mean; a document that could not be loaded took no time."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "bad.pdf").write_bytes(b"no such file")
+    for at in range(documents):
+        (tmp_path / "docs" / f"d{at}.txt").write_text(f"Total: {at}.50\n" * 10 ** (at % 4))
+    names = ["bad.pdf", *(f"d{at}.txt" for at in range(documents))]
+    (tmp_path / "gold.jsonl").write_text(
+        "".join(json.dumps({"id": name, "total": "1"}) + "\n" for name in names)
+    )
+    (tmp_path / "spec.yaml").write_text("fields: {total: money}")
+    (tmp_path / "systems.json").write_text(json.dumps({"systems": {"r": {"strategy": "rules"}}}))
+    inputs = (
+        "--docs",
+        tmp_path / "docs",
+        "--spec",
+        tmp_path / "spec.yaml",
+        "--gold",
+        tmp_path / "gold.jsonl",
+    )
+    found = run("run", tmp_path / "systems.json", *inputs, "--out", tmp_path / "out", "--bootstrap", 0)
+    assert found.code == 0, found.err
+    told = json.loads((tmp_path / "out" / "r" / "extraction.json").read_text())["timings"]
+    estimates = json.loads((tmp_path / "out" / "run" / "metrics.json").read_text())["estimates"]
+    scored = {one["metric"]: one for one in estimates}
+    assert told["p50_ms"] == pytest.approx(scored["latency_p50"]["value"], rel=1e-9)
+    assert told["p95_ms"] == pytest.approx(scored["latency_p95"]["value"], rel=1e-9)
+    assert scored["latency_p50"]["n"] == documents
+    assert f"n = {documents}" in found.out.partition("Accuracy, cost and time")[2]

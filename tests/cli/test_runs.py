@@ -192,12 +192,13 @@ def test_gates_and_limits_are_in_the_status(store: Store) -> None:
     assert "FAIL" in text
 
 
-def test_the_first_own_metric_is_the_headline(store: Store) -> None:
+@pytest.mark.parametrize(("score", "headline"), [("", "accuracy"), ("score: quality\n", "quality")])
+def test_the_score_of_the_spec_is_the_headline(store: Store, score: str, headline: str) -> None:
     (store.files.folder / "spec.yaml").write_text(
-        SPEC + "definitions: {quality: 0.5*accuracy + 0.5*f1}\nmetrics: [accuracy, quality]\n"
+        SPEC + f"definitions: {{quality: 0.5*accuracy + 0.5*f1}}\nmetrics: [accuracy, quality]\n{score}"
     )
     store.score()
-    assert store.listed()["runs"][0]["headline"][0]["metric"] == "quality"
+    assert store.listed()["runs"][0]["headline"][0]["metric"] == headline
 
 
 def test_runs_are_held_against_the_baseline(store: Store) -> None:

@@ -186,3 +186,24 @@ def test_transaction_dates_meet_by_position():
     comparator = build({"by_position": {"items": "date_parts"}})
     gold, pred = list_reading(["15/03/2025", "16/03/2025", ""]), list_reading(["15 Mar", "17 Mar", ""])
     assert comparator.compare_one(gold, pred) == (pytest.approx(2 / 3), "some_items")
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "score", "reason"),
+    [
+        pytest.param(["1", "2"], ["12", "21"], 1.0, "contained_items", id="digits in numbers"),
+        pytest.param(["10.00", "20.00"], ["0", "0"], 1.0, "contained_items", id="zeros in amounts"),
+        pytest.param(["milk", "bread", "fuel"], ["milk"] * 3, 1.0, "shared_items", id="one for all"),
+        pytest.param(["12.00", "150.00"], ["12.00", "12.00"], 1.0, "shared_items", id="one amount twice"),
+        pytest.param(["1", "2", "3"], ["12", "7", "8"], 1 / 3, "contained_items", id="partly contained"),
+        pytest.param(["a", "b", "c"], ["a", "a", "x"], 2 / 3, "shared_items", id="partly shared"),
+        pytest.param(["a", "b"], ["b", "a"], 1.0, "same_items", id="another order"),
+        pytest.param(["a", "b"], ["b", "x"], 0.5, "some_items", id="some"),
+        pytest.param(["a", "b"], ["x", "y"], 0.0, "different", id="none"),
+    ],
+)
+def test_items_that_only_contain_one_another_or_share_one_are_never_called_the_same(
+    gold: list[str], pred: list[str], score: float, reason: str
+) -> None:
+    found = build("contained_items").compare_one(list_reading(gold), list_reading(pred))
+    assert found == (pytest.approx(score), reason)

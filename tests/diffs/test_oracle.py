@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from itertools import product
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from fieldassay.diffs.result import Diff
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.comparisons_file import read_comparisons
 from fieldassay.runs.run_file import COMPARISONS
-from fieldassay.stats.power import unseen_reach
+from fieldassay.stats.power import Alike
 
 FIELDS = ("a", "b", "c", "d")
 SPEC = {
@@ -84,13 +85,11 @@ def field_sums(field: str) -> Callable[[Row, Row], Sums]:
 def oracle(
     sums: Callable[[Row, Row], Sums], gold: list[Row], before: list[Row], after: list[Row]
 ) -> dict[str, Any]:
-    """Return difference, p by all exchanges, wins, losses and ties, of a ratio of sums over documents."""
+    """Return difference, p by all halves, wins, losses and ties, of a ratio of sums over documents."""
     first, second = (
         np.array([sums(one, other) for one, other in zip(gold, side, strict=True)])
         for side in (before, after)
     )
-    observed, is_yes_or_no = ratio(second) - ratio(first), _is_yes_or_no(first, second)
-    gaps = every_gap(first, second)
     known = [
         (one[0] / one[1], other[0] / other[1])
         for one, other in zip(first, second, strict=True)
@@ -101,9 +100,9 @@ def oracle(
     spread = [other - one for one, other in known]
     effect = float(np.mean(spread) / np.std(spread, ddof=1)) if np.std(spread, ddof=1) > 1e-12 else 0.0
     return {
-        "difference": observed,
-        "p": p_of(gaps, gaps[:1], is_yes_or_no)[0],
-        "drawn": (gaps, is_yes_or_no),
+        "difference": ratio(second) - ratio(first),
+        "p": p_of_halves(first, second),
+        "drawn": p_of_signs(first, second),
         "wins": wins,
         "losses": losses,
         "ties": documents - wins - losses,
@@ -111,23 +110,24 @@ def oracle(
     }
 
 
-def _is_yes_or_no(first: Any, second: Any) -> bool:
-    return bool(np.isin((first, second), (0, 1)).all() and (first[:, 1] == second[:, 1]).all())
+def p_of_halves(first: Any, second: Any) -> float:
+    """Return twice the share of halves of the documents with the rarer sign; half of those that say neither."""
+    halves = np.array(list(product((0, 1), repeat=len(first))))
+    with np.errstate(invalid="ignore"):
+        one, other = ((side[:, 0] / side[:, 1]) for side in (halves @ first, halves @ second))
+    below, above = int((other - one < -1e-9).sum()), int((other - one > 1e-9).sum())
+    return (2 * min(below, above) + len(halves) - below - above) / len(halves)
 
 
-def every_gap(first: Any, second: Any) -> Any:
-    """Return how far apart the systems are under every exchange of documents, none exchanged first."""
-    flips = np.array(list(product((0, 1), repeat=len(first))))
-    moved = flips @ (second - first)
-    one, other = first.sum(axis=0) + moved, second.sum(axis=0) - moved
-    return np.abs(other[:, 0] / other[:, 1] - one[:, 0] / one[:, 1])
-
-
-def p_of(gaps: Any, values: Any, is_yes_or_no: bool) -> Any:
-    """Return the share of all exchanges that is as far, of yes and no with half of those that are just as far."""
-    ordered = np.sort(gaps)
-    as_far, farther = (1.0 - np.searchsorted(ordered, values + step) / len(gaps) for step in (-1e-9, 1e-9))
-    return np.where(is_yes_or_no & (values > 1e-9), (as_far + farther) / 2, as_far)
+def p_of_signs(first: Any, second: Any) -> Any:
+    """Return the p value under every pattern of signs, of the difference to first order."""
+    top, bottom = (first + second).sum(axis=0)
+    linear = (second - first) @ np.array([1.0, -top / bottom]) * 2.0 / bottom
+    signs = np.array(list(product((1, -1), repeat=len(first))))
+    sizes = np.abs(signs @ linear)
+    ordered = np.sort(sizes)
+    least, most = (np.searchsorted(ordered, sizes + step) / len(sizes) for step in (-1e-9, 1e-9))
+    return 1.0 - (least + most) / 2.0
 
 
 def ratio(sums: Any) -> float:
@@ -136,9 +136,8 @@ def ratio(sums: Any) -> float:
 
 
 def min_p(family: Sequence[dict[str, Any]]) -> list[float]:
-    """Return the step-down min-P adjustment over every exchange of documents, and take what it needs out of the numbers."""
-    drawn = [one.pop("drawn") for one in family]
-    p_values = [p_of(gaps, gaps, is_yes_or_no) for gaps, is_yes_or_no in drawn]
+    """Return the step-down min-P adjustment over every pattern of signs; take what it needs out of the numbers."""
+    p_values = [one.pop("drawn") for one in family]
     left, adjusted, highest = list(range(len(family))), [0.0] * len(family), 0.0
     for at in sorted(left, key=lambda at: family[at]["p"]):
         limit = family[at]["p"] + 1e-9
@@ -236,16 +235,33 @@ def test_fixed_and_broken_are_found_by_a_plain_loop_too(case: Case) -> None:
         )
 
 
-def test_the_detectable_difference_lies_between_those_of_the_spread_and_of_the_interval(case: Case) -> None:
-    """The interval allows for documents not seen, which the test does not need; an effect adds spread."""
-    for one in case[3].overall:
-        assert one.interval is not None
-        assert one.detectable is not None
-        width = (one.interval[1] - one.interval[0]) / 2
-        unseen = unseen_reach(0.95) / one.documents
-        spread = math.sqrt(max(width**2 - unseen**2, 0.0))
-        least, most = ((1.959964 + 0.841621) / 1.959964 * reach for reach in (spread, width))
-        assert 0.7 * least <= one.detectable <= most  # around no difference, which is a little narrower
+def test_the_detectable_difference_is_that_of_the_verdict_by_hand(case: Case) -> None:
+    """Means over documents: v is their variance, c their sum of squares by the sum of absolute differences."""
+    gold, before, after, found = case
+    one = found.overall[0]
+    sides = [
+        [accuracy_sums(row, pred)[0] for row, pred in zip(gold, side, strict=True)]
+        for side in (before, after)
+    ]
+    each = np.subtract(sides[1], sides[0])
+    assert one.p_needed is not None and one.metric == "accuracy"
+    z, c, v = (
+        NormalDist().inv_cdf(1 - one.p_needed / 2),
+        (each**2).sum() / np.abs(each).sum(),
+        each.var(ddof=1),
+    )
+    candidates = np.linspace(0.001, 2.0, 200_000)
+    spread = v + candidates * c
+    lacks = (
+        z * np.sqrt(spread)
+        + 0.8416 * np.sqrt(np.maximum(spread - candidates**2, 0))
+        - np.sqrt(13) * candidates
+    )
+    least = Alike.at(one.p_needed).expected * c / 13
+    if np.count_nonzero(np.abs(each) > 1e-9) < 6:
+        assert one.detectable is None
+    else:
+        assert one.detectable == pytest.approx(max(float(candidates[lacks <= 0][0]), least), abs=1e-3)
 
 
 @pytest.mark.parametrize("documents", [9, 40])

@@ -185,25 +185,35 @@ def spoiled(documents: range) -> list[dict[str, Any]]:
     return [{**row, "name": "y"} if at in documents else row for at, row in enumerate(GOLD)]
 
 
-def test_no_shown_difference_is_given_the_difference_that_could_have_been_found(make_run: Make) -> None:
-    runs = [make_run(SPEC, GOLD, {name: spoiled(at)}) for name, at in (("a", range(4)), ("b", range(4, 9)))]
-    text = render_diff_terminal(describe_diff(diff_runs(*runs), 3), Screen(200))
-    assert "no difference could be shown between a and b in accuracy (−4.2 points" in text
-    found = re.search(
-        r"accuracy: a difference of ([\d.]+) points would have been found with probability 0.8; for one of "
-        r"4.2 it takes about ([\d,]+) doc",
-        text,
+def test_no_shown_difference_is_given_the_difference_that_would_be_found(make_run: Make) -> None:
+    gold = [{**row, "id": f"{row['id']}-{part}"} for part in range(5) for row in GOLD]
+    sides = [
+        [{**row, "name": "y"} if at in wrong else row for at, row in enumerate(gold)]
+        for wrong in (range(8), range(8, 18))
+    ]
+    runs = [make_run(SPEC, gold, {name: rows}) for name, rows in zip("ab", sides, strict=True)]
+    diff = diff_runs(*runs)
+    text = render_diff_terminal(describe_diff(diff, 3), Screen(200))
+    assert "no difference could be shown between a and b in accuracy (−1.7 points" in text
+    [one] = [one for one in diff.overall if one.metric == "accuracy"]
+    assert one.detectable is not None and one.documents_needed is not None
+    said = (
+        f"accuracy: a difference of {100 * one.detectable:.1f} points, made of documents that differ by as much "
+        "as those here, is found in 8 of 10 such samples; if whole documents are lost, only one of"
     )
-    assert found is not None
-    needed = int(found[2].replace(",", ""))
-    assert needed == pytest.approx(12 * (float(found[1]) / 4.1667) ** 2, rel=0.03)
+    assert said in " ".join(text.split())
+    needed = re.search(r"for one of 1.7 it takes about ([\d,]+) documents", " ".join(text.split()))
+    assert needed is not None
+    assert int(needed[1].replace(",", "")) == pytest.approx(one.documents_needed, rel=0.1)
     assert "where no difference could be shown, one of" in text
 
 
-def test_nothing_is_said_of_what_could_have_been_found_if_few_documents_differ(make_run: Make) -> None:
-    text = rendered(make_run, lambda at, row: {**row, "name": "y"} if at < 2 else row)
+def test_where_few_documents_differ_it_says_what_it_takes(make_run: Make) -> None:
+    text = " ".join(rendered(make_run, lambda at, row: {**row, "name": "y"} if at < 2 else row).split())
     assert "no difference could be shown between old and new in accuracy (−8.3 points" in text
-    assert "would have been found" not in text
+    assert "these 12 documents do not say which difference would have been found" in text
+    assert "at least 5 must change, all to one side, to be called (p = .031)" in text
+    assert "is found in 8 of 10" not in text
 
 
 def test_the_same_answers_are_called_identical(make_run: Make) -> None:
@@ -234,8 +244,9 @@ def test_a_slice_may_be_called_anything(make_run: Make, key: str) -> None:
     systems = {"a": gold, "b": [{**row, "total": 99} for row in gold], "c": gold}
     run = make_run(spec, gold, systems, "--bootstrap", 0)
     two = render_diff_terminal(describe_diff(diff_runs(f"{run}:a", f"{run}:b"), 0), Screen(160))
-    assert [
-        len(re.findall(rf"^{value} +6 .* not shown$", two, re.MULTILINE)) for value in ("left", "right")
-    ] == [1, 1]
+    assert [len(re.findall(rf"^{value} +6 .* worse$", two, re.MULTILINE)) for value in ("left", "right")] == [
+        1,
+        1,
+    ]
     three = render_diff_markdown(describe_diff(diff_runs(run), 0))
     assert three.count(": left, n = 6:") == three.count(": right, n = 6:") == 1

@@ -18,6 +18,7 @@ from fieldassay.endpoints.driver import Drive, DriveOptions
 from fieldassay.endpoints.exchange import Answer, Attachment, Request
 from fieldassay.endpoints.jobs import Job
 from fieldassay.endpoints.journal import NAME, Journal, lines_of
+from fieldassay.endpoints.outcome import read_answer
 
 
 def first(reply: Reply, times: int = 1) -> Script:
@@ -169,18 +170,68 @@ def test_a_server_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
     assert "connect" in summary.stop.message
 
 
-def test_a_prompt_that_the_server_cut_is_noticed(tmp_path: Path) -> None:
-    from tests.endpoints.driving import ask
+SHORT = "the server counts 40 tokens of about 200 in the prompt, and may have cut it"
 
-    from fieldassay.endpoints.jobs import Job
 
+@pytest.mark.parametrize(
+    ("text", "finish", "kind", "message"),
+    [
+        pytest.param('{"total": "5.00"}', "stop", None, "", id="an answer that can be used"),
+        pytest.param("", "stop", "input_truncated", f"the answer is empty; {SHORT}", id="no answer"),
+        pytest.param(
+            " \n" * 200,
+            "stop",
+            "input_truncated",
+            f"the answer is mostly white space; {SHORT}",
+            id="white space",
+        ),
+        pytest.param(
+            '{"total',
+            "length",
+            "truncated",
+            f"the answer ended at the limit of 20 tokens; {SHORT}",
+            id="half of one",
+        ),
+        pytest.param("", "content_filter", "refused", "the content filter refused", id="a filter"),
+    ],
+)
+def test_a_small_count_of_prompt_tokens_makes_only_an_answer_without_use_a_failure(
+    tmp_path: Path, text: str, finish: str, kind: str | None, message: str
+) -> None:
     def long() -> Any:
         (answer,) = yield (ask("a long document", expected_tokens=200),)
         return answer
 
-    with ScriptedServer() as server:
+    with ScriptedServer(lambda _: Reply(body=completion(text, 40, finish_reason=finish))) as server:
         found, _ = drive([Job("doc", long)], tmp_path, channels(server.url))
-    assert found["doc"].value.failure.kind == "input_truncated"
+    answer = found["doc"].value
+    assert answer.text == text and answer.is_prompt_short
+    failure = answer.failure
+    assert (None if failure is None else failure.kind, "" if failure is None else failure.message) == (
+        kind,
+        message,
+    )
+
+
+@pytest.mark.parametrize(
+    ("usage", "prompt", "is_short"),
+    [
+        pytest.param({"cached_tokens": 150}, 190, False, id="cached ones beside the prompt"),
+        pytest.param({"cached_tokens": 30}, 40, True, id="cached ones in the prompt"),
+        pytest.param({"cached_tokens": 30, "total": 90}, 70, True, id="cached ones beside it by the total"),
+        pytest.param({}, 40, True, id="none"),
+    ],
+)
+def test_cached_tokens_count_as_tokens_of_the_prompt(
+    usage: dict[str, int], prompt: int, is_short: bool
+) -> None:
+    body = completion("{}", 40)
+    body["usage"] |= {"prompt_tokens_details": {"cached_tokens": usage.get("cached_tokens")}}
+    body["usage"] |= {"total_tokens": usage["total"]} if "total" in usage else {}
+    answer = read_answer(
+        {"body": body, "status": 200}, Request("chat", "e", {}, expected_tokens=200), reused=False
+    )
+    assert (answer.usage.prompt_tokens, answer.is_prompt_short, answer.failure) == (prompt, is_short, None)
 
 
 ECHOES: dict[str, Callable[[str], Reply]] = {

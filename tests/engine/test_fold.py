@@ -22,7 +22,7 @@ from fieldassay.metrics.selection import select_metrics
 from fieldassay.metrics.statistics import Rows, RowSum
 from fieldassay.metrics.sums import Sum, add_sums
 from fieldassay.result.estimate import Estimate
-from fieldassay.stats.poisson import document_keys, unseen_weights, weight_table, weights
+from fieldassay.stats.weights import STEPS, document_keys, unseen_weights, weight_table, weights
 
 FIELDS = [
     value("total", 0, weight=2.0, critical=True, type="money"),
@@ -171,9 +171,9 @@ def test_replicates_are_the_metric_under_the_documents_weights() -> None:
     bottom = np.bincount(judged.doc[leaf & has_pred], minlength=42) @ drawn
     assert overall.interval_resampled == pytest.approx(tuple(np.quantile(top / bottom, [0.1, 0.9])))
     each = np.bincount(judged.doc[leaf & has_pred], minlength=42)
-    unseen = (each**2).sum() / each.sum() * unseen_weights(11, 500)
-    worst, best = (np.quantile((top + more) / (bottom + unseen), [0.1, 0.9]) for more in (0.0, unseen))
-    assert overall.interval == pytest.approx((worst[0], best[1]))
+    unseen = STEPS * (each**2).sum() / each.sum() * unseen_weights(11, 500)  # right by a coin
+    bounded = (top + np.maximum(unseen, 0.0)) / (bottom + np.abs(unseen))
+    assert overall.interval == pytest.approx(tuple(np.quantile(bounded, [0.1, 0.9])))
 
 
 def test_fields_that_differ_between_batches_are_joined_by_path() -> None:
@@ -201,6 +201,14 @@ def test_a_field_that_was_asked_for_but_never_judged_is_undefined() -> None:
     assert (found.value, found.n) == (None, 0)
 
 
+def test_columns_with_fractions_keep_their_unit_and_lose_four_bits() -> None:
+    names, columns = ["a", "b"], np.array([[5 << 20, 7], [5 << 20, 7]])
+    kept, scaled = draw_sums(columns, document_keys(names, 0), 8, [np.arange(2)], bits=[32, 0])[0]
+    drawn = weights(document_keys(names, 0), 0, 8, weight_table()).astype(np.int64)
+    assert (scaled == columns[1] @ drawn).all()
+    assert (kept == np.array([5 << 16, 0]) @ drawn).all()  # 7 / 16 is nearer to 0
+
+
 @pytest.mark.parametrize("size", [1, 300, 9000])
 def test_products_are_exact_whatever_the_width_of_a_column(size: int) -> None:
     generator = np.random.default_rng(4)
@@ -216,7 +224,7 @@ def test_products_are_exact_whatever_the_width_of_a_column(size: int) -> None:
         ]
     )
     subset = np.flatnonzero(generator.random(size) < 0.4)
-    found = draw_sums(columns, names, 9, 37, [np.arange(size), subset])
+    found = draw_sums(columns, document_keys(names, 9), 37, [np.arange(size), subset])
     drawn = weights(document_keys(names, 9), 0, 37, weight_table()).astype(object)
     assert (found[0] == columns.astype(object) @ drawn).all()
     assert (found[1] == columns[:, subset].astype(object) @ drawn[subset]).all()

@@ -14,6 +14,7 @@ from fieldassay.extractors.chunks import Split
 from fieldassay.extractors.prompted import Decode, Prompted
 from fieldassay.extractors.strategy import Task
 from fieldassay.extractors.verify import Verify
+from fieldassay.presets.catalogue import own_copy, preset_head, preset_names
 from fieldassay.spec.parse import read_spec
 
 BASE = Prompted("local", "small")
@@ -200,3 +201,27 @@ def test_a_wide_schema_is_asked_in_groups_of_fields():
 def test_a_document_without_text_fails_alone():
     requests, found = play(BASE, document(""), TASK)
     assert not requests and found.failure.kind == "no_text"
+
+
+def test_an_answer_whose_prompt_has_few_tokens_by_the_server_is_used_with_a_note():
+    _, found = play(BASE, document(INVOICE), TASK, [answer(TEXT, is_prompt_short=True)])
+    assert found.failure is None and found.record == RECORD and found.notes == {"few_prompt_tokens": 1}
+
+
+SCORING = ("score", "credit", "counts as", "regime", "average", "accuracy", "recall", "metric", "IMQ", "ANLS")
+"""Words of a rule of scoring, which none of the protocols' fields has in its name."""
+
+
+@pytest.mark.parametrize("protocol", [name for name in preset_names() if preset_head(name).kind == "spec"])
+def test_no_rule_of_scoring_is_told_to_the_model(protocol):
+    spec = read_spec({"name": "own", "protocol": protocol, "fields": {"total": "text"}})
+    for text in (spec, read_spec(own_copy(protocol))):
+        (request, *_), _ = play(BASE, document(INVOICE), Task(text), [answer(TEXT), answer(TEXT)])
+        told = json.dumps(request.body["messages"], ensure_ascii=False)
+        assert [word for word in SCORING if word in told] == []
+
+
+def test_what_a_spec_of_ones_own_says_of_its_documents_is_told():
+    spec = read_spec({**SPEC, "description": "Invoices of pump makers"})
+    (request,), _ = play(BASE, document(INVOICE), Task(spec), [answer(TEXT)])
+    assert "(Invoices of pump makers)" in request.body["messages"][0]["content"]

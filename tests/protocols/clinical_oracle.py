@@ -23,6 +23,8 @@ class Kind:
     conditional: tuple[str, ...]
     numeric: tuple[str, ...]
     recall_weight: Fraction
+    measured: tuple[str, ...] = ()
+    """Fields whose unit stands elsewhere, so that a percent sign says nothing."""
 
 
 PRESCRIPTION = Kind(
@@ -40,10 +42,11 @@ LAB_REPORT = Kind(
     ("rango_referencia",),
     ("valor",),
     Fraction(6, 10),
+    ("valor", "rango_referencia"),
 )
 
 
-def normalize(value: Any) -> str:
+def normalize(value: Any, keeps_percent: bool = True) -> str:
     if value is None or value in ([], {}):
         return ""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else str(value)
@@ -54,11 +57,32 @@ def normalize(value: Any) -> str:
         "." if char == "," and between(text, place, str.isdecimal) else char  # both neighbors as they were
         for place, char in enumerate(text)
     )
+    text = "".join("0." if begins_number(text, place) else char for place, char in enumerate(text))
+    while (closer := re.sub(r"(\d) */ *(\d)", r"\1/\2", text)) != text:
+        text = closer
     kept = [
-        " " if unicodedata.category(char)[0] == "P" and not stays(text, place) else char
+        f" {char} "
+        if char == "%" and keeps_percent
+        else " "
+        if unicodedata.category(char)[0] == "P" and not stays(text, place)
+        else char
         for place, char in enumerate(text)
     ]
     return " ".join("".join(kept).split())
+
+
+def normalize_field(item: Item, field: str, kind: Kind) -> str:
+    """The text of a field; a result of nothing but punctuation is one all the same."""
+    value = item.get(field)
+    text = normalize(value, field not in kind.measured)
+    is_said = field in kind.numeric and isinstance(value, str) and value.strip()
+    return text or ("punctuation" if is_said else "")
+
+
+def begins_number(text: str, place: int) -> bool:
+    before = text[place - 1] if place else " "
+    is_bare = not before.isalnum() and before not in "._,"
+    return text[place] in ".," and is_bare and text[place + 1 : place + 2].isdecimal()
 
 
 def between(text: str, place: int, is_one: Any) -> bool:
@@ -66,7 +90,7 @@ def between(text: str, place: int, is_one: Any) -> bool:
 
 
 def stays(text: str, place: int) -> bool:
-    if text[place] == ".":
+    if text[place] in "./":
         return between(text, place, str.isdecimal)
     before = text[place - 1] if place else " "
     return text[place] == "-" and text[place + 1 : place + 2].isdecimal() and not before.isalnum()
@@ -90,7 +114,8 @@ def items_of(record: Item | None, kind: Kind) -> list[Item]:
     return [
         item
         for item in listed
-        if isinstance(item, dict) and any(normalize(item.get(key)) for key in (kind.name, *kind.fields))
+        if isinstance(item, dict)
+        and any(normalize_field(item, key, kind) for key in (kind.name, *kind.fields))
     ]
 
 
@@ -98,7 +123,7 @@ def judge_pair(gold: Item, predicted: Item, kind: Kind) -> tuple[int, int]:
     """Right fields and counted fields of a matched pair."""
     right = counted = 0
     for field in kind.fields:
-        wanted, found = normalize(gold.get(field)), normalize(predicted.get(field))
+        wanted, found = (normalize_field(item, field, kind) for item in (gold, predicted))
         if field in kind.conditional and not wanted:
             continue
         counted += 1

@@ -23,7 +23,7 @@ class Case:
     value_errors: int = 0
     structure_errors: int = 0
     missing: int = 0
-    missing_published: int = 0
+    missing_fields: int = 0
     extra: int = 0
     units: int = 0
     right_units: int = 0
@@ -43,10 +43,10 @@ class Case:
         return {
             "overall_accuracy": (self.matches, self.compared),
             "complete_accuracy": (self.matches, self.compared + self.missing),
-            "critical_field_accuracy": (self.right_critical, self.critical),
+            "critical_complete_accuracy": (self.right_critical, self.critical),
             "unit_accuracy": (self.right_units, self.units),
             "value_accuracy": (self.right_numbers, self.numbers),
-            "structure_accuracy": (self.compared - self.structure_errors, self.compared),
+            "shape_accuracy": (self.compared - self.structure_errors, self.compared),
         }
 
     def counts(self) -> dict[str, int]:
@@ -55,17 +55,17 @@ class Case:
             "errors_value": self.value_errors,
             "errors_structure": self.structure_errors,
             "errors_missing": self.missing,
-            "errors_missing_published": self.missing_published,
+            "missing_fields": self.missing_fields,
             "errors_extra": self.extra,
         }
 
 
 IF_UNDEFINED = {
     "overall_accuracy": 0,
-    "critical_field_accuracy": 1,
+    "critical_complete_accuracy": 1,
     "unit_accuracy": 1,
     "value_accuracy": 1,
-    "structure_accuracy": 1,
+    "shape_accuracy": 1,
 }
 """What the source publishes where a case has nothing to divide; a complete accuracy it does not have."""
 
@@ -149,7 +149,7 @@ def _child(
     if sides[1] is not ABSENT:
         _walk(case, sides, at, notes)
         return
-    case.missing_published += 1
+    case.missing_fields += 1
     for place in _leaves(sides[0], at[0]):
         case.missing += 1
         case.critical += _is_critical(place, notes[0])

@@ -23,11 +23,11 @@ def figures(expected: Any, actual: Any, critical: Sequence[str] = ()) -> dict[st
     errors = {kind: sum(one == kind for _, one in found.wrong) for kind in ("unit", "value", "structure")}
     units, values = (sum(part in path for path in found.right) for part in (".unit", ".value"))
     return {
-        "overall_accuracy_published": share(len(found.right), total, 0.0),
-        "critical_field_accuracy_published": share(sum(of_critical[0]), sum(map(sum, of_critical)), 1.0),
-        "unit_accuracy_published": share(units, units + errors["unit"], 1.0),
-        "value_accuracy_published": share(values, values + errors["value"], 1.0),
-        "structure_accuracy_published": 1 - share(errors["structure"], total, 0.0),
+        "overall_accuracy": share(len(found.right), total, 0.0),
+        "critical_field_accuracy": share(sum(of_critical[0]), sum(map(sum, of_critical)), 1.0),
+        "unit_parsing_accuracy": share(units, units + errors["unit"], 1.0),
+        "value_parsing_accuracy": share(values, values + errors["value"], 1.0),
+        "structure_accuracy": 1 - share(errors["structure"], total, 0.0),
     }
 
 

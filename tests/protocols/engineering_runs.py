@@ -11,10 +11,10 @@ from fieldassay.scoring.score import score
 ACCURACIES = (
     "overall_accuracy",
     "complete_accuracy",
-    "critical_field_accuracy",
+    "critical_complete_accuracy",
     "unit_accuracy",
     "value_accuracy",
-    "structure_accuracy",
+    "shape_accuracy",
 )
 
 FLOW = {"flow_rate": {"value": 5000, "unit": "m3/h", "min_value": None, "max_value": None}}
@@ -79,5 +79,6 @@ def judge_rows(gold: Any, predictions: Any) -> Result:
 
 
 def counts(result: Result) -> dict[str, Any]:
-    names = ("unit", "value", "structure", "missing", "missing_published", "extra")
-    return {name: found for name in names if (found := result.value(f"errors_{name}"))}
+    names = {name: f"errors_{name}" for name in ("unit", "value", "structure", "missing", "extra")}
+    names["missing_fields"] = "missing_fields"
+    return {name: found for name, metric in names.items() if (found := result.value(metric))}

@@ -400,3 +400,18 @@ def test_every_field_of_the_guide_is_there_with_the_types_it_applies_to() -> Non
     everything = {"invoice", "receipt", "bank_statement"}
     found = {child.name: set(child.applies_to) or everything for child in plan().root.children}
     assert found == {name: set(types) for name, (_, types) in FIELDS.items()}
+
+
+def test_lists_that_score_by_containment_or_by_one_item_for_several_are_counted_by_field() -> None:
+    names = ("LINE_ITEM_QUANTITIES", "LINE_ITEM_DESCRIPTIONS", "LINE_ITEM_PRICES")
+    gold = [{"image_file": at, **dict.fromkeys(names, "1 | 2 | 3")} for at in ("a", "b")]
+    values = ("12 | 21 | 3", "1 | 1 | 1", "3 | 2 | 1")
+    pred = [{"image_file": at, **dict(zip(names, values, strict=True))} for at in ("a", "b")]
+    result = run(gold, pred)
+    assert {result.value("field_accuracy", field=name) for name in names} == {1.0}
+    assert (result.value("contained_lists"), result.value("shared_lists")) == (2, 2)
+    asked = [
+        f"correct(reason={reason}_items)[{name}]" for reason in ("contained", "shared") for name in names
+    ]
+    again = run(gold, pred, metrics=tuple(asked))
+    assert [again.value(metric) for metric in asked] == [2, 0, 0, 0, 2, 0]

@@ -7,12 +7,15 @@ from typing import Any
 
 import polars as pl
 import pytest
+from msgspec.structs import replace
 
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.types.normalizers import Punctuation
+from fieldassay.types.text import TextReader
 
 FAST = ScoreOptions(replicates=0)
 
@@ -97,7 +100,8 @@ VALUES: list[tuple[Any, Any, bool]] = [
     ("<5", "< 5", False), ("<5", "<5.", True),
     ("5 mg/dL", "5.05 mg/dL", False), ("5 mg/dL", "5 MG DL", True), ("5%", "5.1", True), ("٥", "5", True),
     ("５，０", "5.1", True),
-    ("normal", "NORMAL.", True), ("", None, True), ("-", "", True), ("5", "", False), ("", "5", False),
+    ("normal", "NORMAL.", True), ("", None, True), ("-", "", False), ("-", None, False), ("-", "—", True),
+    ("-", "5", False), (".5", "0,5", True), (".5", "5", False), (",5", "0.5", True), ("1/2", "1 2", False), ("5", "", False), ("", "5", False),
     ("inf", "5", False), ("NaN", "nan", True),
     ("1,000,5", "1.000.5", True), ("1,000", "1000", False), ("100", "102", True), ("100", "98", True),
     ("100", "97.999999999999999", False),
@@ -324,14 +328,29 @@ def test_latency_and_the_documents_table_have_the_published_names(protocol: str)
     assert {"system", "doc", "score", "pipeline_success_rate", *names} <= set(result.documents.columns)
 
 
-@pytest.mark.parametrize(("protocol", "size"), [("prescription", 5), ("lab-report", 5)])
-def test_every_field_is_read_by_the_one_normalization(protocol: str, size: int) -> None:
+@pytest.mark.parametrize(
+    ("protocol", "measured"), [("prescription", ()), ("lab-report", ("valor", "rango_referencia"))]
+)
+def test_fields_are_read_by_one_normalization_but_for_the_percent_sign_of_what_is_measured(
+    protocol: str, measured: tuple[str, ...]
+) -> None:
     [listed] = read_plan({"protocol": protocol}).root.children
     assert isinstance(listed, ListNode)
     assert isinstance(listed.items, ObjectNode)
-    readers = [leaf.reader for leaf in listed.items.children if isinstance(leaf, Leaf)]
-    assert len(readers) == size
-    assert len(set(readers)) == 1
+    readers = {leaf.path: leaf.reader for leaf in listed.items.children if isinstance(leaf, Leaf)}
+    assert len(readers) == 5
+    steps: dict[bool, set[Any]] = {True: set(), False: set()}
+    for path, reader in readers.items():
+        assert isinstance(reader, TextReader)
+        steps[path.rpartition(".")[2] in measured].add(reader.normalize)
+    assert len(steps[False]) == 1
+    without = [
+        replace(step, keep=tuple(name for name in step.keep if name != "percent"))
+        if isinstance(step, Punctuation)
+        else step
+        for step in next(iter(steps[False]))
+    ]
+    assert steps[True] <= {tuple(without)}
 
 
 def test_the_gates_are_the_published_thresholds() -> None:
@@ -343,3 +362,29 @@ def test_the_gates_are_the_published_thresholds() -> None:
         "lab_accuracy >= 75",
         "pipeline_success_rate >= 90",
     )
+
+
+DOSES: list[tuple[str, str, bool]] = [
+    ("5 mg", ".5 mg", False),
+    ("0,5 mg", ".5 mg", True),
+    ("-.5", "-0.5", True),
+    ("1/2 tableta", "1 2 tableta", False),
+    ("1/2 tableta", "1-2 tableta", False),
+    ("1/2 tableta", "1 / 2 tableta", True),
+    ("5 mg/día", "5 mg dia", True),
+    ("crema al 5%", "crema al 5", False),
+    ("crema al 5 %", "CREMA AL 5%.", True),
+    ("-", "", True),
+]
+
+
+@pytest.mark.parametrize(("gold", "predicted", "is_right"), DOSES, ids=lambda given: repr(given)[:25])
+def test_what_says_how_much_is_no_punctuation_of_a_dose(gold: str, predicted: str, is_right: bool) -> None:
+    result = judge("prescription", [rx("A", gold)], [rx("A", predicted)])
+    assert figure(result, "attribute_accuracy") == (1.0 if is_right else 0.75)
+
+
+@pytest.mark.parametrize(("gold", "predicted", "is_right"), [("%", "", False), ("%", "％", True)])
+def test_percent_is_a_unit(gold: str, predicted: str, is_right: bool) -> None:
+    result = judge("lab-report", [lab("HB", "5", gold)], [lab("HB", "5", predicted)])
+    assert figure(result, "lab_field_accuracy") == (1.0 if is_right else 2 / 3)

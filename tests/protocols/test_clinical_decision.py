@@ -72,7 +72,8 @@ def test_the_sample_is_decided_on_by_six_gates(
     page = capsys.readouterr().out
     assert f"reader: {answer}" in page
     assert pooled in page
-    assert page.count("PASS") == (6 if answer == "GO" else 4)
+    # v1 is below both accuracies, the one of tests by the unit % that it left out, and below the success of runs
+    assert page.count("PASS") == (6 if answer == "GO" else 3)
     assert "Records that do not count" not in page
 
 

@@ -22,13 +22,14 @@ from tests.protocols.engineering_runs import (
 from fieldassay.errors import ProblemsError
 from fieldassay.gates.gate import decide_result
 from fieldassay.plan.compile import read_plan
+from fieldassay.reports.error_report import render_error_report
 
 
 def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_are_undefined() -> None:
     result = judge({"a": 1}, {})
     assert {name: result.value(name) for name in ACCURACIES} == {
-        "overall_accuracy": 0.0, "complete_accuracy": 0.0, "critical_field_accuracy": 1.0,
-        "unit_accuracy": 1.0, "value_accuracy": 1.0, "structure_accuracy": 1.0,
+        "overall_accuracy": 0.0, "complete_accuracy": 0.0, "critical_complete_accuracy": 1.0,
+        "unit_accuracy": 1.0, "value_accuracy": 1.0, "shape_accuracy": 1.0,
     }  # fmt: skip
     assert [result.value(f"pooled_{name}") for name in ACCURACIES] == [None, 0.0, None, None, None, None]
 
@@ -58,7 +59,7 @@ def test_a_case_without_a_prediction_is_judged_as_an_empty_one() -> None:
     ]
     result = judge_rows(gold, [{"id": "a", "extraction": {"x": 1}}])
     assert result.value("overall_accuracy") == 0.5
-    assert counts(result) == {"missing": 2, "missing_published": 1}
+    assert counts(result) == {"missing": 2, "missing_fields": 1}
 
 
 def test_each_case_has_its_figures_as_columns() -> None:
@@ -98,13 +99,15 @@ def decide(*pairs: tuple[dict[str, Any], dict[str, Any]]) -> tuple[str, dict[str
     }
 
 
-def test_the_sixteen_thresholds_are_the_published_ones() -> None:
+def test_the_thresholds_are_the_published_ones_on_the_published_figures_and_those_of_critical_fields_on_ours_too() -> (
+    None
+):
     gates = read_plan({"protocol": "engineering-extractor"}).spec.gates
     metrics = [
         "overall_accuracy",
         "critical_field_accuracy",
-        "unit_accuracy",
-        "value_accuracy",
+        "unit_parsing_accuracy",
+        "value_parsing_accuracy",
         "structure_accuracy",
     ]
     published = {
@@ -118,37 +121,43 @@ def test_the_sixteen_thresholds_are_the_published_ones() -> None:
         for metric, least in zip(metrics, published[level], strict=True)
     }
     wanted.add(('overall_accuracy{difficulty="very hard"}', 0.8))
+    assert len(wanted) == 16
+    wanted |= {
+        (f"critical_complete_accuracy{{difficulty={level}}}", published[level][1]) for level in published
+    }
     assert {(gate.split(" >= ")[0], float(gate.split(" >= ")[1].split(" ")[0])) for gate in gates} == wanted
     assert all(gate.endswith(" if present") for gate in gates)
 
 
 @pytest.mark.parametrize(
-    ("difficulty", "right", "wrong", "answer"),
+    ("difficulty", "right", "wrong", "verdict"),
     [
-        ("easy", 19, 1, "GO"),
-        ("easy", 18, 2, "NO-GO"),
-        ("medium", 9, 1, "GO"),
-        ("medium", 8, 1, "NO-GO"),
-        ("hard", 17, 3, "GO"),
-        ("hard", 16, 3, "NO-GO"),
+        ("easy", 19, 1, "PASS"),
+        ("easy", 18, 2, "FAIL"),
+        ("medium", 9, 1, "PASS"),
+        ("medium", 8, 1, "FAIL"),
+        ("hard", 17, 3, "PASS"),
+        ("hard", 16, 3, "FAIL"),
     ],
 )
 def test_each_difficulty_has_its_threshold_inclusive(
-    difficulty: str, right: int, wrong: int, answer: str
+    difficulty: str, right: int, wrong: int, verdict: str
 ) -> None:
-    found, verdicts = decide(of_difficulty("a", difficulty, right, wrong))
-    assert found == answer
+    answer, verdicts = decide(of_difficulty("a", difficulty, right, wrong))
+    assert verdicts[f"overall_accuracy{{difficulty={difficulty}}}"] == verdict
+    # any wrong leaf that is no unit is an error of values, as published
+    assert (answer, verdicts[f"value_parsing_accuracy{{difficulty={difficulty}}}"]) == ("NO-GO", "FAIL")
     assert {verdict for gate, verdict in verdicts.items() if difficulty not in gate} == {"SKIPPED"}
 
 
 def test_a_run_passes_only_if_every_difficulty_that_occurs_passes() -> None:
-    assert decide(of_difficulty("a", "easy", 20, 0), of_difficulty("b", "hard", 17, 3))[0] == "GO"
+    assert decide(of_difficulty("a", "easy", 20, 0), of_difficulty("b", "hard", 17, 0))[0] == "GO"
     assert decide(of_difficulty("a", "easy", 20, 0), of_difficulty("b", "hard", 8, 2))[0] == "NO-GO"
 
 
 def test_one_wrong_critical_leaf_of_an_easy_case_fails_the_run() -> None:
     answer, verdicts = decide(of_difficulty("a", "easy", 19, 1, critical_fields=["t19"]))
-    assert (answer, verdicts["critical_field_accuracy{difficulty=easy}"]) == ("NO-GO", "FAIL")
+    assert (answer, verdicts["critical_complete_accuracy{difficulty=easy}"]) == ("NO-GO", "FAIL")
 
 
 def test_cases_are_sliced_by_difficulty_and_by_each_focus_area() -> None:
@@ -240,7 +249,7 @@ def test_a_failed_extraction_is_an_empty_tree(row: dict[str, Any], tmp_path: Pat
     result = score(
         write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
     )
-    assert (result.value("overall_accuracy"), counts(result)) == (0.0, {"missing": 6, "missing_published": 5})
+    assert (result.value("overall_accuracy"), counts(result)) == (0.0, {"missing": 6, "missing_fields": 5})
 
 
 def test_a_case_file_with_a_misspelled_envelope_is_refused_and_the_right_name_is_said() -> None:
@@ -270,3 +279,24 @@ def test_a_spec_of_ones_own_on_this_protocol_may_type_fields() -> None:
     gold = [{"test_case_id": "a", "expected_extraction": {"flow": "5000 m3/h", "gas": "Toluene"}}]
     result = score(gold, {"p": [{"id": "a", "extraction": {"flow": "5.000 m³/h", "gas": "Toluene"}}]}, spec)
     assert result.value("accuracy") == 1.0
+
+
+def test_an_extractor_that_leaves_out_every_critical_value_passes_the_published_figure_and_fails_ours() -> (
+    None
+):
+    case, prediction = of_difficulty("a", "easy", 9, 0, critical_fields=["t0"])
+    prediction["extraction"].pop("t0")
+    answer, verdicts = decide((case, prediction))
+    gates = ("critical_field_accuracy{difficulty=easy}", "critical_complete_accuracy{difficulty=easy}")
+    assert (answer, *(verdicts[gate] for gate in gates)) == ("NO-GO", "PASS", "FAIL")
+
+
+def test_the_report_says_which_figures_and_errors_are_the_source_s() -> None:
+    case, prediction = of_difficulty("a", "easy", 3, 1)
+    text = render_error_report(judge_rows([case], [prediction]), [])
+    assert (
+        "| critical field accuracy | source: right / compared critical leaves; missing ones cost nothing |"
+        in text
+    )
+    assert "| critical complete accuracy | ours: right / all critical leaves |" in text
+    assert "| value errors | source: all other wrong leaves | 1 |" in text

@@ -14,13 +14,13 @@ def test_the_worked_case_has_the_figures_worked_out_by_hand() -> None:
     # Wrong: concentration_unit and flow unit (unit), tvoc "1270" and min_value (value). odor_units is
     # missing, pressure.value is extra.
     result = judge(EXPECTED, ACTUAL, CRITICAL, VARIATIONS)
-    assert counts(result) == {"unit": 2, "value": 2, "missing": 1, "missing_published": 1, "extra": 1}
+    assert counts(result) == {"unit": 2, "value": 2, "missing": 1, "missing_fields": 1, "extra": 1}
     assert result.value("pooled_overall_accuracy") == 8 / 12
     assert result.value("pooled_complete_accuracy") == 8 / 13
-    assert result.value("pooled_critical_field_accuracy") == 2 / 4
+    assert result.value("pooled_critical_complete_accuracy") == 2 / 4
     assert result.value("pooled_unit_accuracy") == 1 / 3
     assert result.value("pooled_value_accuracy") == 2 / 3
-    assert result.value("pooled_structure_accuracy") == 1.0
+    assert result.value("pooled_shape_accuracy") == 1.0
     for name in ACCURACIES:
         assert result.value(name) == pytest.approx(result.value(f"pooled_{name}"), abs=1e-9)
 
@@ -161,24 +161,24 @@ def test_a_container_against_another_kind_is_one_structure_error_and_nothing_bel
     assert counts(result) == {"structure": 1}
     assert result.value("pooled_overall_accuracy") == 1 / 2
     assert result.value("pooled_complete_accuracy") == 1 / 2
-    assert result.value("pooled_structure_accuracy") == 1 / 2
+    assert result.value("pooled_shape_accuracy") == 1 / 2
     assert result.value("pooled_value_accuracy") == 1.0
     assert result.value("pooled_unit_accuracy") is None
 
 
 def test_a_missing_container_counts_each_leaf_and_once_as_published() -> None:
     expected = {"ok": 1, "a": {"b": [1, 2, {"c": None, "unit": "K"}]}, "empty": {}}
-    assert counts(judge(expected, {"ok": 1})) == {"missing": 4, "missing_published": 2}
+    assert counts(judge(expected, {"ok": 1})) == {"missing": 4, "missing_fields": 2}
 
 
 @pytest.mark.parametrize(
     ("expected", "actual", "found"),
     [
-        pytest.param([1, 2, 3], [1], {"missing": 2, "missing_published": 2}, id="a shorter list"),
+        pytest.param([1, 2, 3], [1], {"missing": 2, "missing_fields": 2}, id="a shorter list"),
         pytest.param([1], [1, 2, {"a": 3, "b": []}], {"extra": 2}, id="a longer list"),
-        pytest.param([[1, 2], [3]], [[1]], {"missing": 2, "missing_published": 2}, id="lists in a list"),
+        pytest.param([[1, 2], [3]], [[1]], {"missing": 2, "missing_fields": 2}, id="lists in a list"),
         pytest.param(
-            [{"a": 1, "b": 2}], [{}], {"missing": 2, "missing_published": 2}, id="an empty object for an item"
+            [{"a": 1, "b": 2}], [{}], {"missing": 2, "missing_fields": 2}, id="an empty object for an item"
         ),
         pytest.param([], [1], {"extra": 1}, id="an item where none was expected"),
         pytest.param([1, 2], [2, 1], {"value": 2}, id="lists are compared by position"),
@@ -189,7 +189,7 @@ def test_lists_are_walked_by_index(expected: Any, actual: Any, found: Any) -> No
 
 
 def test_null_expected_and_a_missing_key_is_missing_and_null_that_nobody_expected_is_extra() -> None:
-    assert counts(judge({"a": None}, {})) == {"missing": 1, "missing_published": 1}
+    assert counts(judge({"a": None}, {})) == {"missing": 1, "missing_fields": 1}
     assert counts(judge({}, {"a": None})) == {"extra": 1}
 
 
@@ -229,8 +229,8 @@ def test_an_accepted_unit_matches_to_the_character_and_the_expected_one_as_a_uni
 
 def test_an_absent_key_stays_missing_even_where_null_is_accepted() -> None:
     result = judge({"a": 1, "b": 2}, {"b": 2}, ["a"], {"a": [None]})
-    assert counts(result) == {"missing": 1, "missing_published": 1}
-    assert result.value("critical_field_accuracy") == 0.0
+    assert counts(result) == {"missing": 1, "missing_fields": 1}
+    assert result.value("critical_complete_accuracy") == 0.0
 
 
 def test_critical_leaves_below_what_is_missing_or_of_another_kind_are_wrong() -> None:
@@ -238,17 +238,17 @@ def test_critical_leaves_below_what_is_missing_or_of_another_kind_are_wrong() ->
     result = judge(
         expected, {"a": 7, "s": {"x": 4}, "t": 5, "u": 9}, ["a.b", "l[0].d", "s", "t", "u", "nowhere"]
     )
-    assert result.value("pooled_critical_field_accuracy") == 1 / 4
+    assert result.value("pooled_critical_complete_accuracy") == 1 / 4
 
 
 def test_a_critical_container_makes_every_leaf_in_it_critical() -> None:
     result = judge(
         {"flow": {"value": 1, "unit": "K"}, "x": 2}, {"flow": {"value": 1, "unit": "F"}, "x": 3}, ["flow"]
     )
-    assert result.value("pooled_critical_field_accuracy") == 1 / 2
+    assert result.value("pooled_critical_complete_accuracy") == 1 / 2
 
 
 @pytest.mark.parametrize("path", ['["odd.key"][0]["a b"]', '["odd.key"][0].a b'])
 def test_paths_of_odd_keys_may_be_quoted_or_not(path: str) -> None:
     result = judge({"odd.key": [{"a b": 1}]}, {"odd.key": [{"a b": 2}]}, [path])
-    assert result.value("critical_field_accuracy") == 0.0
+    assert result.value("critical_complete_accuracy") == 0.0

@@ -80,11 +80,11 @@ def test_random_cases_have_the_figures_of_the_source(drawn: list[tuple[Any, Any,
 
 
 BY_HAND = [
-    pytest.param("overall_accuracy_published", 3 / 5, id="overall: missing outside"),
-    pytest.param("critical_field_accuracy_published", 1 / 2, id="critical: missing outside"),
-    pytest.param("unit_accuracy_published", 1 / 2, id="unit: .unit in the path"),
-    pytest.param("value_accuracy_published", 1.0, id="value"),
-    pytest.param("structure_accuracy_published", 4 / 5, id="structure"),
+    pytest.param("overall_accuracy", 3 / 5, id="overall: missing outside"),
+    pytest.param("critical_field_accuracy", 1 / 2, id="critical: missing outside"),
+    pytest.param("unit_parsing_accuracy", 1 / 2, id="unit: .unit in the path"),
+    pytest.param("value_parsing_accuracy", 1.0, id="value"),
+    pytest.param("structure_accuracy", 4 / 5, id="structure"),
 ]
 
 
@@ -101,7 +101,7 @@ def test_the_figures_are_those_worked_by_hand(metric: str, value: float) -> None
     result = judge(expected, actual, critical)
     assert result.value(metric) == pytest.approx(value)
     assert figures(expected, actual, critical)[metric] == pytest.approx(value)
-    assert result.value("critical_field_accuracy") == pytest.approx(1 / 3)
+    assert result.value("critical_complete_accuracy") == pytest.approx(1 / 3)
 
 
 DIFFERENT = [
@@ -117,5 +117,5 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("expected", "actual"), DIFFERENT)
 def test_where_the_page_says_that_they_differ_they_do(expected: Any, actual: Any) -> None:
-    name = "overall_accuracy_published"
+    name = "overall_accuracy"
     assert judge(expected, actual).value(name) != pytest.approx(figures(expected, actual)[name])

@@ -14,9 +14,11 @@ from tests.effort import costs_at_most
 from tests.judging import score_alone as score
 
 from fieldassay.atomic.spreadsheets import csv_text
+from fieldassay.gates.gate import decide_result
 from fieldassay.plan.compile import read_plan
 from fieldassay.reports.curves import draw_curves
 from fieldassay.result.curves import trace_curves
+from fieldassay.result.decision import Verdict
 from fieldassay.result.result import Result
 
 PRODUCT, MEAN = "entry-matching", "entry-matching-mean"
@@ -382,3 +384,13 @@ def test_the_table_of_the_curve_is_csv() -> None:
         "prediction,entries[],,0.0,1.0,2,2",
         "prediction,entries[],,1.0,0.5,1,2",
     ]
+
+
+def test_one_perfect_page_shows_nothing_of_other_pages_and_no_gate_on_a_bound_passes_on_it() -> None:
+    page = [{"id": "p", "entries": [{"name": "A", "pages": [1]}]}]
+    result = score(page, page, {"protocol": PRODUCT, "gates": ["lower(imq) >= 0.999"]}, replicates=1000)
+    [decision] = decide_result(result)
+    assert [one.verdict for one in decision.outcomes] == [Verdict.INCONCLUSIVE]
+    for name in ("imq", "macro_imq", "imq_f1", "imq_predicted", "average_matching_quality"):
+        found = result.estimate(name)
+        assert found.interval is not None and found.interval[0] < 0.1 and found.interval[1] == 1.0, name

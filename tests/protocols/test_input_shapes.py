@@ -48,7 +48,7 @@ def test_an_accepted_value_in_place_of_a_container_is_one_match(
     accepted: Any, actual: Any, overall: float, structure: float
 ) -> None:
     result = judge({"a": {"b": 1, "c": 2}, "d": "x"}, {"a": actual, "d": "x"}, accepted=accepted)
-    assert (result.value("overall_accuracy"), result.value("structure_accuracy")) == (overall, structure)
+    assert (result.value("overall_accuracy"), result.value("shape_accuracy")) == (overall, structure)
     assert counts(result) == ({"structure": 1} if overall < 1 else {})
 
 

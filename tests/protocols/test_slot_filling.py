@@ -13,12 +13,15 @@ import pytest
 from tests.protocols.slot_oracle import LISTS, SLOTS, TEXTS, evaluate
 
 from fieldassay.comparators.embedding.comparator import Embedding
+from fieldassay.gates.gate import decide_result
+from fieldassay.result.decision import Verdict
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "slot-filling"
 NFC = [{"unicode": "NFC"}]
+COVERAGES = ("soft_coverage", "soft_specificity", "chamfer", "sf1")
 INDEL = {
     "types": {
         "text": {
@@ -348,3 +351,17 @@ def test_the_example_tells_its_strategies_apart() -> None:
         assert {metric: result.value(metric, name) for metric in wanted} == pytest.approx(wanted, abs=1e-4)
     assert [round(result.value("nes", name) or 0, 2) for name in names] == [0.68, 0.78, 0.83]
     assert len(TEXTS) + len(LISTS) == 6
+
+
+def test_thirty_perfect_documents_leave_room_for_unseen_ones_in_each_mean_over_slots() -> None:
+    gold = [{"id": str(at), "incident_type": "attack", "victim": ["tide"]} for at in range(30)]
+    spec = {"protocol": "slot-filling", **INDEL, "gates": ["lower(nes) >= 0.999"]}
+    result = score(gold, {"s": gold}, spec, ScoreOptions(replicates=1000))
+    [decision] = decide_result(result)
+    assert [one.verdict for one in decision.outcomes] == [Verdict.INCONCLUSIVE]
+    for name in ("obs", "nes", "rfa", *(f"{one}(regime=baseline)" for one in COVERAGES)):
+        found = result.estimate(name)
+        assert found.interval is not None and 0.85 < found.interval[0] < 0.95, name
+        assert found.interval[1] == 1.0 and found.marks == (), name
+    eai = result.estimate("eai")
+    assert eai.interval is not None and eai.interval[0] < -0.05 and eai.interval[1] > 0.05

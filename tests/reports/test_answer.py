@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import fieldassay as fa
+from fieldassay import report
 from fieldassay.gates.gate import decide_result
 from fieldassay.reports.ci.comment import render_comment
 from fieldassay.reports.markdown import render_markdown
@@ -55,7 +57,7 @@ def test_the_demo_has_its_answer_in_thirty_lines_of_eighty_columns(demo: tuple[R
         for part in ("Use atlas", "place", "What to fix")
     ]
     assert order == sorted(order)
-    assert re.search(r"1 +atlas +94\.9% \(91\.1 to 95\.9\) +97\.2% +\$7\.81 +4\.0 s +0", "\n".join(lines))
+    assert re.search(r"1 +atlas +94\.9% \(91\.1 to 95\.7\) +97\.2% +\$7\.81 +4\.0 s +0", "\n".join(lines))
 
 
 @pytest.mark.parametrize("report", [render_answer, render_terminal], ids=["answer", "whole"])
@@ -130,7 +132,7 @@ def test_markdown_sets_numbers_to_the_right_and_keeps_intervals_together(
     text = render_markdown(demo[1])
     assert text.index("**GO atlas") < text.index("| place | system |") < text.index("## What to fix first")
     assert "| --- | --- | ---: | ---: | ---: | ---: | ---: |" in text
-    assert "| 94.9%\u00a0(91.1\u00a0to\u00a095.9) |" in text
+    assert "| 94.9%\u00a0(91.1\u00a0to\u00a095.7) |" in text
 
 
 def test_a_comment_folds_every_table_but_the_first(demo: tuple[Result, Summary]) -> None:
@@ -146,7 +148,7 @@ def test_twenty_systems_with_long_names_have_their_answer_and_their_table_on_one
     summary = shown({f"vendor/model-with-a-long-name-20250514-prompt-{at:02}": at for at in range(20)})
     lines = render_answer(summary, Screen(80)).splitlines()
     assert max(map(len, lines)) <= 80
-    assert next(at for at, line in enumerate(lines) if line.startswith("place")) <= 18
+    assert next(at for at, line in enumerate(lines) if line.startswith("place")) <= 19
     assert "16 more" in " ".join(lines)
     assert len([line for line in lines if re.match(r"\d+( to( \d+)?)? +vendor", line)]) == 20
 
@@ -160,3 +162,49 @@ def test_columns_of_counts_have_even_heads_in_eighty_columns() -> None:
     head = [" ".join(line.split()) for line in lines[first + 1 : first + 3]]
     assert head == ["both only only", "field empty pred gold both FDA HR MR RFA"]
     assert [line.split()[0].count("…") for line in lines[first + 4 : first + 7]] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("known", "counts"),
+    [
+        pytest.param((40, 40), "", id="all documents of both"),
+        pytest.param((40, 25), "over 40, 25", id="fewer of one"),
+        pytest.param((25, 25), "over 25, 25", id="fewer of both, which may be others"),
+        pytest.param((40, 0), "", id="one without"),
+    ],
+)
+def test_times_and_costs_say_how_many_documents_they_have_where_that_differs(
+    known: tuple[int, int], counts: str
+) -> None:
+    predictions = {
+        name: [
+            row if at < count else {key: row[key] for key in ("id", "total", "name")}
+            for at, row in enumerate(records(0))
+        ]
+        for name, count in zip("ab", known, strict=True)
+    }
+    result = score(records(0), predictions, SPEC, OPTIONS)
+    summary = summarize(result, decisions=decide_result(result))
+    expected = f"median time {counts}; cost {counts} documents" if counts else ""
+    assert expected in render_answer(summary, Screen(120))
+    assert expected.capitalize() in render_markdown(summary)
+    assert ("cost over" in render_answer(summary, Screen(120))) == bool(counts)
+    cells = [f"1.5 s / 1.5 s{f' n = {n}' if counts else ''}" for n in known if n]
+    assert [cell in fa.report(result) for cell in cells] == [True] * len(cells)
+    assert ("1.5 s n = " in fa.report(result)) == bool(counts)
+
+
+@pytest.mark.parametrize("others", [{"oak": 3}, {"oak": 3, "elm": 12}], ids=["two", "three"])
+def test_no_system_is_called_better_than_one_that_never_answered(others: dict[str, int]) -> None:
+    gold = [{"id": str(at), "total": at} for at in range(30)]
+    systems: dict[str, list[dict[str, object]]] = {
+        name: [{**row, "total": -1} if at < wrong else row for at, row in enumerate(gold)]
+        for name, wrong in others.items()
+    }
+    systems["mute"] = [{"id": row["id"], "error": "no key"} for row in gold]
+    result = score(gold, systems, "fields: {total: number}", ScoreOptions(replicates=100))
+    summary = summarize(result)
+    for text in (render_terminal(summary, Screen(300)), render_markdown(summary), report(result)):
+        lines = text.split("<script type")[0].splitlines()
+        assert not [line for line in lines if re.search(r"than mute|, mute by|mute is worse", line)]
+        assert "mute answered none of the documents, so nothing is said of it" in text

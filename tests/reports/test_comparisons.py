@@ -25,11 +25,14 @@ from fieldassay.wording.sentences import describe_comparison, describe_estimate,
 FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
 
 
+LIKE_THOSE = "made of documents that differ by as much as those here, is found in 8 of 10 such samples"
+
+
 def made(**changed: Any) -> Comparison:
     parts: dict[str, Any] = {
         "metric": "accuracy", "field": None, "slice": {}, "systems": ("llama", "qwen"), "values": (0.8, 0.861), "difference": 0.061,
         "interval": (0.02, 0.104), "level": 0.95, "p": 0.004, "p_adjusted": 0.0041, "effect_size": 0.3, "wins": 20, "losses": 9, "ties": 71,
-        "documents": 100, "method": "sign_flip", "verdict": "better",
+        "documents": 100, "method": "halves", "verdict": "better", "interval_guarded": (0.01, 0.12),
     }  # fmt: skip
     return Comparison(**{**parts, **changed})
 
@@ -43,7 +46,12 @@ def made(**changed: Any) -> Comparison:
             id="better",
         ),
         pytest.param(
-            {"difference": -0.061, "interval": (-0.104, -0.02), "verdict": "worse"},
+            {
+                "difference": -0.061,
+                "interval": (-0.104, -0.02),
+                "interval_guarded": (-0.11, -0.01),
+                "verdict": "worse",
+            },
             "qwen is worse than llama by 6.1 points of accuracy (95% CI 2.0 to 10.4, p = .004)",
             id="worse",
         ),
@@ -52,11 +60,27 @@ def made(**changed: Any) -> Comparison:
                 "metric": "latency_mean",
                 "difference": -120.0,
                 "interval": (-180.0, -60.4),
+                "interval_guarded": None,
                 "unit": "ms",
                 "better": "lower",
             },
-            "qwen is better than llama by 0.12 s of latency_mean (95% CI 0.060 to 0.18, p = .004)",
+            "qwen is better than llama by 0.12 s of latency_mean on documents like these (95% CI 0.060 to 0.18, p = .004; if others occur, nothing is excluded)",
             id="better where lower is",
+        ),
+        pytest.param(
+            {"interval_guarded": (-0.012, 0.12)},
+            "qwen is better than llama by 6.1 points of accuracy on documents like these (95% CI 2.0 to 10.4, p = .004; if others occur, worse by 1.2 points is possible)",
+            id="better on documents like these",
+        ),
+        pytest.param(
+            {
+                "difference": -0.061,
+                "interval": (-0.104, -0.02),
+                "interval_guarded": (-0.12, 0.0),
+                "verdict": "worse",
+            },
+            "qwen is worse than llama by 6.1 points of accuracy on documents like these (95% CI 2.0 to 10.4, p = .004; if others occur, no difference is possible)",
+            id="worse on documents like these",
         ),
         pytest.param(
             {"interval": (-0.02, 0.14), "verdict": "no_difference_shown", "p_adjusted": 0.148},
@@ -102,16 +126,31 @@ def test_no_system_is_better_without_a_verdict(verdict: Any, difference: float, 
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
+        pytest.param({}, f"a difference of 5.0 points, {LIKE_THOSE}", id="large enough"),
         pytest.param(
-            {}, "a difference of 5.0 points would have been found with probability 0.8", id="large enough"
-        ),
-        pytest.param(
-            {"difference": 0.025},
-            "a difference of 5.0 points would have been found with probability 0.8; for one of 2.5 it takes about 400 documents",
+            {"difference": 0.025, "documents_needed": 391, "detectable_whole": 0.12},
+            f"a difference of 5.0 points, {LIKE_THOSE}; if whole documents are lost, only one of 12.0; "
+            "for one of 2.5 it takes about 400 documents",
             id="small",
         ),
+        pytest.param(
+            {"detectable_whole": 0.0500001},
+            f"a difference of 5.0 points, {LIKE_THOSE}",
+            id="no more if whole",
+        ),
+        pytest.param(
+            {"detectable": None, "wins": 3, "losses": 0, "documents": 3},
+            "no difference is called in 3 documents: at least 5 must change, all to one side (p = .031)",
+            id="fewer documents than must change",
+        ),
+        pytest.param(
+            {"detectable": None, "wins": 2, "losses": 1, "documents": 40},
+            "these 40 documents do not say which difference would have been found; at least 5 must change, all to "
+            "one side, to be called (p = .031); a loss that hits 17% of documents is called in 8 of 10 samples",
+            id="few differ",
+        ),
+        pytest.param({"interval": None, "detectable": None}, "", id="no interval"),
         pytest.param({"verdict": "better"}, "", id="a difference was shown"),
-        pytest.param({"detectable": None}, "", id="not known"),
     ],
 )
 def test_the_detectable_difference_is_said_where_none_was_shown(changed: dict[str, Any], said: str) -> None:

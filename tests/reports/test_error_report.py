@@ -113,11 +113,11 @@ def test_the_report_has_figures_errors_thresholds_and_cases() -> None:
         }
     ]
     report = error_report(judge_rows(gold, [{"id": "c1", "extraction": ACTUAL}]))
-    assert "| overall accuracy | 66.7% | 66.7% | 1 |" in report
+    assert "| overall accuracy | source: right / (right + wrong) | 66.7% | 66.7% | 1 |" in report
     assert "| unit | 2 | 1 | 2 |" in report
     assert "| overall accuracy | 66.7% &gt;= 95% FAIL | no case | no case |" in report
     assert "**NO-GO**" in report
-    assert "| c1 | easy | 0.667 | 0.500 | 0.333 | 0.667 | 1.000 | 2 | 2 | 0 | 1 | 1 |" in report
+    assert "| c1 | easy | 0.667 | 0.500 | 0.000 | 0.250 | 1.000 | 0.500 | 2 | 2 | 0 | 1 | 1 |" in report
     assert (
         "| unit | process\\_parameters.flow\\_rate.unit | m3/h | m³/h | unicode form | critical |" in report
     )

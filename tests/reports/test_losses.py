@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay import score
+from fieldassay import report, score
 from fieldassay.reports.ci.step_summary import render_step_summary
 from fieldassay.reports.executive import render_executive
 from fieldassay.reports.findings import describe_cause, describe_loss
@@ -66,6 +66,17 @@ def test_a_loss_says_what_it_stands_on() -> None:
     )
     assert loss.interval is not None
     assert loss.interval[0] < loss.points < loss.interval[1]
+
+
+def test_the_interval_of_the_only_loss_is_that_of_accuracy_turned_over() -> None:
+    gold = [{"id": str(at), "a": "one", "b": "two", "c": []} for at in range(40)]
+    wrong = [{**row, "a": "one" if at % 4 else ""} for at, row in enumerate(gold)]
+    result = score(gold, wrong, SPEC, ScoreOptions(replicates=1000, seed=0))
+    assert result.evidence is not None and result.documents is not None
+    [loss] = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
+    [accuracy] = [one for one in result.estimates if one.metric == "accuracy" and one.field is None]
+    assert loss.interval is not None and accuracy.interval is not None
+    assert loss.interval == pytest.approx([1 - end for end in reversed(accuracy.interval)], abs=1e-6)
 
 
 def test_three_documents_with_the_same_loss_leave_room_for_any_other() -> None:
@@ -190,3 +201,20 @@ def test_causes_are_those_of_every_system_in_every_report() -> None:
         "".join(render_step_summary([Reported(result, result.evidence.lazy())], ReportOptions())),
     ):  # type: ignore[union-attr]
         assert "1 of 4 answers is missing" in text and "in 4 values of 4 documents" in text
+
+
+def test_points_of_another_number_than_the_headline_say_so_in_every_report() -> None:
+    gold = [
+        {"image_file": f"{at}.png", "DOCUMENT_TYPE": "invoice", "BUSINESS_ABN": "51824753556"}
+        for at in range(4)
+    ]
+    pred = [{**row, "BUSINESS_ABN": "51824753557"} if row["image_file"] == "0.png" else row for row in gold]
+    result = score(gold, pred, {"protocol": "business-documents"}, ScoreOptions(replicates=50))
+    summary = summarize(result)
+    executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
+    html = report(result).split("<script type")[0]
+    for text in (render_terminal(summary, Screen(200)), render_markdown(summary), executive):
+        assert "of accuracy over all values, not of overall accuracy" in text
+        assert "points of accuracy lost" not in text
+    assert "Measured in accuracy over all values, not in" in html
+    assert "points of accuracy over all values" in html

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 
 import pytest
+from command_runs import write_tiny
 from msgspec.structs import replace
 
+from fieldassay.cli.main import main
 from fieldassay.reports.markdown import render_markdown
 from fieldassay.reports.mistakes import count_mistakes
 from fieldassay.reports.page import Screen
@@ -150,3 +153,17 @@ def test_legend_of_few_is_there_where_a_shown_number_has_the_mark(
     for page, is_marked in zip(pages, (terminal, markdown), strict=True):
         assert (FEW in page) is is_marked
         assert (" few)" in page.replace("\u00a0", " ")) is is_marked
+
+
+def test_a_score_prints_the_same_whether_its_evidence_is_kept_or_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = write_tiny(tmp_path)
+    gold = [{"id": at, "total": "5.00", "name": "Oak"} for at in range(7)]
+    files.write("gold.jsonl", gold)
+    files.write("llama.jsonl", [{**row, "name": "Ash" if row["id"] % 3 else "oak"} for row in gold[1:]])
+    told = []
+    for where in ([], ["--out", str(tmp_path / "run")]):
+        assert main(["score", *files.inputs, "--verbose", "--bootstrap", "0", *where]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]

@@ -13,7 +13,7 @@ from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS
 
 
 def test_diagnoses_flags_and_outcomes_all_have_words() -> None:
-    assert list(DIAGNOSES) == [*NAMES, *ANSWERS]
+    assert list(DIAGNOSES) == [*NAMES, "item_missing", "item_spurious", *ANSWERS]
     assert list(FLAGS) == list(BITS)
     assert list(OUTCOMES) == [outcome.name.lower() for outcome in Outcome]
 

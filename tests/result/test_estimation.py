@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from evidence_rows import documents, estimate, evidence, value
+from scipy.stats import binom
 
 from fieldassay.engine.fold import FoldPlan, documents_frame, fold
 from fieldassay.metrics.selection import select_metrics
-from fieldassay.stats.poisson import document_keys, weight_table, weights
+from fieldassay.stats.weights import document_keys, weight_table, weights
 
 
 @pytest.mark.parametrize(
@@ -23,8 +24,23 @@ def test_perfect_documents_do_not_look_certain(metric: str, n: int) -> None:
     least = n / (n + 3.0)
     assert found.interval[1] == 1.0 and found.interval[0] < least + 0.01
     assert n < 50 or found.interval[0] > least - 0.01
-    assert n > 1 or found.interval[0] == 0.0
+    assert n > 1 or found.interval[0] == pytest.approx(0.05, abs=0.02)  # Clopper and Pearson, mid-p
     assert found.interval_resampled == (1.0, 1.0)
+
+
+@pytest.mark.parametrize(("n", "wrong"), [(10, 3), (10, 1), (50, 3), (3, 3), (120, 1), (120, 60)])
+def test_right_and_wrong_documents_have_the_bounds_of_clopper_and_pearson_by_mid_p_values(
+    n: int, wrong: int
+) -> None:
+    """Three wrong of ten cannot be a perfect system: the upper bound is .917, and 1.000 under Poisson weights."""
+    judged = evidence(
+        [(f"d{at}", "x", "mismatch" if at < wrong else "match") for at in range(n)], [value("x")]
+    )
+    found = estimate("accuracy", judged, replicates=8000)
+    share = np.linspace(0.0, 1.0, 20_001)
+    below = (binom.cdf(n - wrong, n, share) + binom.cdf(n - wrong - 1, n, share)) / 2
+    held = share[(below >= 0.025) & (below <= 0.975)]
+    assert found.interval == pytest.approx((held[0], held[-1]), abs=0.012 if n < 100 else 0.006)
 
 
 def test_undefined_replicates_are_counted_where_no_unseen_document_can_define_them() -> None:
@@ -33,7 +49,7 @@ def test_undefined_replicates_are_counted_where_no_unseen_document_can_define_th
     table = documents(names, {"duration_ms": [np.nan, np.nan, 5.0]})
     found = estimate("latency_mean", judged, table, replicates=1000)
     dropped = np.count_nonzero(weights(document_keys(["c"], 0), 0, 1000, weight_table()) == 0)
-    assert found.marks == ("few_documents", "few_replicates", f"undefined_replicates={dropped}")
+    assert found.marks == ("few_documents", f"undefined_replicates={dropped}")
 
 
 def test_the_interval_of_a_percentile_comes_from_order_statistics() -> None:

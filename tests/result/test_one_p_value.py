@@ -59,6 +59,17 @@ def test_pairs_of_a_ranking_have_the_p_value_of_their_comparison(result: Result)
         assert one.p_adjusted == ranked[one.metric, frozenset(one.systems)]
 
 
+def test_pairs_of_a_ranking_are_guarded_where_their_comparison_is(result: Result) -> None:
+    ranked = {
+        (ranking.metric, frozenset(pair.systems)): (pair.is_shown, pair.is_guarded)
+        for ranking in result.rankings
+        for pair in ranking.pairs
+    }
+    for one in result.comparisons:
+        is_shown = one.verdict in ("better", "worse")
+        assert ranked[one.metric, frozenset(one.systems)] == (is_shown, one.is_guarded)
+
+
 def test_no_adjusted_p_value_is_below_the_one_of_the_test_alone(result: Result) -> None:
     assert all(
         one.p_adjusted >= one.p
@@ -100,9 +111,9 @@ def test_the_executive_report_takes_the_same_p_value(result: Result) -> None:
 def test_metrics_that_agree_in_every_document_count_once() -> None:
     chosen = {name: WRONG["seven documents"][name] for name in ("model-a", "model-c")}
     result = _scored(chosen)
-    assert [(one.p, one.p_adjusted) for one in result.comparisons] == [(0.03125, 0.03125)] * 2
+    assert [(one.p, one.p_adjusted) for one in result.comparisons] == [(0.015625, 0.015625)] * 2
     assert not result.rankings
-    assert [one.p_adjusted for one in _scored(chosen, correction="holm").comparisons] == [0.0625, 0.0625]
+    assert [one.p_adjusted for one in _scored(chosen, correction="holm").comparisons] == [0.03125, 0.03125]
 
 
 @pytest.mark.parametrize(

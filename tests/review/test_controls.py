@@ -8,15 +8,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.effort import trials
 from tests.review.receipts import NOW, add, form_of
 
+from fieldassay.calibration.audit import ReviewedValue
 from fieldassay.calibration.policy import Basis, ReviewPolicy, Rule
 from fieldassay.calibration.result import Promise
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import read_plan
 from fieldassay.review import sheets
 from fieldassay.review.closing import close_review
-from fieldassay.review.controls import Count, Status, read_status
+from fieldassay.review.controls import Count, Status, bound_residual, read_status
 from fieldassay.review.draw import Shares
 from fieldassay.review.journal import Journal
 from fieldassay.review.make import Request, make_review
@@ -148,3 +150,54 @@ def test_nothing_is_said_of_what_nobody_answered(tmp_path: Path) -> None:
 )
 def test_the_bound_of_missed_errors_is_clopper_and_pearson_s(missed: int, n: int, upper: float) -> None:
     assert Count(missed, n).upper == pytest.approx(upper, abs=5e-4)
+
+
+def draw_values(
+    chance: random.Random, number: int, wrong: float, *, is_accepted: bool
+) -> list[ReviewedValue]:
+    name = "a" if is_accepted else "b"
+    return [
+        ReviewedValue(f"{name}{at}", chance.random() >= wrong, 0.1 if is_accepted else 1.0, is_accepted)
+        for at in range(number)
+    ]
+
+
+def test_the_bound_of_the_residual_error_allows_for_all_that_is_uncertain() -> None:
+    """Nothing wrong in 60 audits is no proof that nothing is wrong among the accepted values."""
+    chance = random.Random(1)
+    audits, flagged = (
+        draw_values(chance, 60, 0.0, is_accepted=True),
+        draw_values(chance, 40, 0.0, is_accepted=False),
+    )
+    missed = Count(0, 59)
+    value, upper = bound_residual((1000, 800), [*audits, *flagged], missed) or (1.0, 1.0)
+    assert value == 0.0
+    assert upper > 0.8 * (1 - 0.05 ** (1 / 60)), "as many may be wrong as 60 audits cannot exclude"
+    assert bound_residual((1000, 800), audits, missed) is None
+    assert bound_residual((1000, 800), [*audits, *flagged], Count(0, 0)) is None
+    alone, _ = bound_residual((1000, 1000), audits, Count(0, 0)) or (1.0, 1.0)
+    assert alone == 0.0, "where all is accepted, nothing else is needed"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "risk", "wrong", "miss"),
+    [
+        pytest.param(800, 0.02, 0.3, 0.1, id="all three matter"),
+        pytest.param(900, 0.05, 0.1, 0.02, id="the accepted ones matter"),
+        pytest.param(100, 0.01, 0.5, 0.3, id="what is overlooked matters"),
+    ],
+)
+def test_the_residual_error_is_rarely_above_its_bound(
+    accepted: int, risk: float, wrong: float, miss: float
+) -> None:
+    chance, number, above = random.Random(9), trials(400), 0
+    truth = accepted / 1000 * risk + (1 - accepted / 1000) * wrong * miss
+    for _ in range(number):
+        looked = draw_values(chance, 60, risk, is_accepted=True) + draw_values(
+            chance, 40, wrong, is_accepted=False
+        )
+        missed = Count(sum(chance.random() < miss for _ in range(40)), 40)
+        found = bound_residual((1000, accepted), looked, missed)
+        assert found is not None
+        above += found[1] < truth
+    assert above <= number * 0.05 + 1.645 * (number * 0.05 * 0.95) ** 0.5

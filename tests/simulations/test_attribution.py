@@ -1,99 +1,201 @@
-"""The corrected share of reading is the true one, and its interval holds it, where the truth is known."""
+"""The share of reading is the true one, and its interval holds it, where the truth is known."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from rates import count
 from tests.effort import trials
 
+from fieldassay.attribution.causal import Value, measure
+from fieldassay.attribution.reruns import AGAIN, PERFECT, Judged
 from fieldassay.attribution.share import AT, COUNTS, BootstrapSettings, FieldShares, estimate_shares
 
-DOCUMENTS, FIELDS, FOREIGN = 400, 10, 5
-WRONG_IF_LOST = 0.9
-HARD = 0.2
-"""The share of hard documents, in which reading loses a quarter of the values, and of others a sixteenth."""
-LOST = (0.0625, 0.25)
+FOREIGN = 5
+"""Foreign values looked for in each document."""
 
 
 @dataclass(frozen=True)
 class World:
-    """Chance and missed share, and how often the model errs in easy and in hard documents."""
+    """How often values are lost and are wrong; some documents may be hard to read, or hard for both."""
 
-    name: str
-    chance: float
-    missed: float
-    errors: tuple[float, float] = (0.0755, 0.0755)
-    true: float = 0.522
-    corrected: float = 0.522
+    documents: int
+    fields: int
+    lost: float
+    errors: float
+    """How often the model errs where it was sent the value, and the value is found."""
+    if_lost: float = 1.0
+    """How often a lost value is wrong."""
+    hard: float = 0.0
+    harder: float = 1.0
+    """How many times as often a value of a hard document is lost."""
+    errors_of_hard: float | None = None
+    chance: float = 0.0
+    missed: float = 0.0
+    errors_if_missed: float | None = None
+    """How often the model errs where the search misses the value."""
+    is_perfect_known: bool = False
 
     @property
     def truth(self) -> float:
         """The share of the wrong values that would be right if nothing were lost."""
-        parts = tuple(zip((1 - HARD, HARD), LOST, self.errors, strict=True))
-        wrong = sum(share * (lost * WRONG_IF_LOST + (1 - lost) * error) for share, lost, error in parts)
-        due = sum(share * lost * (WRONG_IF_LOST - error) for share, lost, error in parts)
+        due = wrong = 0.0
+        for share, lost, errors in (
+            (1 - self.hard, self.lost, self.errors),
+            (self.hard, self.lost * self.harder, self._errors_of_hard),
+        ):
+            missed = self.errors_if_missed
+            read_wrong = errors if missed is None else self.missed * missed + (1 - self.missed) * errors
+            due += share * lost * (self.if_lost - read_wrong)
+            wrong += share * (lost * self.if_lost + (1 - lost) * read_wrong)
         return due / wrong
 
-
-WORLDS = (
-    World("found and missed as they are", 0.0, 0.0),
-    World("chance .25, missed .08", 0.25, 0.08),
-    World("chance .25, missed .20", 0.25, 0.20),
-    World("chance .50, missed .10", 0.50, 0.10),
-    World("hard for both", 0.25, 0.08, (0.0637, 0.358), true=0.36, corrected=0.411),
-)
-"""The table of the documentation."""
+    @property
+    def _errors_of_hard(self) -> float:
+        return self.errors if self.errors_of_hard is None else self.errors_of_hard
 
 
 def simulate(world: World, seed: int, is_corrected: bool = True) -> FieldShares:
     """Return the shares of all fields in one sample of a world."""
     draws = np.random.Generator(np.random.Philox(seed))
-    shape = (DOCUMENTS, FIELDS)
-    is_hard = np.broadcast_to((draws.random(DOCUMENTS) < HARD)[:, None], shape).astype(int)
-    lost = draws.random(shape) < np.array(LOST)[is_hard]
-    wrong = draws.random(shape) < np.where(lost, WRONG_IF_LOST, np.array(world.errors)[is_hard])
-    absent = draws.random(shape) < np.where(lost, 1 - world.chance, world.missed)
-    perfect = ~lost & ~wrong & (draws.random(shape) < 0.5)
+    shape = (world.documents, world.fields)
+    is_hard = np.broadcast_to((draws.random(world.documents) < world.hard)[:, None], shape)
+    lost = draws.random(shape) < np.where(is_hard, world.lost * world.harder, world.lost)
+    is_missed = draws.random(shape) < world.missed
+    errors = np.where(is_hard, world._errors_of_hard, world.errors)
+    if world.errors_if_missed is not None:
+        errors = np.where(is_missed, world.errors_if_missed, errors)
+    wrong = draws.random(shape) < np.where(lost, world.if_lost, errors)
+    absent = np.where(lost, draws.random(shape) >= world.chance, is_missed)
+    told = ~is_missed if world.is_perfect_known else np.ones(shape, bool)
+    is_unsure = absent & ~np.bool_(world.is_perfect_known)
     counts = np.zeros((*shape, len(COUNTS)))
     held = {
-        "values": 1, "absent": absent, "wrong": wrong, "wrong_absent": wrong & absent, "all_wrong": wrong,
-        "perfect": perfect, "missed": perfect & absent & is_corrected, "foreign": FOREIGN,
+        "values": told, "absent": told & absent, "wrong": told & wrong, "wrong_absent": told & wrong & absent,
+        "unsure": is_unsure & ~wrong, "unsure_wrong": is_unsure & wrong, "unknown": ~told & wrong,
+        "all_wrong": wrong, "foreign": FOREIGN,
         "chance": draws.binomial(FOREIGN, world.chance, shape) * is_corrected,
     }  # fmt: skip
     for name, values in held.items():
         counts[:, :, AT[name]] = values
-    names = [f"{seed}-{number}" for number in range(DOCUMENTS)]
-    return estimate_shares(
-        counts, names, [(f"f{at}", "text") for at in range(FIELDS)], BootstrapSettings(800, seed)
-    )[0]
+    names = [f"{seed}-{number}" for number in range(world.documents)]
+    fields = [(f"f{at}", "text") for at in range(world.fields)]
+    return estimate_shares(counts, names, fields, BootstrapSettings(800, seed))[0]
 
 
-@pytest.mark.parametrize("world", [pytest.param(world, id=world.name) for world in WORLDS])
-def test_the_corrected_share_is_that_of_the_table_whatever_is_found_by_chance_or_missed(world: World) -> None:
-    many = trials(60)
-    shares = [simulate(world, seed).share("reading").value for seed in range(many)]
-    values = [share for share in shares if share is not None]
-    assert len(values) == many
-    assert world.truth == pytest.approx(world.true, abs=0.002)
-    assert np.mean(values) == pytest.approx(world.corrected, abs=4 * 0.04 / many**0.5 + 0.005)
+LARGE = World(400, 10, 0.0625, 0.0755, 0.9, hard=0.2, harder=4)
+BOTH = replace(LARGE, errors=0.0637, errors_of_hard=0.358)
+TABLE = {
+    "found as they are": (LARGE, 0.522, 0.522),
+    "chance .25": (replace(LARGE, chance=0.25), 0.522, 0.522),
+    "chance .50": (replace(LARGE, chance=0.5), 0.522, 0.522),
+    "chance .25, missed .20": (replace(LARGE, chance=0.25, missed=0.2), 0.522, 0.522),
+    "chance .25, missed .20, perfect texts": (
+        replace(LARGE, chance=0.25, missed=0.2, is_perfect_known=True), 0.522, 0.522,
+    ),
+    "hard for both": (replace(BOTH, chance=0.25), 0.36, 0.411),
+}  # fmt: skip
+"""The table of the documentation: each world with its true share, and the one that is estimated."""
 
 
-@pytest.mark.parametrize("world", [pytest.param(world, id=world.name) for world in WORLDS[:4]])
-def test_the_interval_holds_the_true_share(world: World) -> None:
-    held = []
-    for seed in range(trials(120)):
-        found = simulate(world, 10_000 + seed).share("reading")
-        assert found.interval is not None
-        held.append(found.interval[0] <= world.truth <= found.interval[1])
-    assert (rate := count("attribution", world.name, held, least=0.9)).is_kept, rate
+@pytest.mark.parametrize("name", TABLE)
+def test_the_corrected_share_is_that_of_the_table_whatever_is_found_by_chance_or_missed(name: str) -> None:
+    world, true, corrected = TABLE[name]
+    many = trials(40)
+    values = [simulate(world, seed).share("reading").value for seed in range(many)]
+    assert world.truth == pytest.approx(true, abs=0.002)
+    assert None not in values
+    assert np.mean([value or 0.0 for value in values]) == pytest.approx(
+        corrected, abs=4 * 0.04 / many**0.5 + 0.005
+    )
 
 
 def test_a_share_without_the_correction_is_far_from_the_true_one() -> None:
     """What shows that the simulation can tell."""
-    shares = [
-        simulate(WORLDS[1], seed, is_corrected=False).share("reading").value for seed in range(trials(60))
+    world = replace(LARGE, chance=0.25)
+    shares = [simulate(world, seed, is_corrected=False).share("reading").value for seed in range(trials(60))]
+    assert np.mean([share or 0.0 for share in shares]) == pytest.approx(0.38, abs=0.03)
+
+
+def _spread(documents: int, fields: int, wrong: float, **more: float) -> list[World]:
+    """Return worlds with so many wrong values on average, of which reading has few, half and nearly all."""
+    rate = wrong / (documents * fields)
+    return [
+        World(documents, fields, rate * share, rate * (1 - share), chance=chance, **more)  # type: ignore[arg-type]
+        for share in (0.05, 0.5, 0.95)
+        for chance in (0.0, 0.25)
     ]
-    assert np.mean([share or 0.0 for share in shares]) == pytest.approx(0.372, abs=0.03)
+
+
+FEW = {
+    "four wrong values": _spread(60, 5, 4),
+    "ten wrong values": _spread(60, 5, 10),
+    "fifty wrong values": _spread(60, 5, 50),
+    "four of one field": _spread(60, 1, 4),
+    "losses in clusters": _spread(60, 10, 10, hard=0.05, harder=10),
+}
+TRIALS = 1900
+"""With so many trials a procedure that covers 93% passes, and one that covers 90% fails in 19 of 20 runs."""
+
+
+@pytest.mark.parametrize("name", FEW)
+def test_the_interval_from_few_wrong_values_holds_the_true_share_as_often_as_it_says(name: str) -> None:
+    held, widths, undefined = [], [], 0
+    for seed in range(trials(TRIALS)):
+        world = FEW[name][seed % len(FEW[name])]
+        whole = simulate(world, 20_000 + seed)
+        found = whole.share("reading")
+        if not whole.wrong:
+            continue
+        if found.interval is None:
+            undefined += 1
+            continue
+        held.append(found.interval[0] <= world.truth <= found.interval[1])
+        widths.append(found.interval[1] - found.interval[0])
+    assert (rate := count("attribution", name, held, least=0.93)).is_kept, rate
+    assert undefined <= 0.02 * len(held)
+    assert min(widths) > 0.0
+
+
+UNKNOWN = {
+    "the model mends a half": World(100, 5, 0.1, 0.05, if_lost=0.5),
+    "missed alike": World(100, 5, 0.05, 0.05, missed=0.2),
+    "missed are harder for the model": World(100, 5, 0.05, 0.05, missed=0.2, errors_if_missed=0.4),
+    "nothing is lost, a half is missed": World(100, 2, 0.0, 0.1, missed=0.5, errors_if_missed=0.4),
+    "missed are easier for the model": World(100, 5, 0.05, 0.1, missed=0.2, errors_if_missed=0.0),
+    "few missed, few wrong": World(60, 5, 0.006, 0.006, missed=0.02, errors_if_missed=0.3),
+}
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["unknown", "perfect texts"])
+def test_the_interval_holds_the_true_share_whatever_is_missed_without_a_word(is_known: bool) -> None:
+    """With perfect texts the share is of the values that are found there."""
+    held = []
+    for seed in range(trials(TRIALS)):
+        world = list(UNKNOWN.values())[seed % len(UNKNOWN)]
+        found = simulate(replace(world, is_perfect_known=is_known), 40_000 + seed).share("reading")
+        truth = replace(world, errors_if_missed=None).truth if is_known else world.truth
+        if found.interval is not None:
+            held.append(found.interval[0] <= truth <= found.interval[1])
+    assert len(held) >= 0.95 * trials(TRIALS)
+    assert (rate := count("attribution", "missed", held, least=0.93)).is_kept, rate
+
+
+def test_the_interval_of_what_a_rerun_put_right_holds_the_true_share() -> None:
+    held = []
+    for seed in range(trials(TRIALS)):
+        draws = np.random.Generator(np.random.Philox(60_000 + seed))
+        truth = (0.1, 0.5, 0.9)[seed % 3]
+        keys = [(f"{seed}-{document}", f"f{at}") for document in range(15) for at in range(1 + document % 3)]
+        fixed = {key: bool(draws.random() < truth) for key in keys}
+        judged = Judged(
+            {AGAIN: dict.fromkeys(keys, False), PERFECT: fixed},
+            {AGAIN: dict.fromkeys(keys), PERFECT: dict.fromkeys(keys)},
+        )
+        values = dict.fromkeys(keys, Value(False, None, False, False))
+        found = measure("m", values, judged, BootstrapSettings(800, seed)).passes[1].share.interval
+        assert found is not None
+        held.append(found[0] <= truth <= found[1])
+    assert (rate := count("attribution", "put right", held, least=0.93)).is_kept, rate

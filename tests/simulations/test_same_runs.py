@@ -14,6 +14,7 @@ from fieldassay.result.comparison import Comparison
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.stats.weights import document_keys
 
 METRICS = (
     "accuracy",
@@ -68,7 +69,7 @@ def test_a_run_against_itself_shows_no_difference_at_all(size: int) -> None:
             0,
             0,
         )
-        assert set(one.marks) <= {"few_replicates", "few_documents"}
+        assert set(one.marks) <= {"few_replicates", "few_documents", "few_large_documents"}
 
 
 @pytest.mark.parametrize(
@@ -113,9 +114,9 @@ def test_the_replicates_of_a_whole_are_the_sums_of_those_of_its_parts() -> None:
         np.random.default_rng(6).integers(-(2**40), 2**40, (5, 90)),
         [f"d{number}" for number in range(90)],
     )
-    [whole] = draw_sums(values, names, 3, 101, [np.arange(90)])
+    [whole] = draw_sums(values, document_keys(names, 3), 101, [np.arange(90)])
     parts = [
-        draw_sums(values[:, at], [names[one] for one in at], 3, 101, [np.arange(len(at))])[0]
+        draw_sums(values[:, at], document_keys([names[one] for one in at], 3), 101, [np.arange(len(at))])[0]
         for at in np.array_split(np.arange(90)[::-1], 7)
     ]
     assert np.array_equal(sum(parts), whole)
@@ -129,18 +130,19 @@ def compare_constant(right: int, wrong: int) -> Comparison:
     return score(gold, {"new": gold, "old": bad}, "fields: {x: integer, y: integer}", options).comparisons[0]
 
 
-def test_where_all_documents_show_the_same_difference_the_interval_says_how_many_did() -> None:
+def test_where_all_documents_show_the_same_difference_the_guard_says_how_many_did() -> None:
     few, many = compare_constant(4, 4), compare_constant(200, 200)
+    assert (few.p, few.interval, many.interval) == (1 / 16, (-1.0, 0.0), (-1.0, -1.0))
     for one in (few, many):
         assert one.difference == -1.0
-        assert one.interval is not None
-        assert one.interval[0] == -1.0
-    assert few.interval[1] > -0.5  # type: ignore[index]
-    assert -1.0 < many.interval[1] < -0.97  # type: ignore[index]
+        assert one.interval_guarded is not None
+        assert one.interval_guarded[0] == -1.0
+    assert few.interval_guarded[1] > -0.5  # type: ignore[index]
+    assert -1.0 < many.interval_guarded[1] < -0.95  # type: ignore[index]
 
 
 @pytest.mark.parametrize("wrong", [0, 1, 4, 40])
 def test_a_document_more_that_is_lost_moves_the_interval_down(wrong: int) -> None:
-    one, more = compare_constant(60, wrong).interval, compare_constant(60, wrong + 1).interval
+    one, more = (compare_constant(60, count).interval_guarded for count in (wrong, wrong + 1))
     assert one is not None and more is not None
     assert more[0] < one[0] and more[1] <= one[1]

@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.stats.corrections import adjust_holm
-from fieldassay.stats.paired import mcnemar_mid_p, sign_flip, tail_share
+from fieldassay.stats.halves import Halves
+from fieldassay.stats.paired import mcnemar_mid_p
 from fieldassay.stats.signs import sign_keys, signed_sums
 
 Floats = npt.NDArray[np.float64]
 
 DOCUMENTS, FIELDS = 50, 12
-NAMES = [f"d{number}" for number in range(DOCUMENTS)]
 
 
 def clustered(rng: np.random.Generator, error: float = 0.05, bad: float = 0.06) -> Floats:
@@ -28,8 +28,16 @@ def allowed(trials: int, level: float = 0.05) -> float:
     return level + 3.1 * math.sqrt(level * (1 - level) / trials)
 
 
+def p_of(differences: Floats, seed: int = 0) -> float:
+    """Return the p value of random halves of the documents."""
+    whole = np.rint(differences * 2**30).astype(np.int64)[None, :]
+    names = [f"d{number}" for number in range(whole.shape[1])]
+    signed = signed_sums(whole, sign_keys(names, seed))[0]
+    return Halves.of(np.concatenate([whole.sum() + signed, whole.sum() - signed]) / 2.0, slack=64.0).p_value()
+
+
 def p_value(first: Floats, second: Floats, seed: int) -> float:
-    return sign_flip(second.mean(axis=1) - first.mean(axis=1), NAMES, seed).p
+    return p_of(second.mean(axis=1) - first.mean(axis=1), seed)
 
 
 def test_equal_extractors_are_told_apart_no_more_often_than_the_level_says() -> None:
@@ -57,8 +65,8 @@ def test_power_grows_with_the_difference_and_with_documents() -> None:
         found.append(np.mean(np.array(p_values) <= 0.05))
     assert found[0] < found[1] < found[2]
     assert found[2] > 0.5
-    few = [sign_flip(rng.normal(0.4, 1.0, 15), NAMES).p <= 0.05 for _ in range(100)]
-    many = [sign_flip(rng.normal(0.4, 1.0, 50), NAMES).p <= 0.05 for _ in range(100)]
+    few = [p_of(rng.normal(0.4, 1.0, 15)) <= 0.05 for _ in range(100)]
+    many = [p_of(rng.normal(0.4, 1.0, 50)) <= 0.05 for _ in range(100)]
     assert sum(few) < sum(many)
 
 
@@ -79,7 +87,7 @@ def test_holm_keeps_false_alarms_of_a_family_rare_where_single_tests_do_not() ->
     alone, together = 0, 0
     for trial in range(trials):
         first, second = clustered(rng, 0.3), clustered(rng, 0.3)
-        p_values = [sign_flip(second[:, field] - first[:, field], NAMES, trial).p for field in range(FIELDS)]
+        p_values = [p_of(second[:, field] - first[:, field], trial) for field in range(FIELDS)]
         alone += min(p_values) <= 0.05
         together += min(adjust_holm(p_values)) <= 0.05
     assert together / trials <= allowed(trials)
@@ -93,14 +101,7 @@ def test_the_ranking_of_equal_systems_is_left_open_and_a_better_one_stands_out()
     for trial in range(trials):
         values = np.stack([clustered(rng, 0.12).mean(axis=1) for _ in range(systems)])
         values[0] = clustered(rng, 0.12 if trial % 2 else 0.02).mean(axis=1)
-        whole = np.rint(12 * np.stack([values[one] - values[other] for one, other in pairs])).astype(np.int64)
-        drawn = signed_sums(whole, sign_keys(NAMES, trial), 999).astype(np.float64)
-        p_values = adjust_holm(
-            [
-                tail_share(float(gap), row, is_exact=False)
-                for gap, row in zip(whole.sum(axis=1), drawn, strict=True)
-            ]
-        )
+        p_values = adjust_holm([p_of(values[one] - values[other], trial) for one, other in pairs])
         shown = [pair for pair, p in zip(pairs, p_values, strict=True) if p <= 0.05]
         alarms += any(0 not in pair for pair in shown) if trial % 2 == 0 else bool(shown)
         finds += trial % 2 == 0 and any(0 in pair for pair in shown)

@@ -68,6 +68,7 @@ IDEMPOTENT = [
     "case",
     "decimal_comma",
     "digits",
+    "leading_zero",
     "separators",
     "umlauts",
     "unicode",

@@ -60,6 +60,11 @@ class Answers(Struct, frozen=True, eq=False):
         }
         return cls(sheet.document, sheet.reviewer, record_of(held), sheet)
 
+    @property
+    def has_answers(self) -> bool:
+        """Return whether anything was answered: sheets may have no labels, or skipped ones alone."""
+        return self.sheet is None or any(label.state != "skipped" for label in self.sheet.labels.values())
+
     def _label(self, path: str) -> tuple[str, Label] | None:
         """Return the label at a path, or the nearest one above it, with its path."""
         assert self.sheet is not None
@@ -136,21 +141,32 @@ def _with_stand_in(value: Any, steps: tuple[Step, ...]) -> Any:
 
 
 class Labeled(Struct, frozen=True, eq=False):
-    """The answers to each of d documents, in the order of ids; each document has at least two."""
+    """The answers to each of d documents, in the order of ids; each document has at least one.
+
+    A document with answers of one sheet only is in no pair, and in the shares of answers of AC1.
+    """
 
     documents: tuple[str, ...]
     answers: tuple[tuple[Answers, ...], ...]
 
     @classmethod
     def of(cls, found: Sequence[Answers]) -> Labeled:
-        """Return the documents with at least two answers.
+        """Return the documents with answers; of sheets those on which something was answered.
 
-        >>> both = [Answers("a", "ada", {}), Answers("a", "bob", {}), Answers("b", "ada", {})]
-        >>> Labeled.of(both).documents
-        ('a',)
+        >>> skipped = Answers("b", "bob", {}, Sheet("b", "bob", labels={"total": Label("skipped")}))
+        >>> ada = [Answers("a", "ada", {}), Answers("b", "ada", {})]
+        >>> labeled = Labeled.of([*ada, Answers("a", "bob", {}), skipped])
+        >>> labeled.documents, [both[0].document for both in labeled.twice]
+        (('a', 'b'), ['a'])
         """
         by: dict[str, list[Answers]] = {}
         for one in found:
-            by.setdefault(one.document, []).append(one)
-        kept = {name: answers for name, answers in sorted(by.items()) if len(answers) > 1}
-        return cls(tuple(kept), tuple(tuple(answers) for answers in kept.values()))
+            if one.has_answers:
+                by.setdefault(one.document, []).append(one)
+        ordered = sorted(by.items())
+        return cls(tuple(name for name, _ in ordered), tuple(tuple(answers) for _, answers in ordered))
+
+    @property
+    def twice(self) -> list[tuple[Answers, ...]]:
+        """Return the answers to each document that was labeled twice or more."""
+        return [answers for answers in self.answers if len(answers) > 1]

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 
 from fieldassay.agreement.ratings import Compared, Floats, Ints, Ratings, Spread, spread_of
-from fieldassay.agreement.resampling import Resampled, Weights, ratio
+from fieldassay.agreement.resampling import Resampled, Weights, ratio, unseen_size
 
 _AT_ONCE = 4_000_000
 
@@ -73,16 +73,17 @@ def agree(ratings: Ratings, pairs: Compared, weights: Weights) -> Coefficients:
 def share_of_pairs(ratings: Ratings, pairs: Compared, values: Floats) -> Floats:
     """Return the sum over the units of each document of the mean of a value over the unit's pairs."""
     answers = ratings.answers[pairs.units]
-    return _by_document(ratings, pairs.units, values * 2.0 / (answers * (answers - 1.0)))
+    return by_document(ratings, pairs.units, values * 2.0 / (answers * (answers - 1.0)))
 
 
 def units_compared(ratings: Ratings) -> Floats:
     """Return how many units of each document have two answers."""
     units = np.flatnonzero(ratings.answers >= 2)
-    return _by_document(ratings, units, np.ones(len(units)))
+    return by_document(ratings, units, np.ones(len(units)))
 
 
-def _by_document(ratings: Ratings, units: Ints, values: Floats) -> Floats:
+def by_document(ratings: Ratings, units: Ints, values: Floats) -> Floats:
+    """Return the sums over the documents of values of units."""
     sums: Floats = np.bincount(ratings.doc[units], weights=values, minlength=ratings.documents).astype(
         np.float64
     )
@@ -92,11 +93,15 @@ def _by_document(ratings: Ratings, units: Ints, values: Floats) -> Floats:
 def _alphas(
     ratings: Ratings, spread: Spread, pairs: Compared, weights: Weights
 ) -> tuple[Resampled | Undefined, Resampled | Undefined]:
-    """Return alpha by the strict and by the soft distance: 1 - observed / expected distance."""
+    """Return alpha by the strict and by the soft distance: 1 - observed / expected distance.
+
+    All answers to the unseen document are one that nobody gave, at distance 1 from all others; where it is
+    wrong, only every second one is, and the others are spread as those of all documents.
+    """
     answers = ratings.answers
     held = np.where((answers >= 2)[:, None], ratings.codes, -1)
     pairable = np.flatnonzero(answers >= 2)
-    size = _by_document(ratings, pairable, answers[pairable].astype(np.float64))
+    size = by_document(ratings, pairable, answers[pairable].astype(np.float64))
     number = weights.sums(size)
     expected: tuple[list[Floats], list[Floats]] = ([], [])
     for counts in _counts(ratings, held, weights):
@@ -104,17 +109,31 @@ def _alphas(
             parts.append(spread.expected(counts, bool(is_soft)))
     found: list[Resampled | Undefined] = []
     others = (answers - 1.0)[pairs.units]
+    mass = unseen_size(size) * np.abs(weights.unseen)
+    is_wrong = weights.unseen < 0
     for measured, parts in zip((pairs.strict, pairs.soft), expected, strict=True):
-        distance = _by_document(ratings, pairs.units, measured * 2.0 / others)
-        chance = np.concatenate(parts) / (number * (number - 1.0)).clip(1.0)
-        if not chance[0] > 0:
+        distance = weights.sums(by_document(ratings, pairs.units, measured * 2.0 / others))
+        spread_sum = np.concatenate(parts)
+        if not spread_sum[0] > 0:
             found.append(NO_VARIATION)
             continue
-        seen = ratio(distance, size, weights)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            by = np.where(chance > 0, chance, np.nan)
-            found.append(Resampled(1.0 - seen.all / by, 1.0 - seen.high / by, 1.0 - seen.low / by))
+        chance = spread_sum / (number * (number - 1.0)).clip(1.0)
+        beside = np.where(is_wrong, number * (1.0 + chance) / 2.0 + mass / 4.0, number)
+        found.append(
+            Resampled(
+                _alpha(distance, spread_sum, number),
+                _alpha(distance + mass * is_wrong, spread_sum + 2.0 * mass * beside, number + mass),
+            )
+        )
     return found[0], found[1]
+
+
+def _alpha(distance: Floats, spread_sum: Floats, number: Floats) -> Floats:
+    """Return alpha from the sum of distances within units and that over all ordered pairs of answers."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        expected = spread_sum / (number * (number - 1.0)).clip(1.0)
+        alpha: Floats = 1.0 - (distance / number) / np.where(expected > 0, expected, np.nan)
+    return alpha
 
 
 def _counts(ratings: Ratings, codes: Ints, weights: Weights) -> Iterator[Floats]:
@@ -160,7 +179,7 @@ def _ac1(ratings: Ratings, spread: Spread, observed: Resampled, weights: Weights
     with np.errstate(invalid="ignore", divide="ignore"):
         chance = factor * (1.0 - squares / number**2)
         rest = np.where(chance < 1.0, 1.0 - chance, np.nan)
-        parts = [(part - chance) / rest for part in (observed.all, observed.low, observed.high)]
+        parts = [(part - chance) / rest for part in (observed.all, observed.guarded)]
     return Resampled(*parts) if np.isfinite(parts[0][0]) else NO_VARIATION
 
 

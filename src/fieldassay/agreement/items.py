@@ -48,7 +48,8 @@ class ItemSums(Struct, eq=False, dict=True):
 
     documents: int
     sums: dict[str, Floats] = field(default_factory=dict)
-    confusions: dict[tuple[str, str], int] = field(default_factory=dict)
+    confusions: dict[tuple[str, str], list[int]] = field(default_factory=dict)
+    """The documents of each pair of answers that do not agree, once for each way of pairing."""
 
     def add(self, name: str, docs: Ints, amounts: Floats) -> None:
         more: Floats = np.bincount(docs, weights=amounts, minlength=self.documents).astype(np.float64)
@@ -174,8 +175,7 @@ def _add_values(rows: Rows, sums: ItemSums) -> None:
         sums.add(name, rows.doc, mask.astype(np.float64))
     for at in np.flatnonzero(either & ~rows.is_agreed).tolist():
         pair = sorted((rows.texts[0][at], rows.texts[1][at]))
-        key = (pair[0], pair[1])
-        sums.confusions[key] = sums.confusions.get(key, 0) + 1
+        sums.confusions.setdefault((pair[0], pair[1]), []).append(int(rows.doc[at]))
 
 
 def _add_items(parts: Sequence[Rows], sums: ItemSums) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
@@ -15,6 +14,7 @@ from fieldassay.agreement.coefficients import (
     NO_PAIRS,
     Undefined,
     agree,
+    by_document,
     share_of_pairs,
     units_compared,
 )
@@ -25,11 +25,12 @@ from fieldassay.agreement.values import FieldRatings, rate_values
 from fieldassay.engine.scopes import Masks
 from fieldassay.plan.nodes import AnyNode, ListNode, Node, ObjectNode, Plan
 from fieldassay.result.agreement import MEASURES, Confusion, FieldAgreement, Measure
-from fieldassay.stats.intervals import FEW_DOCUMENTS, BootstrapSettings, are_too_few
+from fieldassay.stats.intervals import BootstrapSettings, are_too_few
 
 MOST_CONFUSIONS = 20
 
 IN_LIST = Undefined("items of a list are paired by their content, so there is no agreement by chance")
+PAIRED = Undefined("items are paired where this value is alike, so what both found agrees by construction")
 
 
 class Measured(Struct, frozen=True, eq=False):
@@ -62,7 +63,9 @@ def measure_agreement(
     if _has_lists(plan.root):
         couples = couples_of(labeled)
         masks = _of_couples(labeled, applies)
-        parts += _of_items(sum_items(plan, couples, masks, len(labeled.documents)), bootstrap)
+        found = sum_items(plan, couples, masks, len(labeled.documents))
+        for path, kind in dict.fromkeys((key.path, key.type) for key in found):
+            parts.append(_of_list(path, kind, found, bootstrap, _is_paired_by_value(plan.root, path)))
     order = {info.path: at for at, info in reversed(list(enumerate(plan.fields)))}
     parts.sort(key=lambda part: (order.get(part.found.field, len(order)), part.found.field))
     nothing = np.zeros(len(labeled.documents))
@@ -100,24 +103,27 @@ class _Bootstrap:
     """Makes measures of sums by document."""
 
     def __init__(self, documents: Sequence[str], resampling: BootstrapSettings) -> None:
+        self.documents = documents
         self.weights = Weights.draw(documents, resampling.replicates, resampling.seed)
         self.resampling = resampling
 
-    def ratio(self, part: Floats, whole: Floats) -> Measure:
-        """Return a ratio of sums by document as a measure."""
+    def ratio(self, part: Floats, whole: Floats, values: Floats | None = None) -> Measure:
+        """Return a ratio of sums by document as a measure.
+
+        `values` are the values behind it by document; None: as many as the denominator.
+        """
         if not whole.any():
             return Measure(None, 0, 0, reason=NO_PAIRS.reason)
-        return self.measure(ratio(part, whole, self.weights), whole)
+        return self.measure(ratio(part, whole, self.weights), whole if values is None else values)
 
-    def measure(self, found: Resampled | Undefined, whole: Floats, is_sampled: bool = False) -> Measure:
-        """Return a measure; `whole` are the values behind it by document."""
-        n, documents = round(float(whole.sum())), int(np.count_nonzero(whole))
+    def measure(self, found: Resampled | Undefined, values: Floats, is_sampled: bool = False) -> Measure:
+        """Return a measure; `values` are the values behind it by document."""
+        n, documents = round(float(values.sum())), int(np.count_nonzero(values))
         if isinstance(found, Undefined):
             return Measure(None, n, documents, reason=found.reason)
         level, replicates = self.resampling.level, self.resampling.replicates
         interval = found.interval(level)
         named = {
-            "few": documents < FEW_DOCUMENTS,
             "few_replicates": interval is not None and are_too_few(replicates, level),
             "sampled": is_sampled,
             f"undefined_replicates={found.dropped}": found.dropped > 0,
@@ -142,11 +148,13 @@ def _of_values(given: FieldRatings, bootstrap: _Bootstrap) -> _Part:
         measures["assisted"] = bootstrap.ratio(agreed_assisted, assisted)
     has_failed = pairs.has_failed
     agreed = np.zeros_like(whole) if has_failed else share_of_pairs(ratings, pairs, 1.0 - pairs.strict)
-    at = np.flatnonzero(pairs.strict > 0)
-    counts = Counter(zip(pairs.first[at].tolist(), pairs.second[at].tolist(), strict=True))
-    texts = ratings.texts
-    confused = Counter({(texts[one], texts[two]): count for (one, two), count in counts.items()})
-    field = FieldAgreement(given.field, given.type, _ordered(measures), *_confusions(confused))
+    confused: dict[tuple[str, str], list[int]] = {}
+    for at in np.flatnonzero(pairs.strict > 0).tolist():
+        texts = (ratings.texts[pairs.first[at]], ratings.texts[pairs.second[at]])
+        confused.setdefault(texts, []).append(int(ratings.doc[pairs.units[at]]))
+    field = FieldAgreement(
+        given.field, given.type, _ordered(measures), *_confusions(confused, bootstrap.documents)
+    )
     return _Part(field, agreed, np.zeros_like(whole) if has_failed else whole, agreed_assisted, assisted)
 
 
@@ -156,11 +164,14 @@ def _presence(ratings: Ratings, pairs: Compared, bootstrap: _Bootstrap) -> dict[
     absent = illegible - 1
     is_same = (pairs.first == absent) == (pairs.second == absent)
     both = (pairs.first < absent) & (pairs.second < absent)
-    presence = share_of_pairs(ratings, pairs, is_same.astype(np.float64))
-    found = share_of_pairs(ratings, pairs, both.astype(np.float64))
-    agreed = share_of_pairs(ratings, pairs, both * (1.0 - pairs.strict))
-    given = bootstrap.measure(FAILED, found) if pairs.has_failed else bootstrap.ratio(agreed, found)
-    return {"presence": bootstrap.ratio(presence, units_compared(ratings)), "both_found": given}
+    alike, every, found, agreed = (
+        by_document(ratings, pairs.units, amounts.astype(np.float64))
+        for amounts in (is_same, np.ones(len(both)), both, both * (1.0 - pairs.strict))
+    )
+    units = np.unique(pairs.units[both])
+    values = by_document(ratings, units, np.ones(len(units)))
+    given = bootstrap.measure(FAILED, values) if pairs.has_failed else bootstrap.ratio(agreed, found, values)
+    return {"presence": bootstrap.ratio(alike, every, units_compared(ratings)), "both_found": given}
 
 
 def _assisted(given: FieldRatings) -> tuple[Floats, Floats]:
@@ -175,13 +186,27 @@ def _assisted(given: FieldRatings) -> tuple[Floats, Floats]:
     return agreed, whole
 
 
-def _of_items(found: Mapping[ItemField, ItemSums], bootstrap: _Bootstrap) -> list[_Part]:
-    """Return the fields in lists, and the lists; each sum is over both ways, so half of it counts."""
-    names = dict.fromkeys((key.path, key.type) for key in found)
-    return [_of_list(path, kind, found, bootstrap) for path, kind in names]
+def _is_paired_by_value(node: Node, path: str) -> bool:
+    """Return whether a field alone decides which items of a list are paired: as a key, or as the only one."""
+    if isinstance(node, ObjectNode):
+        return any(_is_paired_by_value(child, path) for child in node.children)
+    if isinstance(node, ListNode):
+        members = node.items.children if isinstance(node.items, ObjectNode) else (node.items,)
+        keys = [one for one in members if one.name in node.aligner.key_fields]
+        deciding = keys or (members if len(members) == 1 else ())
+        is_deciding = node.aligner.floor is not None and any(one.path == path for one in deciding)
+        return is_deciding or _is_paired_by_value(node.items, path)
+    return isinstance(node, AnyNode) and path.endswith("[]") and node.aligner.floor is not None
 
 
-def _of_list(path: str, kind: str, found: Mapping[ItemField, ItemSums], bootstrap: _Bootstrap) -> _Part:
+def _of_list(
+    path: str,
+    kind: str,
+    found: Mapping[ItemField, ItemSums],
+    bootstrap: _Bootstrap,
+    is_paired_by_value: bool,
+) -> _Part:
+    """Return a field in lists, or a list; each sum is over both ways of pairing, so half of it counts."""
     size = len(bootstrap.weights.table)
     alone = found.get(ItemField(path, kind, False)) or ItemSums(size)
     helped = found.get(ItemField(path, kind, True)) or ItemSums(size)
@@ -191,12 +216,15 @@ def _of_list(path: str, kind: str, found: Mapping[ItemField, ItemSums], bootstra
     main = bootstrap.ratio(sums[0], sums[1])
     measures = {"item_f1" if is_list else "observed": main}
     if not is_list:
-        measures["both_found"] = bootstrap.ratio(sums[0], alone.half("both"))
+        both = alone.half("both")
+        measures["both_found"] = (
+            bootstrap.measure(PAIRED, both) if is_paired_by_value else bootstrap.ratio(sums[0], both)
+        )
         measures |= {name: bootstrap.measure(IN_LIST, sums[1]) for name in ("alpha", "alpha_soft", "ac1")}
     if sums[3].any():
         measures["assisted"] = bootstrap.ratio(sums[2], sums[3])
-    counts = Counter({pair: (count + 1) // 2 for pair, count in alone.confusions.items()})
-    field = FieldAgreement(path, kind, _ordered(measures), *_confusions(counts))
+    once = {pair: sorted(documents)[::2] for pair, documents in alone.confusions.items()}
+    field = FieldAgreement(path, kind, _ordered(measures), *_confusions(once, bootstrap.documents))
     nothing = np.zeros(size)
     return _Part(field, *((nothing,) * 4 if is_list else sums))
 
@@ -205,8 +233,15 @@ def _ordered(measures: Mapping[str, Measure]) -> dict[str, Measure]:
     return {name: measures[name] for name in MEASURES if name in measures}
 
 
-def _confusions(counts: Counter[tuple[str, str]]) -> tuple[tuple[Confusion, ...], int]:
-    """Return the most frequent pairs of answers that do not agree, and the number of all."""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    listed = tuple(Confusion(*pair, count) for pair, count in ordered[:MOST_CONFUSIONS])
-    return listed, sum(counts.values())
+def _confusions(
+    found: Mapping[tuple[str, str], Sequence[int]], documents: Sequence[str]
+) -> tuple[tuple[Confusion, ...], int]:
+    """Return the most frequent pairs of answers that do not agree, and the number of all.
+
+    `found` has the document of each of them by its position.
+    """
+    ordered = sorted(found.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST_CONFUSIONS]
+    listed = tuple(
+        Confusion(*pair, len(at), tuple(documents[one] for one in sorted(set(at)))) for pair, at in ordered
+    )
+    return listed, sum(map(len, found.values()))

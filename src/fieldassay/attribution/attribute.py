@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from fieldassay.attribution.answers import AnswerValues, answer_values
 from fieldassay.attribution.labels import MOST_CHANCE, MOST_MISSED, Finding, WrongValue, label_value
-from fieldassay.attribution.presence import UNCOPIED, SentText
+from fieldassay.attribution.presence import UNCOPIED, SentText, find_shared
 from fieldassay.attribution.result import Attribution, Labelled, SystemShares
 from fieldassay.attribution.sent import Extractions, Sent, open_extractions
 from fieldassay.attribution.share import AT, COUNTS, estimate_shares
 from fieldassay.attribution.twins import Twins, find_twins
 from fieldassay.endpoints.exchange import Failure
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.extractors.evidence import label_words, surface_forms
+from fieldassay.extractors.evidence import label_words
 from fieldassay.extractors.fields import field_labels
 from fieldassay.extractors.predictions import read_evidence
 from fieldassay.json_value import read_given
@@ -171,8 +171,11 @@ def _attribute_system(
         counting.spurious,
         counting.mended,
         counting.no_text,
-        work.twins.named or "verbatim",
+        work.twins.named or ("text files" if counting.counts[:, :, AT["perfect"]].any() else ""),
         counting.undeclared,
+        int(counting.counts[:, :, AT["shared"]].sum()),
+        counting.shared_wrong,
+        counting.missed_wrong,
     )
     return shares, labelled
 
@@ -202,6 +205,8 @@ class _Counting(Struct, eq=False, dict=True):
     spurious: int = 0
     mended: int = 0
     undeclared: int = 0
+    shared_wrong: int = 0
+    missed_wrong: int = 0
     no_text: dict[str, int] = field(default_factory=dict)
     counts: Any = None
     kept: list[tuple[Mapping[str, Any], Finding, Finding]] = field(default_factory=list)
@@ -218,7 +223,8 @@ class _Counting(Struct, eq=False, dict=True):
         facts = work.facts.get((self.system, document)) or {}
         if sent.text is None:
             self.no_text[sent.no_text] = self.no_text.get(sent.no_text, 0) + 1
-        case = _Document(self, document, sent, facts, answer_values(work.run.plan, sent.row, rows), rows)
+        answered = answer_values(work.run.plan, sent.row, rows)
+        case = _Document(self, document, repeat, sent, facts, answered, rows)
         for row in rows:
             leaf = work.leaf(row["field"])
             if leaf is not None:
@@ -244,13 +250,12 @@ class _Counting(Struct, eq=False, dict=True):
 
     def _is_doubtful(self, sums: Any, name: str, finding: Finding) -> bool:
         """Return whether presence says too little in a field for a label that rests on it."""
-        at = self.places[name]
-        over, under, most = (
-            ("missed", "perfect", MOST_MISSED)
-            if finding.stage == "reading"
-            else ("chance", "foreign", MOST_CHANCE)
-        )
-        return bool(sums[at, AT[over]] > most * sums[at, AT[under]])
+        at = {count: sums[self.places[name], position] for count, position in AT.items()}
+        if finding.stage != "reading":
+            return bool(at["chance"] > MOST_CHANCE * at["foreign"])
+        if at["perfect"]:
+            return bool(at["missed"] > MOST_MISSED * at["perfect"])
+        return bool(at["unsure"] > MOST_MISSED * (at["values"] - at["wrong"]))
 
 
 class _Document(Struct, eq=False, dict=True):
@@ -258,6 +263,7 @@ class _Document(Struct, eq=False, dict=True):
 
     counting: _Counting
     document: str
+    repeat: int | None
     sent: Sent
     facts: Mapping[str, Any]
     answered: AnswerValues
@@ -302,32 +308,54 @@ class _Document(Struct, eq=False, dict=True):
         return finding
 
     def _count_presence(self, row: Mapping[str, Any], leaf: Leaf, text: SentText, is_wrong: bool) -> None:
-        is_absent = text.find(leaf, read_given(row["gold"])) is None
-        counted = {
-            "kept": text.is_lossless,
-            "kept_wrong": text.is_lossless and is_wrong,
-            "values": not text.is_lossless,
-            "absent": not text.is_lossless and is_absent,
-            "wrong": not text.is_lossless and is_wrong,
-            "wrong_absent": not text.is_lossless and is_absent and is_wrong,
-        }
-        for what, holds in counted.items():
-            if holds:
-                self.counting.tally(self.document, row["field"], what)
-        self.counting.mended += counted["absent"] and not is_wrong
-        known = self._perfect_text(row, text, is_wrong)
-        if known is not None:
-            self.counting.tally(self.document, row["field"], "perfect")
-            if known.find(leaf, read_given(row["gold"])) is None:
-                self.counting.tally(self.document, row["field"], "missed")
+        """Count a value where presence tells whether it was lost; the others are left out, and counted."""
+        tally, gold = partial(self.counting.tally, self.document, row["field"]), read_given(row["gold"])
+        is_absent = text.find(leaf, gold) is None
+        is_missed = self._is_missed(leaf, gold)
+        tally("perfect", float(self.perfect is not None))
+        tally("missed", float(is_missed))
+        if self.perfect is text:
+            tally("kept")
+            tally("kept_wrong", is_wrong)
+            return
+        self.counting.mended += is_absent and not is_wrong
+        if row["gold_path"] in self.shared:
+            tally("shared")
+            self.counting.shared_wrong += is_wrong
+            tally("unknown", is_wrong)
+        elif is_missed:
+            self.counting.missed_wrong += is_wrong
+            tally("unknown", is_wrong)
+        else:
+            tally("values")
+            tally("absent", is_absent)
+            tally("wrong", is_wrong)
+            tally("wrong_absent", is_absent and is_wrong)
+            tally("unsure_wrong" if is_wrong else "unsure", is_absent and self.perfect is None)
 
-    def _perfect_text(self, row: Mapping[str, Any], text: SentText, is_wrong: bool) -> SentText | None:
-        """Return the text that is known to hold a value: of a twin, else the one it was predicted from."""
-        twins = self.counting.work.twins
-        if twins.has_any:
-            return text if twins.is_clean(self.document) else twins.perfect_text(self.document)
-        is_verbatim = not is_wrong and _is_verbatim(text, read_given(row["pred"]))
-        return text if text.is_lossless or is_verbatim else None
+    @cached_property
+    def perfect(self) -> SentText | None:
+        """Return the text with all that the document has: what was sent, that of its twin, or of a file."""
+        work = self.counting.work
+        if self.sent.text is None or self.sent.text.is_lossless or work.twins.is_clean(self.document):
+            return self.sent.text
+        twin = work.twins.of.get(self.document)
+        text = None if twin is None else work.extractions.of(self.counting.system, twin, self.repeat).text
+        return text or work.twins.perfect_text(self.document)
+
+    @cached_property
+    def shared(self) -> Mapping[str, str]:
+        """Return the paths of gold values that the document has more than once."""
+        leaves = [
+            (row, self.counting.work.leaf(row["field"])) for row in self.rows if row["gold"] is not None
+        ]
+        return find_shared(
+            [(row["gold_path"], leaf, read_given(row["gold"])) for row, leaf in leaves if leaf is not None]
+        )
+
+    def _is_missed(self, leaf: Leaf, gold: Any) -> bool:
+        """Return whether no form of a value is found in the perfect text of its document."""
+        return self.perfect is not None and self.perfect.find(leaf, gold) is None
 
     def _count_chance(self, name: str, leaf: Leaf, text: SentText) -> None:
         """Look for the values of other documents of the type, once for each field."""
@@ -361,11 +389,14 @@ class _Document(Struct, eq=False, dict=True):
         name, path = row["field"], row["pred_path"]
         diagnoses = row["diagnoses"] or ()
         raw, parsed = self.answered.of(name)
+        gold = read_given(row["gold"])
+        is_missed = gold is not None and leaf.type not in UNCOPIED and self._is_missed(leaf, gold)
         return WrongValue(
-            leaf, read_given(row["gold"]), read_given(row["pred"]), self.sent.text, self.sent.no_text,
+            leaf, gold, read_given(row["pred"]), self.sent.text, self.sent.no_text,
             self.failure, raw, parsed, None if path is None else self.evidence.get(path),
             row["other_field"] if "value_of_another_field" in diagnoses else None,
-            "value_of_another_item" in diagnoses, anchors=self._anchors(row),
+            "value_of_another_item" in diagnoses, missed=1.0 if is_missed else None,
+            anchors=self._anchors(row), shared=self.shared.get(row["gold_path"], ""),
         )  # fmt: skip
 
     def _anchors(self, row: Mapping[str, Any]) -> list[str]:
@@ -405,8 +436,3 @@ def _failure(row: Mapping[str, Any], facts: Mapping[str, Any]) -> Failure | None
         if facts.get("has_prediction") is False
         else None
     )
-
-
-def _is_verbatim(text: SentText, pred: Any) -> bool:
-    """Return whether a predicted value stands in the text exactly as it was predicted."""
-    return isinstance(pred, str | int | float) and any(text.search.find(one) for one in surface_forms(pred))

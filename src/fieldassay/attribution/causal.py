@@ -11,7 +11,7 @@ import numpy as np
 from msgspec import Struct
 
 from fieldassay.attribution.reruns import AGAIN, FREE, PASSES, PERFECT, PERFECT_FREE, Judged
-from fieldassay.attribution.share import Floats, replicate_interval, replicate_sums
+from fieldassay.attribution.share import Floats, Sample, replicate_sums, unseen_size
 from fieldassay.json_value import record_data
 from fieldassay.stats.intervals import BootstrapSettings
 
@@ -117,14 +117,17 @@ def _mean(rows: Sequence[tuple[str, float]], draw: BootstrapSettings) -> Number:
     counts = np.zeros((len(documents), 2))
     for name, one in rows:
         counts[index[name]] += (one, 1.0)
-    return _number(counts.sum(axis=0), replicate_sums(counts, documents, draw), draw)
+    return _number(counts, documents, draw)
 
 
-def _number(point: Any, drawn: Any, draw: BootstrapSettings) -> Number:
-    """Return the ratio of two sums with the interval of their replicates."""
-    if not point[1] > 0:
+def _number(counts: Floats, documents: Sequence[str], draw: BootstrapSettings) -> Number:
+    """Return the ratio of two counts of documents, with its interval over documents."""
+    part, whole = replicate_sums(counts, documents, draw)
+    if not whole[0] > 0:
         return Number(None, None, "nothing is lost")
-    return Number(float(point[0] / point[1]), replicate_interval(drawn[0], drawn[1], draw))
+    value = float(part[0] / whole[0])
+    interval = Sample(whole, unseen_size(counts[:, 1]), draw).interval(part, part)
+    return Number(value, interval and (min(interval[0], value), max(interval[1], value)))
 
 
 def _shapley(
@@ -153,7 +156,7 @@ def _shapley(
     for stage in stages:
         gained = shapley_value(stage, stages, columns.__getitem__)
         counts = np.stack([gained, lost], axis=1)
-        found[stage] = _number(counts.sum(axis=0), replicate_sums(counts, documents, draw), draw)
+        found[stage] = _number(counts, documents, draw)
     return found
 
 

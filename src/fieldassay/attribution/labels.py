@@ -79,7 +79,9 @@ class WrongValue(Struct, frozen=True):
     chance: float | None = None
     """The share of foreign gold values of the field that are in the text by chance."""
     missed: float | None = None
-    """The share of gold values of the field that are not found where reading is known to be perfect."""
+    """The share of gold values of the field that are not found where they were read; 1 if this one is not."""
+    shared: str = ""
+    """Another value of the document that is, or bears, the same."""
     anchors: Sequence[str] = ()
     """Texts that make a line the right one: labels of the field, other values of the same item."""
 
@@ -232,8 +234,8 @@ def _not_copied(look: _Look) -> Finding | None:
     if look.is_lost and value.missed is not None and value.missed > MOST_MISSED:
         return Finding(
             "ambiguous",
-            f"the gold value {_shown(value.gold)} is not in the text, but values of this field are often not "
-            "found where reading is known to be perfect, either",
+            f"the gold value {_shown(value.gold)} is not in the text, but it, or values of its field, are "
+            "often not found where they were read, either",
         )
     return None
 
@@ -297,9 +299,10 @@ def _by_chance(look: _Look) -> Finding | None:
         return None
     is_short = len(str(value.gold).strip()) < SHORTEST
     is_likely = value.chance is not None and value.chance > MOST_CHANCE
-    if not (is_short or is_likely) or look.is_anchored:
+    if not (is_short or is_likely or value.shared) or look.is_anchored:
         return None
     why = "values of this field from other documents often are" if is_likely else "it is short"
+    why = f"{clip(value.shared, 80)} of this document has it, too" if value.shared else why
     return Finding(
         "ambiguous", f"the gold value {_shown(value.gold)} may be in the text by chance: {why}",
         look.gold.quote, look.gold.page,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -116,6 +117,38 @@ def reading_keys(readers: Sequence[Reader], text: str) -> tuple[str, ...]:
         return ()
     others = (reading_key(reader.read(text)) for reader in readers[1:])
     return tuple(dict.fromkeys(one for one in (key, *others) if one is not None))
+
+
+def find_shared(values: Sequence[tuple[str, Leaf, Json]]) -> Mapping[str, str]:
+    """Return the paths of a document's values that another of them bears, each with the path of the other.
+
+    Such a value is found in a text that lost it, where the other one stands: a total without tax in place of
+    the net, a name in an address.
+    """
+    single = [(path, leaf, value) for path, leaf, value in values if not isinstance(value, list | dict)]
+    words = [normalized(str(value)) for _, _, value in single]
+    keys = [_shared_key(leaf, value) for _, leaf, value in single]
+    found: dict[str, str] = {}
+    by_key: dict[str, list[int]] = {}
+    for at, key in enumerate(keys):
+        by_key.setdefault(key, []).append(at)
+    lines = "\n".join(words)
+    for at, (path, leaf, _) in enumerate(single):
+        others = [other for other in by_key[keys[at]] if other != at]
+        is_text = leaf.type in (*_TEXTS, "enum") and words[at].strip()
+        if not others and is_text and lines.count(words[at]) > 1:
+            others = [other for other, text in enumerate(words) if other != at and words[at] in text]
+        if others:
+            found[path] = single[others[0]][0]
+    return found
+
+
+def _shared_key(leaf: Leaf, value: Json) -> str:
+    """Return what equal values of a document share, whatever their types: numbers their number."""
+    key = None if leaf.is_list or leaf.type in _TEXTS else reading_key(leaf.reader.read(value))  # type: ignore[arg-type]
+    if key is None:
+        return normalized(str(value))
+    return str(Decimal(key).normalize()) if leaf.type in _NUMBERS else key
 
 
 @dataclass(frozen=True)

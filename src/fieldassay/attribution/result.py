@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from fieldassay.attribution.causal import Causal
+from fieldassay.attribution.causal import Causal, Number
 from fieldassay.attribution.labels import Finding
-from fieldassay.attribution.share import FieldShares
+from fieldassay.attribution.share import FieldShares, Share
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.stats.intervals import BootstrapSettings
@@ -53,9 +53,15 @@ class SystemShares(Struct, frozen=True):
     no_text: Mapping[str, int] = field(default_factory=dict)
     """Documents without the text that was sent, by the reason."""
     perfect_from: str = ""
-    """What the missed shares are measured on: `twins` or `verbatim`."""
+    """What the missed shares are measured on: `twins` or `text files`; the empty text: they are unknown."""
     undeclared: int = 0
     """Wrong values of keys that the spec does not declare: without a label, and outside of the shares."""
+    shared: int = 0
+    """Values that gold has more than once in a document: outside of the shares of reading and model."""
+    shared_wrong: int = 0
+    """Of these, the wrong ones."""
+    missed_wrong: int = 0
+    """Wrong values of which the perfect text of their document has no form that is found, either: outside."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as plain data."""
@@ -63,7 +69,8 @@ class SystemShares(Struct, frozen=True):
             "system": self.system, "shares": shares_data(self.whole),
             "fields": [shares_data(one) for one in self.fields], "spurious": self.spurious,
             "mended": self.mended, "undeclared": self.undeclared,
-            "no_text": dict(self.no_text), "missed_measured_on": self.perfect_from,
+            "shared": self.shared, "shared_wrong": self.shared_wrong, "missed_wrong": self.missed_wrong,
+            "no_text": dict(self.no_text), "missed_measured_on": self.perfect_from or None,
         }  # fmt: skip
 
 
@@ -71,6 +78,7 @@ def shares_data(found: FieldShares) -> dict[str, Any]:
     """Return the shares of a field, or of all, as plain data."""
     row: dict[str, Any] = {
         "field": found.field, "wrong": found.wrong, "covered": found.covered, "documents": found.documents,
+        "wrong_documents": found.wrong_documents,
         "stages": {one.stage: _share_data(one) for one in found.shares},
     }  # fmt: skip
     return row if found.rates is None else row | {"rates": asdict(found.rates)}
@@ -100,18 +108,35 @@ class Attribution(Struct, frozen=True):
         """Return the shares of a system."""
         return next(one for one in self.systems if one.system == name)
 
+    def rerun_of(self, system: str) -> Causal | None:
+        """Return what running a system again has shown; None if it was not run again."""
+        return next((one for one in self.causal if one.system == system and one.shapley), None)
+
     def result(self) -> Result:
-        """Return the shares as estimates of the metric `attributable`, which gates can name."""
+        """Return the shares as estimates of the metric `attributable`, which gates can name.
+
+        Where a system was run again, the shares of all its fields are what that has shown.
+        """
         return Result(tuple(self._estimates()))
 
     def _estimates(self) -> Iterator[Estimate]:
         for one in self.systems:
+            rerun = self.rerun_of(one.system)
             for found in (one.whole, *one.fields):
                 for share in found.shares:
+                    shown: Share | Number | None = None
+                    if rerun is not None and found.field is None:
+                        shown = rerun.shapley.get(share.stage)
+                    n, documents = found.covered, found.wrong_documents
+                    if rerun is not None and shown is not None:
+                        n, documents = rerun.wrong, rerun.documents
+                    value = shown or share
                     yield Estimate(
-                        "attributable", one.system, found.field, {}, None, share.value, found.covered,
-                        found.documents, 0, None, {"stage": share.stage}, share.interval,
-                        None if share.interval is None else self.draw.level, share.marks, better="lower",
+                        "attributable", one.system, found.field, {}, None, value.value, n, documents, 0,
+                        "wrong_values", {"stage": share.stage}, value.interval,
+                        None if value.interval is None else self.draw.level,
+                        () if shown is not None else share.marks, better="lower",
+                        interval_resampled=None if shown is not None else share.resampled,
                     )  # fmt: skip
 
     def counts(self, system: str) -> Mapping[str, int]:

@@ -48,12 +48,14 @@ class TextFolder(Struct, frozen=True, eq=False, dict=True):
 
     def read(self, document: str) -> Transcript | None:
         """Return the transcript of a document; None if there is none. Raises `ProblemsError`."""
+        path = self.find(document)
+        return None if path is None else read_text(path, document)
+
+    def find(self, document: str) -> Path | None:
+        """Return the file with the text of a document; None if there is none."""
         stem = Path(document).stem
-        for name in (document, *(one + end for one in (document, stem) for end in _SUFFIXES)):
-            path = self.folder / name
-            if path.is_file():
-                return read_text(path, document)
-        return None
+        names = (document, *(one + end for one in (document, stem) for end in _SUFFIXES))
+        return next((path for name in names if (path := self.folder / name).is_file()), None)
 
 
 def read_text(path: Path, document: str) -> Transcript:
@@ -108,7 +110,7 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
         given = row.get(TRANSCRIPT)
         if isinstance(given, str | list):
             pages = [str(page) for page in ([given] if isinstance(given, str) else given)]
-            return Sent(row, self._held((system, repeat), lambda: text_transcript(document, pages)))
+            return Sent(row, self._held((system, repeat, document), lambda: text_transcript(document, pages)))
         if not is_extraction(held.folder):
             return Sent(row, None, f"its predictions have no {TRANSCRIPT!r}, and no --transcripts are given")
         return self._of_extraction(held, document, row)

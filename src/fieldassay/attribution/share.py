@@ -1,9 +1,10 @@
 """Shares of the wrong values that are due to each stage, from counts per document: the formulas alone.
 
-A gold value that is not in the text was lost by reading, or is missed by the search; one that is found may be
-there by chance. With the chance c and the missed share v, Rogan and Gladen's estimator corrects the share of
-lost values: q' = (q - v) / (1 - c - v) among wrong values, p' alike among all. What would not be wrong if
-nothing were lost is Levin's attributable fraction, (q' - p') / (1 - p'), the same as q' (RR - 1) / RR.
+A gold value that is not in the text was lost by reading, or is missed by the search; one that is found may
+be there by chance. With the chance c, q = P(not found | wrong) and p = P(not found) give the shares of lost
+values, q' = q / (1 - c) and p' alike. What would be right if nothing were lost is Levin's attributable
+fraction, (q' - p') / (1 - p') = (q - p) / (1 - c - p). A share that is missed alike in right and wrong values
+cancels out of it; one that is not is bounded by the right values that are not found.
 """
 
 from __future__ import annotations
@@ -14,28 +15,32 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
+from msgspec.structs import replace
 
-from fieldassay.stats.intervals import FEW_DOCUMENTS, BootstrapSettings, are_too_few, percentile_intervals
-from fieldassay.stats.poisson import document_keys, weight_table, weights
+from fieldassay.stats.intervals import BootstrapSettings, are_too_few, percentile_intervals
+from fieldassay.stats.weights import STEPS, document_keys, unseen_weights, weight_table, weights
 
 Floats: TypeAlias = npt.NDArray[np.float64]
-_Over: TypeAlias = dict[str, str]
 Stage: TypeAlias = Literal["reading", "model", "decoding", "post", "gold", "runtime"]
 
 STAGES: tuple[Stage, ...] = ("reading", "model", "decoding", "post", "gold", "runtime")
+_OBSERVED: tuple[Stage, ...] = ("decoding", "post", "gold", "runtime")
 
 COUNTS = (
-    "values",  # values with gold that an earlier stage did not take, with a text that may lose them
+    "values",  # values with gold that no earlier stage took, of which presence tells whether they were lost
     "absent",  # of these, those that are not in the text
     "wrong",
     "wrong_absent",
+    "unsure",  # right ones that are not in the text, where no perfect text shows that they would be found
+    "unsure_wrong",  # wrong ones alike
     "kept",  # values with a text that cannot have lost them
     "kept_wrong",
     "chance",  # foreign values found in the text
     "foreign",  # foreign values looked for
     "missed",  # values not found, of those that reading is known to have read
     "perfect",  # values that reading is known to have read
-    "unknown",  # wrong values whose presence in a text is not known
+    "shared",  # values that gold has more than once in the document, so that presence does not tell
+    "unknown",  # wrong values of which presence does not tell whether they were lost
     "decoding",
     "post",
     "gold",
@@ -46,10 +51,13 @@ COUNTS = (
 AT = {name: position for position, name in enumerate(COUNTS)}
 
 LEAST_POWER = 0.3
-"""The least 1 - c - v with which presence tells anything."""
+"""The least 1 - c with which presence tells anything."""
 LEAST_TRIED = 10
-"""Values that a field needs for a chance, or a missed share, of its own; else those of its type count."""
+"""Foreign values that a field needs for a chance of its own; else those of its type count."""
+FEW_WRONG = 20
+"""Below this many wrong values a share is marked `few_wrong_values`: its interval is wide."""
 _BLOCK = 4096
+_Ends: TypeAlias = tuple[Floats, Floats, tuple[float, float]]
 
 
 class Share(Struct, frozen=True):
@@ -60,6 +68,10 @@ class Share(Struct, frozen=True):
     interval: tuple[float, float] | None = None
     why: str = ""
     marks: tuple[str, ...] = ()
+    """`few_wrong_values`, `few_replicates` (no interval), `missed_unknown` (wrong values that are not in the
+    text may have been missed, as right ones may: the interval allows for it)."""
+    resampled: tuple[float, float] | None = None
+    """The interval without the unseen document."""
 
 
 class Rates(Struct, frozen=True):
@@ -67,9 +79,13 @@ class Rates(Struct, frozen=True):
 
     chance: float | None
     missed: float | None
+    """None where no value is known to have been read."""
+    not_found: float | None
+    """The share of right values that are not found and have no perfect text: mended, or missed."""
     chance_over: str
     """Whose values gave the chance: those of the `field`, or of all fields of its `type`."""
-    missed_over: str
+    errors_over: str
+    """Whose values show how often what was read is wrong: the `field`, its `type` or `all` where none was."""
     foreign: int
     perfect: int
     lost: float | None
@@ -89,6 +105,9 @@ class FieldShares(Struct, frozen=True):
     covered: int
     """Wrong values that the shares are of."""
     documents: int
+    """Documents with values of the field."""
+    wrong_documents: int
+    """Documents with wrong values that the shares are of: their sample."""
     shares: tuple[Share, ...]
     rates: Rates | None = None
 
@@ -98,85 +117,132 @@ class FieldShares(Struct, frozen=True):
 
 
 def replicate_sums(counts: Floats, documents: Sequence[str], draw: BootstrapSettings) -> Floats:
-    """Return the sums of counts (documents x columns) under the replicates: columns x replicates."""
-    sums = np.zeros((counts.shape[1], draw.replicates))
-    table = weight_table(np.float64)
-    for start in range(0, len(documents), _BLOCK):
+    """Return the sums of counts (documents x columns), then those of each replicate: columns x sums."""
+    sums = np.zeros((counts.shape[1], 1 + draw.replicates))
+    sums[:, 0] = counts.sum(axis=0)
+    table = weight_table()
+    for start in range(0, len(documents) if draw.replicates else 0, _BLOCK):
         block = slice(start, start + _BLOCK)
         drawn = weights(document_keys(documents[block], draw.seed), 0, draw.replicates, table)
-        sums += counts[block].T @ drawn.astype(np.float64, copy=False)
+        sums[:, 1:] += counts[block].T @ (drawn.astype(np.float64) / STEPS)
     return sums
 
 
-def replicate_interval(part: Floats, whole: Floats, draw: BootstrapSettings) -> tuple[float, float] | None:
-    """Return the interval of a ratio of sums under the replicates; None for too few of them."""
-    if not draw.replicates or are_too_few(draw.replicates, draw.level):
-        return None
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where(whole > 0, part / whole, np.nan)
-    low, high, _ = percentile_intervals(ratios[None, :], draw.level)
-    return (float(low[0]), float(high[0])) if np.isfinite(low[0]) else None
+class Sample(Struct, frozen=True, eq=False):
+    """The wrong values that a share is of: their sums, and the unseen document that the bounds allow for."""
+
+    sums: Floats
+    """First the sum itself, then those of the replicates."""
+    size: float
+    """Of the unseen document, in wrong values: as large as the one that a wrong value is in, on average."""
+    draw: BootstrapSettings
+
+    def interval(
+        self, low: Floats, high: Floats, part: tuple[float, float] = (0.0, 1.0)
+    ) -> tuple[float, float] | None:
+        """Return the interval of a part that lies between two sums; None for too few replicates.
+
+        Each replicate holds one more document with wrong values, whose part is the first or the second by a
+        coin: for wrong values in documents of their own the bounds are those of Clopper and Pearson by mid-p.
+        """
+        if are_too_few(self.draw.replicates, self.draw.level):
+            return None
+        unseen = unseen_weights(self.draw.seed, self.draw.replicates)
+        mass = self.size * np.abs(unseen)
+        of_part = mass * np.where(unseen > 0, part[1], part[0])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ends = (np.stack([low, high])[:, 1:] + of_part) / (self.sums[1:] + mass)
+        found = percentile_intervals(ends, self.draw.level)
+        return float(found.low[0]), float(found.high[1])
 
 
-def corrected(sums: Floats) -> dict[str, Floats]:
+def unseen_size(wrong: Floats) -> float:
+    """Return the size of the unseen document from the wrong values of each: sum of squares / sum.
+
+    >>> unseen_size(np.array([1.0, 0.0, 3.0]))
+    2.5
+    """
+    total = float(np.abs(wrong).sum())
+    return float((wrong**2).sum()) / total if total else 0.0
+
+
+def corrected(sums: Floats, case: Literal["likely", "least", "most"] = "likely") -> dict[str, Floats]:
     """Return the corrected quantities of sums whose first axis is `COUNTS`; NaN where they are undefined.
 
+    Of values that are not found and have no perfect text, the likely case takes all as lost. In the others
+    the right ones were missed, and in the case with the least share of reading as many wrong ones, too.
+
     >>> sums = np.zeros(len(COUNTS))
-    >>> for name, count in {"values": 100, "absent": 20, "wrong": 20, "wrong_absent": 10}.items():
+    >>> counts = {"values": 100, "absent": 20, "wrong": 20, "wrong_absent": 10, "foreign": 9}
+    >>> for name, count in counts.items():
     ...     sums[AT[name]] = count
-    >>> sums[AT["foreign"]] = sums[AT["perfect"]] = 50
-    >>> float(corrected(sums)["due"])  # (.5 - .2) / (1 - .2) of 20
+    >>> float(corrected(sums)["due"])  # 10, less the 10 of 80 that are wrong though read, of 20
     7.5
     """
     at = {name: sums[position] for name, position in AT.items()}
+    missed = at["unsure"] if case != "likely" else 0.0
+    missed_wrong = np.minimum(at["unsure"], at["unsure_wrong"]) if case == "least" else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
         is_lossy = at["values"] > 0
-        chance, missed = at["chance"] / at["foreign"], at["missed"] / at["perfect"]
-        power = 1.0 - chance - missed
-        lost = np.where(is_lossy, (at["absent"] - missed * at["values"]) / power, 0.0)
-        wrong_lost = np.where(is_lossy, (at["wrong_absent"] - missed * at["wrong"]) / power, 0.0)
+        chance = at["chance"] / at["foreign"]
+        power = np.where(is_lossy, np.maximum(1.0 - chance, LEAST_POWER), 1.0)
+        lost = np.where(is_lossy, (at["absent"] - missed - missed_wrong) / power, 0.0)
+        wrong_lost = np.where(is_lossy, (at["wrong_absent"] - missed_wrong) / power, 0.0)
         total, wrong = at["values"] + at["kept"], at["wrong"] + at["kept_wrong"]
+        read, wrong_read = total - lost, wrong - wrong_lost
+        errors = np.clip(wrong_read / read, -1.0, 1.0)
         p, q = lost / total, wrong_lost / wrong
-        due = np.where(wrong > 0, wrong * (q - p) / (1.0 - p), 0.0)
-        ratio = q * (1.0 - p) / (p * (1.0 - q))
-    return {
-        "chance": chance, "missed": missed, "power": power, "p": p, "q": q, "due": due, "ratio": ratio,
-        "wrong": wrong, "naive": at["wrong_absent"] / np.where(wrong > 0, wrong, np.nan),
-    }  # fmt: skip
+        return {
+            "chance": chance, "power": power, "total": total, "wrong": wrong, "read": read,
+            "wrong_read": wrong_read, "lost": lost, "wrong_lost": wrong_lost, "p": p, "q": q,
+            "due": wrong_lost - errors * lost, "ratio": q * (1.0 - p) / (p * (1.0 - q)),
+            "naive": at["wrong_absent"] / np.where(wrong > 0, wrong, np.nan),
+        }  # fmt: skip
 
 
-def undefined(sums: Floats) -> dict[str, npt.NDArray[np.bool_]]:
-    """Return where each reason leaves the share of reading of sums (first axis: `COUNTS`) undefined."""
-    at = {name: sums[position] for name, position in AT.items()}
-    found, is_lossy = corrected(sums), at["values"] > 0
-    has_rates = is_lossy & (at["foreign"] > 0) & (at["perfect"] > 0)
-    is_strong = found["power"] >= LEAST_POWER - 1e-12
-    return {
-        "unknown": ~is_lossy & (at["kept"] == 0) & (at["unknown"] > 0),
-        "no chance": is_lossy & (at["foreign"] == 0),
-        "no twins": is_lossy & (at["foreign"] > 0) & (at["perfect"] == 0),
-        "weak": has_rates & ~is_strong,
-        "unread": has_rates & is_strong & ~(found["p"] < 1.0),
-    }
+def due_to_reading(
+    sums: Floats, types: Sequence[str], case: Literal["likely", "least", "most"] = "likely"
+) -> tuple[Floats, list[str]]:
+    """Return the wrong values that would be right if nothing were lost (fields x sums), and by whose errors.
+
+    `sums` are `COUNTS` x fields x sums. A field of which no value was read does not show how often what is
+    read is wrong: the fields of its `type` do, else `all`; the empty text if no value of any field was read.
+    """
+    found = corrected(sums, case)
+    is_unread = corrected(sums[:, :, :1])["read"][:, 0] < 1e-9
+    due, over = found["due"].copy(), []
+    for at, kind in enumerate(types):
+        over.append("field")
+        if not is_unread[at]:
+            continue
+        same = ~is_unread & (np.array(types) == kind)
+        others = same if same.any() else ~is_unread
+        read = np.nansum(found["read"][others], axis=0)
+        over[at] = "" if not read[0] > 0 else "type" if same.any() else "all"
+        if over[at]:
+            errors = np.clip(np.nansum(found["wrong_read"][others], axis=0) / read, 0.0, 1.0)
+            lost = np.minimum(found["lost"][at], found["total"][at])
+            due[at] = np.minimum(found["wrong_lost"][at], found["wrong"][at]) - errors * lost
+    return due, over
 
 
-def _is_undefined(sums: Floats) -> npt.NDArray[np.bool_]:
-    return np.asarray(np.stack(list(undefined(sums).values())).any(axis=0))
-
-
-def undefined_reason(sums: Floats) -> str:
+def undefined_reason(sums: Floats, errors_over: str) -> str:
     """Return why the share of reading of a field is undefined; the empty text if it is defined."""
-    reason = next((reason for reason, is_so in undefined(sums).items() if is_so), "")
-    rates = corrected(sums) if reason == "weak" else {"chance": 0.0, "missed": 0.0}
-    return {
-        "": "",
-        "unknown": "it is not known whether its values are in a text that was sent",
-        "no chance": "no other document of its type has another value, to measure chance",
-        "no twins": "no value is known to have been read: give twins",
-        "weak": f"presence tells too little: {float(rates['chance']):.0%} of foreign values are in the text, "
-        f"and {float(rates['missed']):.0%} of the values that were read are not found",
-        "unread": "no value of it was read",
-    }[reason]
+    at = {name: float(sums[position]) for name, position in AT.items()}
+    if at["values"] == 0:
+        if at["kept"] > 0 or at["unknown"] == 0:
+            return ""
+        if at["shared"] > 0:
+            return "its values stand more than once in their documents"
+        if at["missed"] > 0:
+            return "no form of its values is found in texts that are read perfectly"
+        return "it is not known whether its values are in a text that was sent"
+    if at["foreign"] == 0:
+        return "no other document of its type has another value, to measure chance"
+    chance = at["chance"] / at["foreign"]
+    if 1.0 - chance < LEAST_POWER - 1e-12:
+        return f"presence tells too little: {chance:.0%} of foreign values are in the text"
+    return "" if errors_over else "no value of any field was read"
 
 
 def estimate_shares(
@@ -187,115 +253,128 @@ def estimate_shares(
     `fields` are names with types. The whole is the sum of the fields: errors of a field that is hard to read
     and hard for the model do not count as lost by reading because of other fields.
     """
-    size = len(COUNTS)
-    points = counts.sum(axis=0)
-    drawn = replicate_sums(counts.reshape(len(documents), -1), documents, draw)
-    replicates = drawn.reshape(len(fields), size, draw.replicates)
-    over = _share_rates(points, replicates, fields)
+    types = [kind for _, kind in fields]
+    flat = replicate_sums(counts.reshape(len(documents), -1), documents, draw)
+    sums = np.moveaxis(flat.reshape(len(fields), len(COUNTS), -1), 1, 0)
+    chance_over = _pool_chance(sums, types)
+    likely, errors_over = due_to_reading(sums, types)
+    reasons = [undefined_reason(sums[:, at, 0], errors_over[at]) for at in range(len(fields))]
+    is_in = np.array([not reason for reason in reasons], dtype=bool)
+    found = corrected(sums)
+    parts = {name: sums[AT[name]] for name in _OBSERVED} | {
+        "reading": likely,
+        "least": np.minimum(likely, due_to_reading(sums, types, "least")[0]),
+        "most": np.maximum(likely, due_to_reading(sums, types, "most")[0]),
+        "base": found["wrong"], "all": sums[AT["all_wrong"]],
+    }  # fmt: skip
+    for name in ("reading", "least", "most", "base"):
+        parts[name] = np.where(is_in[:, None] & (found["wrong"] > 0), parts[name], 0.0)
+    parts["scale"] = np.where(parts["base"] > 0, parts["base"] / found["power"], 0.0)
+    covered = counts[:, :, [AT["wrong"], AT["kept_wrong"]]].sum(axis=2) * is_in
+    covered += counts[:, :, [AT[name] for name in _OBSERVED]].sum(axis=2)
+    wrong = np.stack([covered, counts[:, :, AT["all_wrong"]]])
     has = (counts[:, :, AT["all_wrong"]] > 0) | (counts[:, :, AT["values"]] + counts[:, :, AT["kept"]] > 0)
-    reasons = [undefined_reason(point) for point in points]
     each = tuple(
-        _field_shares(name, points[at], replicates[at], (reasons[at], over[at], int(has[:, at].sum())), draw)
+        FieldShares(
+            name, int(sums[AT["all_wrong"], at, 0]), int(covered[:, at].sum()), int(has[:, at].sum()),
+            int((covered[:, at] > 0).sum()),
+            _stages({part: values[at] for part, values in parts.items()}, wrong[:, :, at], reasons[at], draw),
+            _rates(
+                sums[:, at, 0],
+                {key: float(one[at, 0]) for key, one in found.items()},
+                chance_over[at],
+                errors_over[at],
+            ),
+        )
         for at, (name, _) in enumerate(fields)
+    )  # fmt: skip
+    distinct = list(dict.fromkeys(reasons))
+    reason = "" if is_in.any() else distinct[0] if len(distinct) == 1 else "no field has a defined share"
+    whole = FieldShares(
+        None,
+        int(sums[AT["all_wrong"], :, 0].sum()),
+        int(covered.sum()),
+        int(has.any(axis=1).sum()),
+        int(covered.any(axis=1).sum()),
+        _stages(
+            {part: values.sum(axis=0) for part, values in parts.items()}, wrong.sum(axis=2), reason, draw
+        ),
     )
-    return _whole(points, replicates, reasons, draw, int(has.any(axis=1).sum())), each
+    return whole, each
 
 
-def _share_rates(points: Floats, replicates: Floats, fields: Sequence[tuple[str, str]]) -> list[_Over]:
-    """Give fields with few values behind a rate the rate of all fields of their type; return whose it is."""
-    types = np.array([kind for _, kind in fields])
-    over = [dict[str, str]() for _ in fields]
-    for hits, tried in (("chance", "foreign"), ("missed", "perfect")):
-        columns = [AT[hits], AT[tried]]
-        few = points[:, AT[tried]] < LEAST_TRIED
-        pooled = {
-            kind: [array[types == kind][:, columns].sum(axis=0) for array in (points, replicates)]
-            for kind in dict.fromkeys(types.tolist())
-        }
-        for at, (_, kind) in enumerate(fields):
-            over[at][hits] = "type" if few[at] else "field"
-            if few[at]:
-                points[at, columns], replicates[at, columns] = pooled[kind]
-    return over
+def _pool_chance(sums: Floats, types: Sequence[str]) -> list[str]:
+    """Give fields with few foreign values those of all fields of their type; return whose they are."""
+    columns, kinds = [AT["chance"], AT["foreign"]], np.array(types)
+    few = sums[AT["foreign"], :, 0] < LEAST_TRIED
+    pooled = {kind: sums[columns][:, kinds == kind].sum(axis=1) for kind in dict.fromkeys(types)}
+    for at in np.flatnonzero(few).tolist():
+        sums[columns, at] = pooled[types[at]]
+    return ["type" if is_few else "field" for is_few in few]
 
 
-def _field_shares(
-    name: str, point: Floats, replicates: Floats, known: tuple[str, _Over, int], draw: BootstrapSettings
-) -> FieldShares:
-    reason, over, documents = known
-    found = corrected(point)
-    rates = Rates(
-        _number(found["chance"]), _number(found["missed"]), over["chance"], over["missed"],
-        int(point[AT["foreign"]]), int(point[AT["perfect"]]),
+def _rates(point: Floats, found: dict[str, float], chance_over: str, errors_over: str) -> Rates:
+    at = {name: float(point[position]) for name, position in AT.items()}
+    right = at["values"] - at["wrong"]
+    return Rates(
+        _number(found["chance"]),
+        at["missed"] / at["perfect"] if at["perfect"] else None,
+        at["unsure"] / right if right else None,
+        chance_over, errors_over, int(at["foreign"]), int(at["perfect"]),
         _number(found["p"]), _number(found["q"]), _number(found["ratio"]), _number(found["naive"]),
     )  # fmt: skip
-    wrong = int(point[AT["all_wrong"]])
-    open_ = float(point[AT["unknown"]]) + (float(found["wrong"]) if reason else 0.0)
-    unknown = _is_undefined(replicates)
-    drawn = _parts(replicates, unknown | bool(reason))
-    drawn["covered"] = np.where(unknown, np.nan, drawn["covered"])
-    shares = _stages(_parts(point, bool(reason)), drawn, reason, documents, draw)
-    return FieldShares(name, wrong, wrong - int(open_), documents, shares, rates)
-
-
-def _whole(
-    points: Floats, replicates: Floats, reasons: Sequence[str], draw: BootstrapSettings, documents: int
-) -> FieldShares:
-    without = [bool(reason) for reason in reasons]
-    point = _sum_parts(points, without)
-    drawn = _sum_parts(
-        replicates, [_is_undefined(one) | is_out for one, is_out in zip(replicates, without, strict=True)]
-    )
-    reason = _common(reasons) if all(without) else ""
-    wrong = int(points[:, AT["all_wrong"]].sum())
-    covered = int(point["covered"])
-    return FieldShares(None, wrong, covered, documents, _stages(point, drawn, reason, documents, draw))
-
-
-def _common(reasons: Sequence[str]) -> str:
-    distinct = list(dict.fromkeys(reasons))
-    return distinct[0] if len(distinct) == 1 else "no field has a defined share"
-
-
-def _sum_parts(sums: Floats, is_out: Sequence[Any]) -> dict[str, Any]:
-    parts = [_parts(one, is_one_out) for one, is_one_out in zip(sums, is_out, strict=True)]
-    return {name: sum(part[name] for part in parts) for name in parts[0]} if parts else {}
-
-
-def _parts(sums: Floats, is_out: Any) -> dict[str, Any]:
-    """Return the wrong values by stage, and those that the shares cover; where it is out, none of reading."""
-    base = np.where(is_out, 0.0, sums[AT["wrong"]] + sums[AT["kept_wrong"]])
-    reading = np.where(base > 0, corrected(sums)["due"], 0.0)
-    observed = {name: sums[AT[name]] for name in ("decoding", "post", "gold", "runtime")}
-    return {
-        "reading": reading, "model": base - reading, **observed,
-        "covered": base + sum(observed.values()), "all": sums[AT["all_wrong"]],
-    }  # fmt: skip
 
 
 def _stages(
-    point: dict[str, Any], drawn: dict[str, Any], reason: str, documents: int, draw: BootstrapSettings
+    parts: dict[str, Floats], wrong: Floats, reason: str, draw: BootstrapSettings
 ) -> tuple[Share, ...]:
-    marks = ("few_documents",) if documents < FEW_DOCUMENTS else ()
-    if not point or float(point["all" if reason else "covered"]) <= 0:
-        return tuple(Share(stage, None, None, reason or "no value is wrong") for stage in STAGES)
-    if not reason and float(point["reading"]) < -1e-9:
+    """Return the shares of the stages from their sums.
+
+    `wrong` are the wrong values of each document: those that the shares cover, and all, of which the others
+    are shares where reading and model are undefined.
+    """
+    if not reason and _is_negative(parts["reading"], draw):
         reason = "wrong values are not lost more often than right ones (RR < 1)"
-    whole = "all" if reason else "covered"
+    covered = parts["base"] + np.sum([parts[name] for name in _OBSERVED], axis=0)
+    sums, in_documents = (parts["all"], wrong[1]) if reason else (covered, wrong[0])
+    if sums[0] <= 0:
+        return tuple(Share(stage, None, None, reason or "no value is wrong") for stage in STAGES)
+    base, least, most = parts["base"], parts["least"], parts["most"]
+    scale = float(parts["scale"][0] / base[0]) if base[0] else 1.0
+    is_unsure = bool(least[0] < parts["reading"][0] - 1e-9)
+    if parts["reading"][0] > base[0]:  # the correction for chance makes more lost than wrong: without it
+        least, scale = least / scale, 1.0
+    ends: dict[str, _Ends] = {name: (parts[name], parts[name], (0.0, 1.0)) for name in _OBSERVED}
+    ends |= {"reading": (least, most, (0.0, scale)), "model": (base - most, base - least, (1.0, 1.0 - scale))}
+    reading = np.clip(parts["reading"], 0.0, base)
+    values = parts | {"reading": reading, "model": base - reading}
+    sample = Sample(sums, unseen_size(in_documents), draw)
+    few = ("few_wrong_values",) if in_documents.sum() < FEW_WRONG else ()
     found = []
     for stage in STAGES:
         if stage in ("reading", "model") and reason:
             found.append(Share(stage, None, None, reason))
             continue
-        value = float(point[stage]) / float(point[whole])
-        ends = replicate_interval(drawn[stage], drawn[whole], draw)
-        interval = None if ends is None else (_clipped(ends[0]), _clipped(ends[1]))
-        found.append(Share(stage, _clipped(value), interval, "", marks))
+        marks = (*few, "missed_unknown") if is_unsure and stage in ("reading", "model") else few
+        value = float(values[stage][0] / sums[0])
+        interval, resampled = sample.interval(*ends[stage]), replace(sample, size=0.0).interval(*ends[stage])
+        if interval is None or resampled is None:
+            found.append(Share(stage, value, None, "", (*marks, "few_replicates")))
+            continue
+        found.append(Share(stage, value, _around(value, interval), "", marks, _around(value, resampled)))
     return tuple(found)
 
 
-def _clipped(value: float) -> float:
-    return min(1.0, max(0.0, value))
+def _around(value: float, interval: tuple[float, float]) -> tuple[float, float]:
+    low, high = (min(1.0, max(0.0, end)) for end in interval)
+    return min(low, value), max(high, value)
+
+
+def _is_negative(due: Floats, draw: BootstrapSettings) -> bool:
+    """Return whether what is due to reading is below zero, and not by chance."""
+    if due[0] >= -1e-9:
+        return False
+    return are_too_few(draw.replicates, draw.level) or bool(np.quantile(due[1:], 0.5 + draw.level / 2.0) < 0)
 
 
 def _number(value: Any) -> float | None:

@@ -17,6 +17,7 @@ from fieldassay.fingerprint.inputs import digest_input
 from fieldassay.printable import make_printable
 from fieldassay.records.ids import ID_FORMS
 from fieldassay.scoring.inputs import gold_twins
+from fieldassay.wording.numbers import format_count
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
@@ -79,7 +80,12 @@ def find_twins(run: Run, given: Path | None) -> Twins:
     if given is None:
         return Twins(_of_gold(run))
     if given.is_dir() and not (given / "corpus.json").is_file():
-        return Twins(folder=TextFolder(given))
+        folder = TextFolder(given)
+        documents = run.documents["doc"].unique().to_list()
+        if not any(folder.find(document) for document in documents):
+            what = f"has no text of any of {format_count(len(documents), 'document')}"
+            raise ProblemsError([Problem(str(given), what, "write the text of each as ID.txt", "no_twins")])
+        return Twins(folder=folder)
     path = given / "corpus.json" if given.is_dir() else given
     form = ID_FORMS.get(run.input_options.match_ids, str)
     try:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from fieldassay.calibration.bins import Floats
 from fieldassay.calibration.bounds import Losses, risk_lower, risk_upper
 from fieldassay.calibration.ratios import ratio_interval
-from fieldassay.calibration.result import Bound
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.stats.intervals import BootstrapSettings
 
@@ -108,10 +107,10 @@ def _estimate_risk(
         return None, None
     (right, whole), _ = _sum_up(audits)
     wrong, most, tail = whole - right, float(whole.max()), (1.0 - level) / 2.0
-    losses = Losses(wrong / most, whole / most, np.ones(len(whole)), False)
+    losses = Losses(wrong / most, whole / most, np.ones(len(whole)))
     return float(wrong.sum() / whole.sum()), (
         risk_lower(losses, tail),
-        risk_upper(losses, tail, Bound.GAFFKE),
+        risk_upper(losses, tail),
     )
 
 

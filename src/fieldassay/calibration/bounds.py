@@ -1,4 +1,4 @@
-"""Tests of a risk from documents whose values are partly wrong: exact binomial, Gaffke's, and betting.
+"""Tests of a risk from documents whose values are partly wrong: Gaffke's, and a proven one by betting.
 
 Gaffke, N.: Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
 variable, 2005; Learned-Miller, E. and Thomas, P.: A new confidence interval for the mean of a bounded random
@@ -15,97 +15,108 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fieldassay.calibration.binomial import chance_of_errors, clopper_pearson_lower, clopper_pearson_upper
 from fieldassay.calibration.bins import Floats
-from fieldassay.calibration.result import Bound
 
 Complexes = npt.NDArray[np.complex128]
 
-FRACTIONS = (0.25, 0.5, 0.75, 1.0 - 1e-9)
-"""Bets, as fractions of the largest that cannot lose more than all."""
-
 
 class Losses(Struct, frozen=True, eq=False):
-    """The errors of documents: shares `wrong` of their values out of `whole`, of `count` documents alike.
+    """The errors of documents: `wrong` is what each loses, `whole` what it weighs, of `count` alike.
 
-    The risk is the sum of `wrong` over the sum of `whole`. For accepted values `whole` is the share accepted;
-    where all values count it is 1. `is_single`: no counted document has more than one value.
+    The risk is the sum of `wrong` over the sum of `whole`. Betting takes them in their order.
     """
 
     wrong: Floats
     whole: Floats
     count: Floats
-    is_single: bool
 
     @property
     def size(self) -> float:
-        """Return the number of documents, each counted by its share."""
+        """Return the number of documents, each counted by what it weighs."""
         return float(self.whole @ self.count)
 
-    def without_errors(self) -> Losses:
-        """Return what the losses would be if nothing were wrong."""
-        return replace(self, wrong=np.zeros_like(self.wrong))
+    @property
+    def is_yes_no(self) -> bool:
+        """Return whether every document counts fully, and is right or wrong as a whole."""
+        return bool(np.all((self.wrong == 0.0) | (self.wrong == 1.0)) and np.all(self.whole == 1.0))
+
+    def count_errors(self) -> int:
+        """Return the number of documents with an error."""
+        return round(float(self.count[self.wrong > 0.0].sum()))
 
 
-def risk_p_value(losses: Losses, risk: float, bound: Bound) -> float:
+def risk_p_value(losses: Losses, risk: float, *, is_proven: bool = False) -> float:
     """Return the p value of the hypothesis that the risk is above `risk`.
 
-    Documents of one value each have the exact binomial test whatever the bound.
+    Documents that are right or wrong as a whole have the exact binomial test; others Gaffke's, or the proven
+    one by betting.
 
-    >>> clean = Losses(np.array([0.0]), np.array([1.0]), np.array([299.0]), False)
-    >>> round(risk_p_value(clean, 0.01, Bound.GAFFKE), 6) == round(0.99**299, 6)
+    >>> clean = Losses(np.array([0.0]), np.array([1.0]), np.array([299.0]))
+    >>> round(risk_p_value(clean, 0.01), 6) == round(0.99**299, 6)
     True
-    >>> one_of_two = Losses(np.array([0.0, 0.5]), np.array([1.0, 1.0]), np.array([398.0, 2.0]), False)
-    >>> round(risk_p_value(one_of_two, 0.01, Bound.GAFFKE), 4)
-    0.0683
+    >>> one_of_two = Losses(np.array([0.0, 0.5]), np.array([1.0, 1.0]), np.array([398.0, 2.0]))
+    >>> round(risk_p_value(one_of_two, 0.01), 4), round(risk_p_value(one_of_two, 0.01, is_proven=True), 4)
+    (0.0683, 0.0273)
     """
-    if losses.is_single:
-        errors, n = int(losses.wrong @ losses.count), int(losses.size)
-        return chance_of_errors(errors, n, risk)
+    if losses.is_yes_no:
+        return chance_of_errors(losses.count_errors(), round(losses.size), risk)
     gains = losses.wrong - risk * losses.whole
-    if bound is Bound.BETTING:
-        return _betting_p_value(gains / (1.0 - risk), losses.count)
+    if is_proven:
+        return _betting_p_value(np.repeat(gains + risk, losses.count.astype(np.int64)), risk)
     return _sum_above_zero(np.append(gains, 1.0 - risk), np.append(losses.count, 1.0))
 
 
-def lower_p_value(losses: Losses, risk: float) -> float:
-    """Return Gaffke's p value of the hypothesis that the risk is at most `risk`: how surely it is above.
+def lower_p_value(losses: Losses, risk: float, *, is_proven: bool = False) -> float:
+    """Return the p value of the hypothesis that the risk is at most `risk`: how surely it is above.
 
-    >>> all_wrong = Losses(np.array([1.0]), np.array([1.0]), np.array([2.0]), True)
+    >>> all_wrong = Losses(np.array([1.0]), np.array([1.0]), np.array([2.0]))
     >>> round(lower_p_value(all_wrong, 0.1), 6)
     0.01
     """
     gains = losses.wrong - risk * losses.whole
+    if is_proven:
+        return _betting_p_value(1.0 - np.repeat(gains + risk, losses.count.astype(np.int64)), 1.0 - risk)
     return _sum_above_zero(np.append(-gains, risk), np.append(losses.count, 1.0))
 
 
-def risk_upper(losses: Losses, delta: float, bound: Bound) -> float:
+def risk_upper(losses: Losses, delta: float, *, is_proven: bool = False) -> float:
     """Return the upper bound of the risk at 1 - delta: the least risk whose p value is at most delta."""
-    if losses.is_single:
-        return clopper_pearson_upper(int(losses.wrong @ losses.count), int(losses.size), delta)
-    return _invert(lambda risk: risk_p_value(losses, risk, bound) - delta)
+    if losses.is_yes_no:
+        return clopper_pearson_upper(losses.count_errors(), round(losses.size), delta)
+    return _invert(lambda risk: risk_p_value(losses, risk, is_proven=is_proven) - delta)
 
 
-def risk_lower(losses: Losses, delta: float) -> float:
+def risk_lower(losses: Losses, delta: float, *, is_proven: bool = False) -> float:
     """Return the lower bound of the risk at 1 - delta, 0 without errors."""
-    if losses.is_single:
-        return clopper_pearson_lower(int(losses.wrong @ losses.count), int(losses.size), delta)
+    if losses.is_yes_no:
+        return clopper_pearson_lower(losses.count_errors(), round(losses.size), delta)
     if not losses.wrong.any():
         return 0.0
-    return _invert(lambda risk: delta - lower_p_value(losses, risk))
+    return _invert(lambda risk: delta - lower_p_value(losses, risk, is_proven=is_proven))
 
 
-def _betting_p_value(losses: Floats, count: Floats) -> float:
-    """Return 1 / wealth of bets of constant `FRACTIONS` against `losses`, the mean of their wealths.
+_MOST_AT_STAKE = 0.9
+"""The share of the wealth that a bet can lose at the most."""
 
-    Constant bets make it independent of the order of documents ("diversified Kelly", section 5 of the paper).
+
+def _betting_p_value(losses: Floats, mean: float) -> float:
+    """Return 1 / the best wealth of bets that `losses`, from 0 to 1 and in a fixed order, are below `mean`.
+
+    Each bet is made from the mean and the variance of the losses before it (the paper's approximate growth
+    rate), so that the wealth is a martingale if the true mean is `mean`, and exceeds x with probability 1 / x
+    at the most, at whatever time (Ville).
     """
-    wealth = np.array([np.log1p(-fraction * losses) @ count for fraction in FRACTIONS])
-    most = float(wealth.max())
-    mean = most + float(np.log(np.exp(wealth - most).mean()))
-    return float(np.exp(-max(0.0, mean)))
+    before = np.arange(len(losses)) + 0.5
+    known = (0.5 * mean + np.append(0.0, np.cumsum(losses)[:-1])) / before
+    known[0] = 0.5 * mean
+    squares = np.append(0.0, np.cumsum((losses - known) ** 2)[:-1])
+    spread = (0.125 * mean + squares) / before
+    gap = np.maximum(mean - known, 0.0)
+    bets = np.minimum(gap / (spread + gap**2 + 1e-12), _MOST_AT_STAKE / (1.0 - mean))
+    wealth = np.cumsum(np.log1p(bets * (mean - losses)))
+    return float(np.exp(-max(0.0, float(wealth.max()))))
 
 
 def _sum_above_zero(factors: Floats, count: Floats) -> float:
@@ -160,15 +171,17 @@ _STEP, _BEND, _AT_ONCE, _MOST_STEPS, _NEGLIGIBLE = 0.125, 0.7, 64, 4096, 1e-16
 
 def _find_saddle(factors: Floats, count: Floats) -> tuple[float, float]:
     """Return the minimum of M(s) / s between 0 and the pole of M, and its distance from the nearer end."""
-    low, high = 0.0, 1.0 / float(factors.max())
-    pole = high
+    pole = 1.0 / float(factors.max())
+    low, high, saddle = 0.0, pole, 0.5 * pole
     for _ in range(200):
-        middle = 0.5 * (low + high)
-        slope = float(count @ (factors / (1.0 - factors * middle))) - 1.0 / middle
-        low, high = (low, middle) if slope > 0.0 else (middle, high)
-        if high - low <= 1e-9 * min(middle, pole - middle):
+        terms = factors / (1.0 - factors * saddle)
+        slope = float(count @ terms) - 1.0 / saddle
+        low, high = (low, saddle) if slope > 0.0 else (saddle, high)
+        step = saddle - slope / (float(count @ terms**2) + saddle**-2.0)
+        moved = step if low < step < high else 0.5 * (low + high)
+        if abs(moved - saddle) <= 1e-9 * min(moved, pole - moved):
             break
-    saddle = 0.5 * (low + high)
+        saddle = moved
     return saddle, min(saddle, pole - saddle)
 
 

@@ -12,9 +12,11 @@ from pathlib import Path
 import msgspec
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.calibration.checking import check_rules, list_accepted, list_items, list_whole
 from fieldassay.calibration.confidences import Confidences, read_confidences
+from fieldassay.calibration.discrimination import Standing
 from fieldassay.calibration.measure import measure
 from fieldassay.calibration.observations import (
     SCALES,
@@ -40,10 +42,9 @@ from fieldassay.calibration.result import (
     PolicyCheck,
     Promise,
     PromiseKind,
-    Unit,
     ValueCounts,
 )
-from fieldassay.calibration.thresholds import certify_fields
+from fieldassay.calibration.thresholds import Family, certify_fields
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.result.result import Result
 from fieldassay.stats.intervals import BootstrapSettings
@@ -51,26 +52,31 @@ from fieldassay.stats.intervals import BootstrapSettings
 FEW_DOCUMENTS = 20
 
 
-def remark(census: ValueCounts, seen: Observations, promise: Promise, scale: str) -> Iterator[str]:
+def remark(
+    census: ValueCounts, seen: Observations, page: CalibrationPage, options: CalibrationOptions
+) -> Iterator[str]:
     """Yield sentences on what the observations do not hold, and on what the numbers take for granted."""
     yield from remark_census(census)
     documents = seen.count_documents()
     if documents < FEW_DOCUMENTS:
         yield f"only {documents} documents: intervals over documents are too narrow"
-    if len(seen) > documents:
-        each = len(seen) / documents
-        yield (
-            f"documents have {each:.1f} values each, which are often wrong together: "
-            "the p values of calibration take them as independent and may be too small"
-        )
-        if promise.unit is Unit.VALUE:
-            yield (
-                "the threshold takes values as independent; where errors come together it promises more than "
-                "it can keep (--unit document does not)"
-            )
     if len(np.unique(seen.confidence)) == 1:
         yield "all confidences are equal: they cannot tell what to review"
-    if scale == "percent" and seen.confidence.max() <= 0.01:
+    elif page.pooled.calibration is not None and page.pooled.calibration.auroc_note:
+        yield page.pooled.calibration.auroc_note
+    for standing in (Standing.UPSIDE_DOWN, Standing.USELESS):
+        known = [(one.name, one.calibration) for one in page.fields if one.calibration is not None]
+        named = [
+            f"{name} (AUROC {found.auroc:.2f})" for name, found in known if found.discrimination == standing
+        ]
+        if named:
+            yield f"{_FIELDS_THAT[standing]}: {', '.join(named)}"
+    if any(one.marks for one in page.certificates):
+        yield (
+            "documents with many accepted values may be worse: counted by value the risk may be above the "
+            "promise, which counts every document once"
+        )
+    if options.scale == "percent" and seen.confidence.max() <= 0.01:
         yield "no confidence is above 1%: are they percentages?"
 
 
@@ -90,6 +96,11 @@ def remark_census(census: ValueCounts) -> Iterator[str]:
         yield f"{census.failed:,} values could not be judged and are in no number here"
 
 
+_FIELDS_THAT = {
+    Standing.UPSIDE_DOWN: "fields whose wrong values have HIGHER confidence than right ones",
+    Standing.USELESS: "fields whose confidences do not tell right from wrong",
+}
+
 LEAST_RISK = 1e-6
 """No smaller risk can be asked for: it would take millions of labels."""
 
@@ -98,7 +109,7 @@ class CalibrationOptions(Struct, frozen=True):
     """What to calibrate (one system, all its fields unless some are named), and the promise to make.
 
     `scale` is that of the confidences: `probability`, `percent` or `logprob`. `slices` are the keys of
-    tables. `is_brief` leaves out the tables of fields and the search for the nearest promise.
+    tables. `is_brief` leaves out the tables of fields and what more labels would bring.
     """
 
     system: str | None = None
@@ -165,19 +176,11 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
     given = run if isinstance(run, Confidences) else read_confidences(run, options.system)
     fields = _choose_fields(given, options)
     given = given.of_fields(fields)
-    seen = read_observations(given.rows, options.scale, options.chance.seed, given.label)
+    seen = read_observations(given.rows, options.scale, given.label)
     if not len(seen):
+        what = f"no judged value of {given.system!r} has a confidence"
         remedy = "give `confidence` with the predictions, and score again"
-        raise ProblemsError(
-            [
-                Problem(
-                    given.label,
-                    f"no judged value of {given.system!r} has a confidence",
-                    remedy,
-                    "no_confidence",
-                )
-            ]
-        )
+        raise ProblemsError([Problem(given.label, what, remedy, "no_confidence")])
     page = CalibrationPage(
         run=given.label,
         system=given.system,
@@ -188,19 +191,36 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
         if len(fields) > 1 and not options.is_brief
         else (),
         slices={key: tuple(_measure_slices(given, seen, key, options.chance)) for key in options.slices},
-        certificates=certify_fields(
-            _read_units(given, seen, options), fields, options.promise, has_nearest=not options.is_brief
-        ),
-        remarks=tuple(remark(count_rows(given.rows), seen, options.promise, options.scale)),
     )
-    return Calibrated(page, given, seen, options.chance.seed)
+    page = _certify(page, given, Family(fields, seen, seen), options)
+    remarks = tuple(remark(count_rows(given.rows), seen, page, options))
+    return Calibrated(replace(page, remarks=remarks), given, seen, options.chance.seed)
 
 
-def _read_units(given: Confidences, values: Observations, options: CalibrationOptions) -> Observations:
-    """Return what is accepted or not: documents where documents are promised, else values."""
-    if options.promise.kind is not PromiseKind.DOCUMENT:
-        return values
-    return read_documents(given.rows, options.scale, options.chance.seed, given.label)
+def _certify(
+    page: CalibrationPage, given: Confidences, values: Family, options: CalibrationOptions
+) -> CalibrationPage:
+    """Return the page with the thresholds of the promise, and with all kinds of promises side by side."""
+    promise, has_plans = options.promise, not options.is_brief
+    documents = read_documents(given.rows, options.scale, given.label)
+    families = dict.fromkeys(PromiseKind, values)
+    families[PromiseKind.DOCUMENT] = replace(values, units=documents)
+    pooled = {
+        kind: certify_fields(
+            families[kind],
+            replace(promise, kind=kind, by_field=False),
+            options.chance,
+            has_plans=has_plans,
+        )
+        for kind in (PromiseKind.RESIDUAL, PromiseKind.VALUE, PromiseKind.DOCUMENT)
+    }
+    return replace(
+        page,
+        certificates=certify_fields(values, promise, options.chance, has_plans=False)
+        if promise.by_field
+        else pooled[promise.kind],
+        promises=tuple(one for (one,) in pooled.values()),
+    )
 
 
 def apply_policy(
@@ -227,11 +247,11 @@ def apply_policy(
                 )
             ]
         )
-    seen = read_observations(given.rows, policy.scale, chance.seed, given.label)
+    seen = read_observations(given.rows, policy.scale, given.label)
     known = [field for rule in policy.rules for field in rule.fields]
     units, accepted = seen, list_accepted(policy, seen)
     if policy.promise.kind is PromiseKind.DOCUMENT:
-        units = read_documents(given.of_fields(known).rows, policy.scale, chance.seed, given.label)
+        units = read_documents(given.of_fields(known).rows, policy.scale, given.label)
         whole = {units.documents[place] for place in np.flatnonzero(list_whole(policy, units))}
         accepted &= np.array([name in whole for name in seen.documents], bool)[seen.doc]
     wrong = int((given.rows.filter(is_judged())["outcome"] != "match").sum())
@@ -271,7 +291,8 @@ def _measure_fields(
     given: Confidences, seen: Observations, fields: tuple[str, ...], chance: BootstrapSettings
 ) -> Iterator[Group]:
     for name in fields:
-        yield measure(name, count_rows(given.of_fields((name,)).rows), seen.of_fields((name,)), chance)
+        census = count_rows(given.of_fields((name,)).rows)
+        yield measure(name, census, seen.of_fields((name,)), chance, len(fields))
 
 
 def _measure_slices(
@@ -322,11 +343,9 @@ def check_options(options: CalibrationOptions) -> None:
                     "invalid_option",
                 )
             )
-    if promise.kind is PromiseKind.DOCUMENT and (promise.by_field or promise.unit is Unit.VALUE):
+    if promise.kind is PromiseKind.DOCUMENT and promise.by_field:
         what = "a document is accepted as a whole, with one threshold for all its fields"
-        problems.append(
-            Problem("promise", what, "leave out the unit `value` and thresholds by field", "invalid_option")
-        )
+        problems.append(Problem("promise", what, "leave out thresholds by field", "invalid_option"))
     if options.scale not in SCALES:
         problems.append(
             Problem(

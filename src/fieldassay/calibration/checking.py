@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from msgspec.structs import replace
 
-from fieldassay.calibration.bins import Bools, Floats
-from fieldassay.calibration.bounds import risk_lower, risk_upper
-from fieldassay.calibration.labels import Labels
+from fieldassay.calibration.bins import Bools
+from fieldassay.calibration.bounds import risk_lower
+from fieldassay.calibration.labels import Labels, order_by, weigh
 from fieldassay.calibration.observations import SCALES, Observations, is_judged
 from fieldassay.calibration.policy import Item, ReviewPolicy, Rule
 from fieldassay.calibration.ratios import ratio_interval
-from fieldassay.calibration.result import Bound, Check, Promise, PromiseKind, PromiseStatus, Unit
+from fieldassay.calibration.result import Check, Promise, PromiseKind, PromiseStatus
 from fieldassay.stats.intervals import BootstrapSettings
 
 if TYPE_CHECKING:
@@ -66,28 +65,23 @@ def list_whole(policy: ReviewPolicy, documents: Observations) -> Bools:
 def _check(rule: Rule, observations: Observations, promise: Promise, chance: BootstrapSettings) -> Check:
     least = np.inf if rule.threshold is None else rule.threshold
     accepted = observations.confidence >= least
-    wrong = accepted & ~observations.is_correct
-    is_proven = promise.bound is not Bound.GAFFKE
-    labels = Labels.of(observations, replace(promise, bound=Bound.BINOMIAL) if is_proven else promise)
+    labels = Labels.of(observations, order_by(chance.seed) if promise.is_proven else None)
     count = labels.count_from(least)
     losses = labels.losses(count, promise.kind)
-    documents, errors = labels.count_documents(count)
-    lower = risk_lower(losses, rule.delta) if count else 0.0
-    risk, interval = _estimate(observations, accepted, wrong, promise, chance)
-    if interval is None and risk == 0.0 and count:  # without errors the bootstrap has no width
-        interval = (0.0, risk_upper(losses, (1.0 - chance.level) / 2.0, promise.bound))
+    lower = risk_lower(losses, rule.delta, is_proven=promise.is_proven) if count else 0.0
+    risk, interval = _estimate(observations, labels, count, promise, chance) if count else (None, None)
     return Check(
         fields=rule.fields,
         threshold=rule.threshold,
         values=len(observations),
         accepted=int(accepted.sum()),
-        errors=int(wrong.sum()),
+        errors=int((accepted & ~observations.is_correct).sum()),
         documents=len(np.unique(observations.doc[accepted])),
         coverage=float(accepted.mean()) if len(observations) else None,
         risk=risk,
         interval=interval,
-        drawn=labels.documents if promise.kind is PromiseKind.RESIDUAL else documents,
-        drawn_errors=errors,
+        counted=round(losses.size),
+        wrong_documents=losses.count_errors(),
         lower=lower,
         standing=_judge(risk, lower, promise.risk),
     )
@@ -102,18 +96,11 @@ def _judge(risk: float | None, lower: float, target: float) -> PromiseStatus:
 
 
 def _estimate(
-    observations: Observations, accepted: Bools, wrong: Bools, promise: Promise, chance: BootstrapSettings
-) -> tuple[float | None, tuple[float, float] | None]:
-    """Return the share that the promise is about, in its unit, and its interval over documents."""
-    present, doc = np.unique(observations.doc, return_inverse=True)
-    if not accepted.any():
-        return None, None
-    sizes = np.bincount(doc) if promise.unit is Unit.DOCUMENT else np.ones(len(present))
-    whole = np.ones_like(accepted) if promise.kind is PromiseKind.RESIDUAL else accepted
-    sums: Floats = np.stack(
-        [np.bincount(doc[rows], minlength=len(present)) / sizes for rows in (wrong, whole)]
-    )
+    observations: Observations, labels: Labels, count: int, promise: Promise, chance: BootstrapSettings
+) -> tuple[float, tuple[float, float] | None]:
+    """Return the share that the promise is about, every document counted once, and its guarded interval."""
+    wrong, accepted = labels.count_values(count)[::-1]
+    sums = np.stack(weigh(promise.kind, wrong, accepted, labels.values))
+    names = [observations.documents[place] for place in np.unique(observations.doc)]
     above, below = sums.sum(axis=1)
-    return float(above / below), ratio_interval(
-        sums, [observations.documents[place] for place in present], chance
-    )
+    return float(above / below), ratio_interval(sums, names, chance, is_guarded=True)

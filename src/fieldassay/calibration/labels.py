@@ -1,46 +1,75 @@
-"""Labeled values by falling confidence, and the losses of their documents at any threshold."""
+"""Labeled values by falling confidence, and what their documents lose at any threshold."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.calibration.bins import Bools, Floats
+from fieldassay.calibration.bins import Bools, Floats, Ints
 from fieldassay.calibration.bounds import Losses
 from fieldassay.calibration.observations import NEVER, Observations
-from fieldassay.calibration.result import Bound, Promise, PromiseKind, Unit
+from fieldassay.calibration.result import PromiseKind
+from fieldassay.stats.weights import document_keys
 
-_LITTLE = 1e-9
+
+def weigh(kind: PromiseKind, wrong: Ints, accepted: Ints, values: Ints) -> tuple[Floats, Floats]:
+    """Return what documents lose and what they weigh: a promise is that the ratio of the means is small.
+
+    Of each document come its wrong accepted, accepted and all values. Where documents are accepted as a
+    whole, each is one value, with its least confidence.
+
+    >>> loss, weight = weigh(PromiseKind.VALUE, np.array([1, 0]), np.array([2, 0]), np.array([4, 4]))
+    >>> loss.tolist(), weight.tolist()
+    ([0.5, 0.0], [1.0, 0.0])
+    >>> weigh(PromiseKind.RESIDUAL, np.array([1]), np.array([2]), np.array([4]))[0].tolist()
+    [0.25]
+    """
+    if kind is PromiseKind.RESIDUAL:
+        return wrong / values, np.ones(len(values))
+    return wrong / np.maximum(accepted, 1), (accepted > 0).astype(np.float64)
+
+
+def order_by(seed: int) -> Callable[[list[str]], Ints]:
+    """Return what orders documents by a hash of their names, for bounds that bet on one after another."""
+    return lambda names: np.argsort(document_keys(names, seed), kind="stable")
 
 
 class Labels:
-    """Values by falling confidence, each with the position of its document; documents are independent."""
+    """Values by falling confidence, each with the position of its document; documents are independent.
 
-    def __init__(self, doc: npt.NDArray[np.integer], confidence: Floats, is_correct: Bools) -> None:
-        order = np.argsort(-confidence, kind="stable")
-        present, places = np.unique(doc, return_inverse=True)
-        self.documents = len(present)
-        self.values = np.bincount(places, minlength=self.documents)
-        self.doc = places[order]
-        self.confidence = confidence[order]
-        self.is_wrong = ~is_correct[order]
-        self.errors = np.cumsum(self.is_wrong)
-        self.is_single = not len(order) or int(self.values.max()) == 1
-        self.weight: Floats = np.cumsum(1.0 / self.values[self.doc]) if len(order) else np.zeros(0)
-        """Documents accepted down to each value, each counted by the share of its values."""
+    `sizes` are the values that each label stands for, where a label is a document as a whole. `order` is
+    that of documents where a bound asks for one; else those that are alike are counted together.
+    """
+
+    def __init__(
+        self,
+        doc: npt.NDArray[np.integer],
+        confidence: Floats,
+        is_correct: Bools,
+        sizes: Floats | None = None,
+        order: Ints | None = None,
+    ) -> None:
+        falling = np.argsort(-confidence, kind="stable")
+        self.doc = doc[falling]
+        self.confidence = confidence[falling]
+        self.is_wrong = ~is_correct[falling]
+        self.documents = int(doc.max()) + 1 if len(doc) else 0
+        self.values: Ints = np.bincount(doc, minlength=self.documents)
+        self.sizes = np.ones(len(doc)) if sizes is None else sizes[falling]
+        self.order = order
+        is_new = np.zeros(len(doc), bool)
+        is_new[np.unique(self.doc, return_index=True)[1]] = True
+        self.entered: Ints = np.cumsum(is_new)
+        """Documents with a value down to each."""
 
     @classmethod
-    def of(cls, observations: Observations, promise: Promise) -> Labels:
-        """Return the labels of a promise: by document or value, all values or one drawn of each document."""
-        if promise.unit is Unit.VALUE:
-            return cls.single(observations.confidence, observations.is_correct)
-        drawn = observations.draw(Unit.DOCUMENT) if promise.bound is Bound.BINOMIAL else observations
-        return cls(drawn.doc, drawn.confidence, drawn.is_correct)
-
-    @classmethod
-    def single(cls, confidence: Floats, is_correct: Bools) -> Labels:
-        """Return labels of documents that have one value each."""
-        return cls(np.arange(len(confidence)), confidence, is_correct)
+    def of(cls, seen: Observations, order: Callable[[list[str]], Ints] | None = None) -> Labels:
+        """Return the labels of observations; `order` gives the order of documents by their names."""
+        present, doc = np.unique(seen.doc, return_inverse=True)
+        names = [seen.documents[place] for place in present]
+        return cls(doc, seen.confidence, seen.is_correct, seen.sizes, order and order(names))
 
     @property
     def acceptable(self) -> int:
@@ -49,47 +78,66 @@ class Labels:
 
     @property
     def reach(self) -> int:
-        """Return how many documents, counted by shares, some threshold accepts."""
-        return int(self.weight[self.acceptable - 1] + _LITTLE) if self.acceptable else 0
+        """Return how many documents have a value that some threshold accepts."""
+        return int(self.entered[self.acceptable - 1]) if self.acceptable else 0
 
     def count_from(self, threshold: float) -> int:
         """Return how many values have at least this confidence."""
         return int(np.searchsorted(-self.confidence, -threshold, side="right"))
 
-    def list_ties(self) -> list[int]:
+    def list_ties(self) -> Ints:
         """Return the number of values down to the end of each group of equal confidences."""
         ends = np.flatnonzero(np.diff(self.confidence[: self.acceptable])) + 1
-        return [*ends.tolist(), self.acceptable] if self.acceptable else []
+        return np.append(ends, self.acceptable) if self.acceptable else ends
 
     def count_at(self, size: float) -> int:
-        """Return how many values it takes to accept so many documents; a tie is taken as a whole."""
-        place = min(int(np.searchsorted(self.weight, size - _LITTLE)), self.acceptable - 1)
+        """Return how many values it takes until so many documents have one; a tie is taken as a whole."""
+        place = min(int(np.searchsorted(self.entered, size - 1e-9)), self.acceptable - 1)
         return self.count_from(float(self.confidence[place]))
 
+    def share(self, count: int) -> float:
+        """Return the share of all values that the first `count` labels are."""
+        whole = float(self.sizes.sum())
+        return float(self.sizes[:count].sum()) / whole if whole else 0.0
+
     def losses(self, count: int, kind: PromiseKind) -> Losses:
-        """Return the losses if the first `count` values are accepted."""
-        is_residual = kind is PromiseKind.RESIDUAL
-        if self.is_single:
-            errors, size = self._count_errors(count), self.documents if is_residual else count
-            return Losses(np.array([0.0, 1.0]), np.ones(2), np.array([size - errors, errors], float), True)
-        accepted = np.bincount(self.doc[:count], minlength=self.documents)
-        wrong = np.bincount(self.doc[:count][self.is_wrong[:count]], minlength=self.documents)
-        is_counted = np.ones(self.documents, bool) if is_residual else accepted > 0
-        base = int(self.values.max()) + 1
-        keys, many = np.unique(
-            ((self.values * base + accepted) * base + wrong)[is_counted], return_counts=True
+        """Return the losses of the documents that count if the first `count` values are accepted."""
+        accepted, wrong = self.count_values(count)
+        loss, weight = weigh(kind, wrong, accepted, self.values)
+        if self.order is not None:
+            loss, weight = loss[self.order], weight[self.order]
+            is_counted = weight > 0.0
+            return Losses(loss[is_counted], weight[is_counted], np.ones(int(is_counted.sum())))
+        alike, many = np.unique(loss[weight > 0.0], return_counts=True)
+        return Losses(alike, np.ones(len(alike)), many.astype(np.float64))
+
+    def count_values(self, count: int) -> tuple[Ints, Ints]:
+        """Return by document how many of the first `count` values it has, and how many wrong ones of them."""
+        doc = self.doc[:count]
+        return (
+            np.bincount(doc, minlength=self.documents),
+            np.bincount(doc[self.is_wrong[:count]], minlength=self.documents),
         )
-        rest, wrong = np.divmod(keys, base)
-        values, accepted = np.divmod(rest, base)
-        whole = np.ones(len(values)) if is_residual else accepted / values
-        return Losses(wrong / values, whole, many.astype(np.float64), False)
 
-    def count_documents(self, count: int) -> tuple[int, int]:
-        """Return the documents with one of the first `count` values, and those with a wrong one of them."""
-        if self.is_single:
-            return count, self._count_errors(count)
-        accepted, is_wrong = self.doc[:count], self.is_wrong[:count]
-        return len(np.unique(accepted)), len(np.unique(accepted[is_wrong]))
+    def resample(self, documents: int, chance: np.random.Generator) -> Labels:
+        """Return so many documents, drawn with replacement from these and one more, unseen.
 
-    def _count_errors(self, count: int) -> int:
-        return int(self.errors[count - 1]) if count else 0
+        The unseen one is like one of them, with all values right or all wrong: a coin decides.
+        """
+        by_doc = np.argsort(self.doc, kind="stable")
+        starts = np.append(0, np.cumsum(self.values))
+        drawn = chance.integers(self.documents + 1, size=documents)
+        twin, is_wrong = chance.integers(self.documents), chance.random() < 0.5
+        source = np.where(drawn == self.documents, twin, drawn)
+        lengths = self.values[source]
+        ends = np.cumsum(lengths)
+        places = by_doc[np.arange(ends[-1]) + np.repeat(starts[source] - (ends - lengths), lengths)]
+        is_unseen = np.repeat(drawn == self.documents, lengths)
+        order = None if self.order is None else np.arange(documents)
+        return Labels(
+            np.repeat(np.arange(documents), lengths),
+            self.confidence[places],
+            np.where(is_unseen, not is_wrong, ~self.is_wrong[places]),
+            self.sizes[places],
+            order,
+        )

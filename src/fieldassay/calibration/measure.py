@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from fieldassay.calibration.bins import (
     LIMIT,
@@ -18,6 +16,7 @@ from fieldassay.calibration.bins import (
     draw_errors,
     list_bins,
 )
+from fieldassay.calibration.discrimination import discriminate
 from fieldassay.calibration.observations import Observations
 from fieldassay.calibration.result import (
     BrierParts,
@@ -28,103 +27,7 @@ from fieldassay.calibration.result import (
     Selection,
     ValueCounts,
 )
-from fieldassay.stats.intervals import BootstrapSettings, percentile_intervals
-from fieldassay.stats.poisson import document_keys, weight_table, weights
-
-_AT_ONCE = 1 << 18
-
-
-def auroc(confidence: Floats, is_correct: Bools) -> float | None:
-    """Return the probability that a right value has more confidence than a wrong one, ties counted half.
-
-    None unless there are both.
-
-    >>> auroc(np.array([0.9, 0.8, 0.8, 0.3]), np.array([True, True, False, False]))
-    0.875
-    """
-    right, wrong = np.sort(confidence[is_correct]), confidence[~is_correct]
-    pairs = len(right) * len(wrong)
-    if not pairs:
-        return None
-    below = np.searchsorted(right, wrong, side="left") + np.searchsorted(right, wrong, side="right")
-    return float((2 * pairs - below.sum()) / (2 * pairs))
-
-
-def auroc_interval(
-    observed: Observed, seed: int, replicates: int, level: float
-) -> tuple[float, float] | None:
-    """Return the percentile interval from resampled documents.
-
-    None if it has no width or no replicate is defined.
-    """
-    if not replicates:
-        return None
-    bounds = percentile_intervals(auroc_replicates(observed, seed, replicates)[None, :], level)
-    low, high = float(bounds.low[0]), float(bounds.high[0])
-    return (low, high) if low < high else None
-
-
-class Observed:
-    """Confidences and outcomes by ascending confidence, with the position of each in `documents`."""
-
-    def __init__(
-        self, confidence: Floats, is_correct: Bools, doc: npt.NDArray[np.integer], documents: Sequence[str]
-    ) -> None:
-        order = np.argsort(confidence, kind="stable")
-        self.ordered = confidence[order]
-        self.is_correct = is_correct[order]
-        self.doc = doc[order]
-        self.documents = documents
-
-
-def auroc_replicates(observed: Observed, seed: int, replicates: int) -> Floats:
-    """Return the area of every weighted replicate; NaN where no right or no wrong value has a weight."""
-    present, doc = np.unique(observed.doc, return_inverse=True)
-    keys = document_keys([observed.documents[position] for position in present], seed)
-    right, table = observed.ordered[observed.is_correct], weight_table(np.uint8)
-    wrong = observed.ordered[~observed.is_correct]
-    parts = _Parts(
-        doc[observed.is_correct],
-        doc[~observed.is_correct],
-        np.searchsorted(right, wrong, "left"),
-        np.searchsorted(right, wrong, "right"),
-    )
-    found = np.empty(replicates)
-    width = max(4, _AT_ONCE // max(1, len(present)) // 4 * 4)
-    inner = max(1, _AT_ONCE // max(1, len(doc)))
-    for first in range(0, replicates, width):
-        count = min(width, replicates - first)
-        block = np.ascontiguousarray(weights(keys, first, count, table).T)
-        for start in range(0, count, inner):
-            part = block[start : start + inner]
-            found[first + start : first + start + len(part)] = _areas(parts, part)
-    return found
-
-
-class _Parts(NamedTuple):
-    """The documents of right and of wrong values, by ascending confidence.
-
-    For each wrong one also how many right values lie below it, or not above it.
-    """
-
-    right: Ints
-    wrong: Ints
-    below: Ints
-    not_above: Ints
-
-
-def _areas(parts: _Parts, weight: npt.NDArray[np.generic]) -> Floats:
-    """Return the area for each row of weights (replicates x documents); sums are integers, hence exact."""
-    sums = np.zeros((len(weight), len(parts.right) + 1), np.int64)
-    np.cumsum(np.take(weight, parts.right, axis=1), axis=1, dtype=np.int64, out=sums[:, 1:])
-    wrong = np.take(weight, parts.wrong, axis=1).astype(np.int64)
-    twice = 2 * sums[:, -1:] - np.take(sums, parts.below, axis=1) - np.take(sums, parts.not_above, axis=1)
-    pairs = sums[:, -1] * wrong.sum(axis=1)
-    found: Floats = np.divide(
-        (wrong * twice).sum(axis=1), 2 * pairs, out=np.full(len(weight), np.nan), where=pairs > 0
-    )
-    return found
-
+from fieldassay.stats.intervals import BootstrapSettings
 
 BUDGETS = (0.05, 0.1, 0.2, 0.3)
 MOST_POINTS = 1000
@@ -241,29 +144,36 @@ def log_loss(confidence: Floats, is_correct: Bools) -> tuple[float, int]:
 
 
 def measure(
-    name: str | None, census: ValueCounts, observations: Observations, chance: BootstrapSettings
+    name: str | None,
+    census: ValueCounts,
+    observations: Observations,
+    chance: BootstrapSettings,
+    fields: int = 1,
 ) -> Group:
-    """Return calibration and selective prediction of a group; without observations its census alone."""
+    """Return calibration and selective prediction of a group; without observations its census alone.
+
+    `fields` are judged together: what is said of each allows for the others.
+    """
     if not len(observations):
         return Group(name, census)
     return Group(
         name,
         census,
-        calibrate_values(observations, chance),
+        calibrate_values(observations, chance, fields),
         select(observations.confidence, observations.is_correct),
     )
 
 
-def calibrate_values(observations: Observations, chance: BootstrapSettings) -> Calibration:
+def calibrate_values(observations: Observations, chance: BootstrapSettings, fields: int = 1) -> Calibration:
     """Return the calibration of at least one value, beside that of a calibrated scorer by chance."""
-    observed = Observed(
-        observations.confidence, observations.is_correct, observations.doc, observations.documents
-    )
-    ordered, is_correct = observed.ordered, observed.is_correct
+    order = np.argsort(observations.confidence, kind="stable")
+    seen = observations.take(order)
+    ordered, is_correct = seen.confidence, seen.is_correct
     starts = cut_bins(ordered)
-    error, drawn = calibration_error(ordered, is_correct, starts), draw_errors(ordered, starts, chance.seed)
+    error, effect = calibration_error(ordered, is_correct, starts), design_effect(seen, starts)
+    drawn = draw_errors(ordered, starts, chance.seed) * np.sqrt(effect)
     loss, clipped = log_loss(ordered, is_correct)
-    area = auroc(ordered, is_correct)
+    found = discriminate(seen, chance.level, fields)
     return Calibration(
         n=len(ordered),
         documents=observations.count_documents(),
@@ -274,12 +184,32 @@ def calibrate_values(observations: Observations, chance: BootstrapSettings) -> C
         ece_expected=float(drawn.mean()),
         ece_limit=float(np.quantile(drawn, LIMIT)),
         p_value=float((1 + np.count_nonzero(drawn >= error - 1e-12)) / (len(drawn) + 1)),
+        design_effect=effect,
         brier=brier_parts(ordered, is_correct, starts),
         log_loss=loss,
         clipped=clipped,
-        auroc=area,
-        auroc_interval=None
-        if area is None
-        else auroc_interval(observed, chance.seed, chance.replicates, chance.level),
+        auroc=found.area,
+        auroc_interval=found.interval,
+        discrimination=found.standing.value,
+        auroc_note=found.sentence,
         level=chance.level,
     )
+
+
+def design_effect(seen: Observations, starts: Ints) -> float:
+    """Return by how much dependence within documents multiplies the variance of a sum of values; at least 1.
+
+    The values are by ascending confidence, `starts` those of bins, whose mean error is taken off (Kish 1965).
+
+    >>> doc = np.repeat(np.arange(50, dtype=np.int32), 2)
+    >>> lost = np.repeat(np.arange(50) % 5 > 0, 2)
+    >>> names = tuple(map(str, range(50)))
+    >>> seen = Observations(names, ("n",), doc, doc * 0, np.full(100, 0.8), lost, np.ones(100))
+    >>> round(design_effect(seen, np.array([0])), 6)
+    2.0
+    """
+    errors = seen.is_correct - seen.confidence
+    sizes = np.diff(np.append(starts, len(errors)))
+    errors = errors - np.repeat(np.add.reduceat(errors, starts) / sizes, sizes)
+    alone, together = float(errors @ errors), np.bincount(seen.doc, errors)
+    return max(1.0, float(together @ together) / alone) if alone > 0.0 else 1.0

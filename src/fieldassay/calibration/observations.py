@@ -11,9 +11,8 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.calibration.bins import Bools, Floats
-from fieldassay.calibration.result import Unit, ValueCounts
+from fieldassay.calibration.result import ValueCounts
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.stats.poisson import document_keys
 
 if TYPE_CHECKING:
     import polars as pl
@@ -35,8 +34,7 @@ SCALES: dict[str, Callable[[Floats], Floats]] = {
 class Observations(Struct, frozen=True, eq=False):
     """n predicted values with their confidences; `doc` and `field` are positions in `documents` and `fields`.
 
-    `keys` are numbers drawn from document and path alone; the value of a document with the least key is the
-    one drawn.
+    `sizes` are the values that each stands for: 1, or those of the document where it is one as a whole.
     """
 
     documents: tuple[str, ...]
@@ -45,27 +43,20 @@ class Observations(Struct, frozen=True, eq=False):
     field: npt.NDArray[np.int32]
     confidence: Floats
     is_correct: Bools
-    keys: npt.NDArray[np.uint64]
+    sizes: Floats
 
     def __len__(self) -> int:
         return len(self.doc)
 
     def take(self, rows: npt.NDArray[np.generic]) -> Observations:
         """Return some of the observations, by positions or by a mask."""
-        parts = (self.doc, self.field, self.confidence, self.is_correct, self.keys)
+        parts = (self.doc, self.field, self.confidence, self.is_correct, self.sizes)
         return Observations(self.documents, self.fields, *(part[rows] for part in parts))
 
     def of_fields(self, fields: Iterable[str]) -> Observations:
         """Return the observations of some fields."""
         wanted = [position for position, name in enumerate(self.fields) if name in set(fields)]
         return self.take(np.isin(self.field, wanted))
-
-    def draw(self, unit: Unit) -> Observations:
-        """Return independent observations: one value of each document, or all if values are the unit."""
-        if unit is Unit.VALUE:
-            return self
-        order = np.lexsort((self.keys, self.doc))
-        return self.take(order[np.append(True, np.diff(self.doc[order]) != 0)] if len(order) else order)
 
     def count_documents(self) -> int:
         """Return how many documents have an observation."""
@@ -89,7 +80,7 @@ class Observations(Struct, frozen=True, eq=False):
         return hashlib.sha256(b"".join(lines)).hexdigest()
 
 
-def read_observations(rows: pl.DataFrame, scale: str, seed: int, where: str) -> Observations:
+def read_observations(rows: pl.DataFrame, scale: str, where: str) -> Observations:
     """Return the observations in evidence of one system.
 
     Raises `ProblemsError` for confidences that are invalid on their scale.
@@ -100,16 +91,11 @@ def read_observations(rows: pl.DataFrame, scale: str, seed: int, where: str) -> 
     documents, doc = _codes(chosen["doc"])
     fields, field = _codes(chosen["field"])
     confidence = _to_probabilities(chosen, scale, where)
-    paths = [
-        f"{len(name)} {name} {path}" for name, path in zip(chosen["doc"], chosen["pred_path"], strict=True)
-    ]
-    keys = document_keys(paths, seed) if paths else np.zeros(0, np.uint64)
-    return Observations(
-        documents, fields, doc, field, confidence, (chosen["outcome"] == "match").to_numpy(), keys
-    )
+    is_correct = (chosen["outcome"] == "match").to_numpy()
+    return Observations(documents, fields, doc, field, confidence, is_correct, np.ones(len(doc)))
 
 
-def read_documents(rows: pl.DataFrame, scale: str, seed: int, where: str) -> Observations:
+def read_documents(rows: pl.DataFrame, scale: str, where: str) -> Observations:
     """Return one observation a document: its least confidence, and whether nothing in it is wrong or omitted.
 
     A document is never accepted as a whole if it has no predicted value, or one without a confidence.
@@ -117,10 +103,11 @@ def read_documents(rows: pl.DataFrame, scale: str, seed: int, where: str) -> Obs
     """
     import polars as pl
 
-    values = read_observations(rows, scale, seed, where)
+    values = read_observations(rows, scale, where)
     least = np.full(len(values.documents), np.inf)
     np.minimum.at(least, values.doc, values.confidence)
-    known = pl.DataFrame({"doc": pl.Series(values.documents, dtype=pl.String), "least": least})
+    sizes = np.bincount(values.doc, minlength=len(least)).astype(np.float64)
+    known = pl.DataFrame({"doc": pl.Series(values.documents, dtype=pl.String), "least": least, "size": sizes})
     table = (
         rows.group_by("doc")
         .agg(
@@ -143,7 +130,7 @@ def read_documents(rows: pl.DataFrame, scale: str, seed: int, where: str) -> Obs
         np.zeros(len(names), np.int32),
         confidence,
         table["is_correct"].to_numpy(),
-        document_keys(list(names), seed) if names else np.zeros(0, np.uint64),
+        table["size"].fill_null(0.0).to_numpy(),
     )
 
 

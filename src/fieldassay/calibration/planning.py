@@ -1,23 +1,36 @@
-"""What a number of labels is likely to certify, by simulation of the certification itself."""
+"""What a number of labels is likely to certify: the certification itself, on documents drawn again."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from fieldassay.calibration.binomial import allowed_errors, needed_labels
-from fieldassay.calibration.certify import plan_sizes, start_sizes, walk
-from fieldassay.calibration.result import LabelPlan, PlanChance, PlanRow, Promise, PromiseKind
+from fieldassay.calibration.binomial import needed_labels
+from fieldassay.calibration.bins import Bools, Floats
+from fieldassay.calibration.certify import certify
+from fieldassay.calibration.labels import Labels
+from fieldassay.calibration.result import Expected, LabelPlan, PlanRow, Promise, PromiseKind
 
 ERRORS = (0, 1, 2, 3)
-SHARES = (0.1, 0.2, 0.5)
-"""True risks that chances are given for unless one is stated, as shares of the promised risk."""
-MULTIPLES = (1, 1.5, 2, 3, 5, 10)
-"""Numbers of labels, as multiples of the least."""
-TRIALS, FEW_TRIALS, SEED = 4000, 500, 0
-LIKELY, MOST_MULTIPLE = 0.8, 64
+MULTIPLES = (1.0, 1.5, 2.0, 3.0, 5.0)
+"""Numbers of labels before there are any, as multiples of the least."""
+MORE = (1.25, 1.5, 2.0, 3.0)
+"""Numbers of labels, as multiples of those at hand; beyond thrice nothing is said."""
+DRAWS, FEW_DRAWS, SEED, LIKELY = 100, 40, 0, 0.8
+MANY_VALUES, MOST_VALUES = 400_000, 1 << 15
+"""Values of all draws together, as far as `FEW_DRAWS` allow; labeled values that a plan is made from."""
+
+WORDS = ((0.25, "unlikely"), (0.6, "as likely as not"), (0.9, "likely"), (1.01, "nearly sure"))
+
+
+def describe_chance(chance: float) -> str:
+    """Return how likely something is, in four steps: a plan errs by 0.1 on average and by 0.3 at times.
+
+    >>> [describe_chance(chance) for chance in (0.2, 0.5, 0.8, 0.95)]
+    ['unlikely', 'as likely as not', 'likely', 'nearly sure']
+    """
+    return next(word for limit, word in WORDS if chance < limit)
 
 
 def split_delta(promise: Promise, families: int) -> float:
@@ -29,59 +42,131 @@ def split_delta(promise: Promise, families: int) -> float:
     return (1.0 - promise.confidence) / max(1, families)
 
 
-def plan_labels(promise: Promise, families: int = 1, true_risks: Sequence[float] = ()) -> LabelPlan:
-    """Return what numbers of labels are likely to certify if so many of them are wrong at any confidence.
+def expect(labels: Labels, promise: Promise, delta: float, documents: int) -> Expected:
+    """Return what so many documents like the labeled ones are expected to certify."""
+    chance = np.random.default_rng((SEED, documents))
+    values = documents * len(labels.confidence) // labels.documents
+    draws = min(DRAWS, max(FEW_DRAWS, MANY_VALUES // values))
+    return _expect(lambda: labels.resample(documents, chance), promise, delta, documents, draws)
 
-    >>> plan = plan_labels(Promise(0.01, 0.95), true_risks=(0.002,))
-    >>> plan.needed, [(row.labels, round(row.chances[0].chance, 1)) for row in plan.rows][::3]
-    ((299, 473, 628, 773), [(299, 0.6), (897, 0.9)])
+
+def _expect(
+    draw: Callable[[], Labels], promise: Promise, delta: float, documents: int, draws: int
+) -> Expected:
+    """Return the shares that pass in draws, which end as soon as they cannot be `LIKELY` any more."""
+    shares: list[float] = []
+    while len(shares) < draws and shares.count(0.0) <= draws * (1.0 - LIKELY):
+        drawn = draw()
+        last = certify(drawn, promise, delta).last
+        shares.append(0.0 if last is None else drawn.share(drawn.count_from(last.threshold)))
+    low, high = np.quantile(shares, (0.1, 0.9)).tolist()
+    chance = 1.0 - shares.count(0.0) / len(shares)
+    return Expected(documents, chance, float(np.mean(shares)), low, high)
+
+
+def expect_more(
+    labels: Labels, promise: Promise, delta: float, *, is_certified: bool
+) -> tuple[Expected, ...]:
+    """Return what more labels are expected to certify: twice as many; else the least that is likely to do.
+
+    Without a certificate numbers up to thrice the labels are looked at, from the largest down, as long as
+    they certify in 4 cases out of 5. Empty where labels are too few to draw from, or too many.
+    """
+    if not labels.reach >= 20 or len(labels.confidence) > MOST_VALUES:
+        return ()
+    if is_certified:
+        return (expect(labels, promise, delta, 2 * labels.documents),)
+    found: list[Expected] = []
+    for times in reversed(MORE):
+        found.append(expect(labels, promise, delta, _round_up(times * labels.documents)))
+        if found[-1].chance < LIKELY:
+            break
+    return tuple(reversed(found))
+
+
+def find_enough(expected: tuple[Expected, ...]) -> Expected | None:
+    """Return the least number of labels that certifies in 4 cases out of 5."""
+    return next((one for one in expected if one.chance >= LIKELY), None)
+
+
+def _round_up(labels: float) -> int:
+    return int(-(-labels // 50) * 50)
+
+
+World = Callable[[np.random.Generator, tuple[int, int], float], tuple[Floats, Bools]]
+
+
+def _calibrated(chance: np.random.Generator, shape: tuple[int, int], error: float) -> tuple[Floats, Bools]:
+    confidence = chance.beta(8.0, 8.0 * error / (1.0 - error), shape)
+    return confidence, chance.random(shape) >= confidence
+
+
+def _bad_documents(chance: np.random.Generator, shape: tuple[int, int], error: float) -> tuple[Floats, Bools]:
+    """Return confidences that know nothing of the documents that hold half of the errors."""
+    confidence, is_wrong = _calibrated(chance, shape, error / 2.0)
+    is_bad = chance.random((shape[0], 1)) < error
+    return confidence, is_wrong | (is_bad & (chance.random(shape) < 0.5))
+
+
+def _sharp(chance: np.random.Generator, shape: tuple[int, int], error: float) -> tuple[Floats, Bools]:
+    is_wrong = chance.random(shape) < error
+    return np.where(is_wrong, chance.beta(2.0, 2.0, shape), chance.beta(12.0, 0.6, shape)), is_wrong
+
+
+WORLDS: dict[str, World] = {
+    "confidences tell well": _sharp,
+    "confidences are calibrated": _calibrated,
+    "some documents are bad": _bad_documents,
+}
+"""How confidences may be, where no labels say how they are."""
+
+
+def draw_world(
+    world: World, chance: np.random.Generator, shape: tuple[int, int], error: float, kind: PromiseKind
+) -> Labels:
+    """Return labeled documents of a world: `shape` is documents and values of each."""
+    confidence, is_wrong = world(chance, shape, error)
+    documents, values = shape
+    if kind is PromiseKind.DOCUMENT:
+        sizes = np.full(documents, float(values))
+        return Labels(
+            np.arange(documents), confidence.min(axis=1), np.logical_not(is_wrong.any(axis=1)), sizes
+        )
+    return Labels(
+        np.repeat(np.arange(documents), values), confidence.ravel(), np.logical_not(is_wrong).ravel()
+    )
+
+
+def plan_labels(
+    promise: Promise, families: int = 1, values: int = 4, accuracy: float = 0.95, draws: int = FEW_DRAWS
+) -> LabelPlan:
+    """Return what numbers of labels are likely to certify before there are any.
+
+    `needed` is exact. Everything else depends on how well confidences tell right from wrong, so each number
+    of labels has an expectation for each of `WORLDS`, with so many values a document and so many of them
+    right.
+
+    >>> plan = plan_labels(Promise(0.05), draws=4)
+    >>> plan.needed, [row.labels for row in plan.rows], len(plan.rows[0].expected) == len(plan.worlds)
+    ((59, 93, 124, 153), [59, 89, 118, 177, 295], True)
     """
     delta = split_delta(promise, families)
     needed = tuple(needed_labels(promise.risk, delta, errors) for errors in ERRORS)
-    risks = tuple(true_risks) or tuple(promise.risk * share for share in SHARES)
-    numbers = [int(np.ceil(needed[0] * multiple)) for multiple in MULTIPLES]
-    rows = (
-        PlanRow(labels, tuple(simulate(labels, promise, delta, risk) for risk in risks)) for labels in numbers
+    rows = tuple(
+        PlanRow(labels, tuple(_expect_worlds(labels, promise, delta, (values, accuracy), draws)))
+        for labels in (int(np.ceil(needed[0] * multiple)) for multiple in MULTIPLES)
     )
-    return LabelPlan(promise, families, delta, needed, tuple(rows), TRIALS)
+    return LabelPlan(promise, families, delta, needed, values, accuracy, tuple(WORLDS), rows, draws)
 
 
-def simulate(
-    labels: int, promise: Promise, delta: float, true_risk: float, trials: int = TRIALS
-) -> PlanChance:
-    """Return what so many labels certify in simulations, each wrong with the true risk.
+def _expect_worlds(
+    labels: int, promise: Promise, delta: float, system: tuple[int, float], draws: int
+) -> Iterator[Expected]:
+    values, accuracy = system
+    for world in WORLDS.values():
+        chance = np.random.default_rng((SEED, labels))
 
-    Every label is one value, all confidences differ, and wrong values may have any of them.
+        def draw(world: World = world, chance: np.random.Generator = chance) -> Labels:
+            return draw_world(world, chance, (labels, values), 1.0 - accuracy, promise.kind)
 
-    >>> simulate(298, Promise(0.01), 0.05, 0.0).chance, simulate(299, Promise(0.01), 0.05, 0.0).chance
-    (0.0, 1.0)
-    """
-    chance = np.random.default_rng((SEED, labels))
-    if promise.kind is PromiseKind.RESIDUAL:
-        allowed = allowed_errors(labels, promise.risk, delta)
-        errors = chance.binomial(labels, true_risk, trials)
-        shares = np.where(errors <= allowed, 1.0, (allowed + 1.0) / (errors + 1.0)) * (allowed >= 0)
-        return PlanChance(true_risk, float(allowed >= 0), float(shares.mean()))
-    sizes, starts = plan_sizes(labels, promise.risk, delta), start_sizes(labels, promise.risk, delta)
-    if not sizes:
-        return PlanChance(true_risk, 0.0, 0.0)
-    level = delta / len(starts)
-    allowed_at = np.array([allowed_errors(size, promise.risk, level) for size in sizes])
-    more = np.diff(sizes, prepend=0)
-    errors = np.cumsum(chance.binomial(more[:, None], true_risk, (len(sizes), trials)), axis=0)
-    passed = errors <= allowed_at[:, None]
-    certified = walk(passed, frozenset(map(sizes.index, starts))) & passed
-    accepted = (certified * np.array(sizes)[:, None]).max(axis=0) / labels
-    return PlanChance(true_risk, float((accepted > 0.0).mean()), float(accepted.mean()))
-
-
-def labels_for_chance(promise: Promise, delta: float, true_risk: float) -> int | None:
-    """Return the labels with which something is certified 4 times out of 5; None if there are too many."""
-    least = needed_labels(promise.risk, delta)
-    halves = range(2, 2 * MOST_MULTIPLE)
-
-    def is_likely(half: int) -> bool:
-        return simulate(half * least // 2, promise, delta, true_risk, FEW_TRIALS).chance >= LIKELY
-
-    place = bisect_left(halves, True, key=is_likely)
-    return halves[place] * least // 2 if place < len(halves) else None
+        yield _expect(draw, promise, delta, labels, draws)

@@ -11,7 +11,7 @@ from functools import cached_property
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.calibration.result import Bound, Promise, PromiseKind, Unit
+from fieldassay.calibration.result import Promise, PromiseKind
 from fieldassay.wording.numbers import format_share
 
 AUDIT_SHARE, COST_ERROR, COST_REVIEW = 0.03, 20.0, 1.0
@@ -226,27 +226,26 @@ def _order(task: Task) -> tuple[float, str, str]:
 def describe_promise(promise: Promise, families: int = 1) -> str:
     """Return what a policy promises, in words.
 
-    >>> print(describe_promise(Promise(0.01, 0.95, Unit.VALUE)))  # doctest: +NORMALIZE_WHITESPACE
-    With 95% confidence at most 1% of the accepted values are wrong,
-    if values are independent of one another and new documents are like these.
+    >>> print(describe_promise(Promise(0.01, is_proven=True)))  # doctest: +NORMALIZE_WHITESPACE
+    With a method that errs in at most 5% of cases: at most 1% of the accepted values are wrong,
+    every document counted once, if new documents are like these. The bound is proven.
     """
     each = " of each field" if promise.by_field else ""
     together = ", for all fields at once" if promise.by_field and families > 1 else ""
-    sure, risk = format_share(promise.confidence), format_share(promise.risk)
+    risk = format_share(promise.risk)
     limited = {
-        PromiseKind.VALUE: f"of the accepted values{each} are wrong{together}",
-        PromiseKind.DOCUMENT: "of the documents accepted as a whole have an error",
-        PromiseKind.RESIDUAL: f"of all values{each} are wrong{together} once those below the threshold are "
-        "reviewed and corrected",
+        PromiseKind.VALUE: f"of the accepted values{each} are wrong{together}, every document counted once",
+        PromiseKind.DOCUMENT: "of the documents accepted as a whole have an error or lack a value",
+        PromiseKind.RESIDUAL: f"of all values{each} in the output are wrong{together} once those below the "
+        "threshold are reviewed and corrected, every document counted once",
     }
     how = ", if new documents are like these."
-    if promise.unit is Unit.VALUE:
-        how = ", if values are independent of one another and new documents are like these."
+    if promise.is_proven:
+        how += " The bound is proven."
     elif promise.kind is not PromiseKind.DOCUMENT:
-        how = ", every document counted once however many values it has, if new documents are like these."
-        if promise.bound is Bound.GAFFKE:
-            how += (
-                " Where documents have several values, the bound (Gaffke 2005) is conjectured, not proven; "
-                "`--bound betting` is proven."
-            )
-    return f"With {sure} confidence at most {risk} {limited[promise.kind]}{how}"
+        how += (
+            " Where documents have several values, the bound (Gaffke 2005) is conjectured, never refuted; "
+            "`--proven` takes one that is proven."
+        )
+    errs = format_share(1.0 - promise.confidence)
+    return f"With a method that errs in at most {errs} of cases: at most {risk} {limited[promise.kind]}{how}"

@@ -13,7 +13,6 @@ import msgspec
 from fieldassay.atomic.sealed_json import JsonFormat, checksum
 from fieldassay.calibration.observations import SCALES
 from fieldassay.calibration.policy import ReviewPolicy, describe_promise
-from fieldassay.calibration.result import Bound
 from fieldassay.json_value import record_data
 
 FORMAT = JsonFormat(
@@ -22,6 +21,7 @@ FORMAT = JsonFormat(
     bad="bad_policy",
     unwritable="unwritable_policy",
     most_bytes=16 << 20,
+    version=2,
 )
 
 FREE = ("audit_share", "audit_seed", "cost_error", "cost_review")
@@ -62,7 +62,7 @@ def read_policy(path: Path) -> ReviewPolicy:
     held = FORMAT.decode(path, data)
     sealed = {name: value for name, value in held.items() if name not in _NOT_SEALED}
     try:
-        policy = msgspec.convert({**held, "promise": _name_bound(held.get("promise"))}, ReviewPolicy)
+        policy = msgspec.convert(held, ReviewPolicy)
     except msgspec.ValidationError as error:
         raise FORMAT.malformed(path, error) from None
     faults = _find_faults(policy)
@@ -71,12 +71,6 @@ def read_policy(path: Path) -> ReviewPolicy:
     if faults:
         raise FORMAT.refusal(path, "; ".join(faults))
     return policy
-
-
-def _name_bound(promise: Any) -> Any:
-    """Return a promise that names its bound: the first releases do not, and have the binomial one."""
-    is_old = isinstance(promise, dict) and "bound" not in promise
-    return {**promise, "bound": Bound.BINOMIAL.value} if is_old else promise
 
 
 def _find_faults(policy: ReviewPolicy) -> list[str]:

@@ -10,18 +10,9 @@ from msgspec import Struct, field
 
 from fieldassay.json_value import record_data
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MOST_POINTS = 200
 """Points of a risk-coverage curve that JSON gets at most."""
-
-
-class Unit(StrEnum):
-    """What one independent observation is."""
-
-    DOCUMENT = "document"
-    """One value drawn from each document."""
-    VALUE = "value"
-    """Every value."""
 
 
 class PromiseKind(StrEnum):
@@ -33,17 +24,6 @@ class PromiseKind(StrEnum):
     """Documents with an error among those accepted as a whole."""
     RESIDUAL = "residual"
     """Wrong and accepted values among all: the errors left after review."""
-
-
-class Bound(StrEnum):
-    """How the risk is bounded where documents have several values."""
-
-    GAFFKE = "gaffke"
-    """All values of every document, by Gaffke's bound, whose level is conjectured."""
-    BETTING = "betting"
-    """All values of every document, by betting: proven."""
-    BINOMIAL = "binomial"
-    """One value drawn from every document, by the exact binomial bound: proven."""
 
 
 class ValueCounts(Struct, frozen=True):
@@ -86,7 +66,11 @@ class BrierParts(Struct, frozen=True):
 
 
 class Calibration(Struct, frozen=True):
-    """Calibration of confidences; `ece_expected`, `ece_limit` and `p_value` are of a calibrated scorer."""
+    """Calibration of confidences; `ece_expected`, `ece_limit` and `p_value` are of a calibrated scorer.
+
+    They allow for documents: `design_effect` is by how much values of one document vary together.
+    `auroc_note` says why there is no interval, or what is wrong with the confidences.
+    """
 
     n: int
     documents: int
@@ -97,11 +81,14 @@ class Calibration(Struct, frozen=True):
     ece_expected: float
     ece_limit: float
     p_value: float
+    design_effect: float
     brier: BrierParts
     log_loss: float
     clipped: int
     auroc: float | None
     auroc_interval: tuple[float, float] | None
+    discrimination: str
+    auroc_note: str
     level: float
 
 
@@ -142,14 +129,15 @@ class Group(Struct, frozen=True):
 
 
 class Step(Struct, frozen=True):
-    """One test of a certification: the documents tested, those with an error, and whether it passed.
+    """A test of a certification: the documents tested, those with an error, its level, whether it passed.
 
-    `upper` bounds the risk; None but for the last step that passed and the last of all.
+    `upper` bounds the risk; None but for the first step, the last that passed and the last of all.
     """
 
     threshold: float
     labels: int
     errors: int
+    level: float
     upper: float | None
     passed: bool
 
@@ -160,27 +148,32 @@ class Step(Struct, frozen=True):
         return self.upper
 
 
-class Nearest(Struct, frozen=True):
-    """The least risk above the one asked for that the same labels certify, and what it would give."""
+class Expected(Struct, frozen=True):
+    """What so many documents like the labeled ones are expected to certify.
 
-    risk: float
-    threshold: float
-    support: int
-    errors: int
-    upper: float
-    coverage: float
+    `chance` is that of any certificate, `accepted` the mean share of values that pass (0 without one), `low`
+    and `high` bound the middle four fifths of it.
+    """
+
+    labels: int
+    chance: float
+    accepted: float
+    low: float
+    high: float
 
 
 class Certificate(Struct, frozen=True):
     """The certified threshold of some fields; None: nothing could be certified, for the `reason` given.
 
-    `labels` are the independent documents (or values) there were, `support` those with an accepted value,
-    `errors` those with a wrong one of these. `upper` bounds the risk at `level`, the share of `delta` that
-    each of several sequences of tests has. `needed` is the least number of accepted labels, all right.
-    `coverage` and `observed_risk` are of all values of these fields.
+    `labels` are the documents there were, `support` those that the last test counted, `errors` those with an
+    error of these. `upper` bounds the risk at `level`, the share of `delta` that the last test had. `needed`
+    is the least number of accepted documents, all right. `coverage` and `observed_risk` are of values;
+    `interval` is that of `observed_risk` with an unseen document: no promise, since values are not counted by
+    document. `marks` say what to beware of.
     """
 
     fields: tuple[str, ...]
+    kind: PromiseKind
     threshold: float | None
     labels: int
     support: int
@@ -191,24 +184,24 @@ class Certificate(Struct, frozen=True):
     needed: int
     coverage: float
     observed_risk: float | None
+    interval: tuple[float, float] | None = None
+    marks: tuple[str, ...] = ()
     reason: str = ""
     steps: tuple[Step, ...] = ()
-    nearest: Nearest | None = None
-    """What could be promised instead where nothing was certified; None also where nothing can."""
+    expected: tuple[Expected, ...] = ()
 
 
 class Promise(Struct, frozen=True):
-    """The promise of a threshold: a share of errors of at most `risk`, with this confidence, per unit.
+    """The promise of a threshold: a share of errors of at most `risk`, with this confidence.
 
-    `kind` says which share, `bound` by which test.
+    `kind` says which share. `is_proven`: only by bounds that are proven, which take more labels.
     """
 
-    risk: float = 0.01
+    risk: float = 0.02
     confidence: float = 0.95
-    unit: Unit = Unit.DOCUMENT
     by_field: bool = False
     kind: PromiseKind = PromiseKind.VALUE
-    bound: Bound = Bound.GAFFKE
+    is_proven: bool = False
 
 
 class CalibrationPage(Struct, frozen=True):
@@ -222,6 +215,8 @@ class CalibrationPage(Struct, frozen=True):
     fields: tuple[Group, ...] = ()
     slices: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
     certificates: tuple[Certificate, ...] = ()
+    promises: tuple[Certificate, ...] = ()
+    """Each kind of promise about all fields together, each by itself; what is left after review first."""
     remarks: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -236,6 +231,7 @@ class CalibrationPage(Struct, frozen=True):
             "fields": [_group_data(group) for group in self.fields],
             "slices": {key: [_group_data(group) for group in groups] for key, groups in self.slices.items()},
             "thresholds": [record_data(certificate) for certificate in self.certificates],
+            "promises": [record_data(certificate) for certificate in self.promises],
             "remarks": list(self.remarks),
         }
 
@@ -256,9 +252,9 @@ class PromiseStatus(StrEnum):
 class Check(Struct, frozen=True):
     """How the threshold of some fields did on another run.
 
-    `risk` is the share of wrong values in the promise's unit, with its interval over documents; `drawn`
-    independent labels of which `drawn_errors` are wrong give `lower`, the bound that decides whether the
-    promise is broken.
+    `risk` is the share that is promised, every document counted once, with its interval over documents, one
+    unseen document among them; `counted` documents of which `wrong_documents` have an error give `lower`, the
+    bound that decides whether the promise is broken.
     """
 
     fields: tuple[str, ...]
@@ -270,8 +266,8 @@ class Check(Struct, frozen=True):
     coverage: float | None
     risk: float | None
     interval: tuple[float, float] | None
-    drawn: int
-    drawn_errors: int
+    counted: int
+    wrong_documents: int
     lower: float
     standing: PromiseStatus
 
@@ -318,34 +314,30 @@ def thin(points: tuple[Point, ...], most: int) -> tuple[Point, ...]:
     return tuple(points[round(place * last / (most - 1))] for place in range(most))
 
 
-class PlanChance(Struct, frozen=True):
-    """At a true risk: the chance that anything is certified, and the expected share that is accepted."""
-
-    true_risk: float
-    chance: float
-    accepted: float
-
-
 class PlanRow(Struct, frozen=True):
-    """What so many labels give, by true risk."""
+    """What so many labels are expected to certify, by how confidences may be."""
 
     labels: int
-    chances: tuple[PlanChance, ...]
+    expected: tuple[Expected, ...]
 
 
 class LabelPlan(Struct, frozen=True):
     """The labels that a promise needs; `families` thresholds share its confidence, each has `delta`.
 
-    `needed` are the accepted labels needed with 0, 1, 2 and 3 errors among them; `rows` are from `trials`
-    simulations of the certification.
+    `needed` are the accepted documents needed with 0, 1, 2 and 3 errors among them. `rows` are from `draws`
+    certifications each, of documents of `values` values, of which the share `accuracy` is right, in `worlds`
+    that differ in what confidences know.
     """
 
     promise: Promise
     families: int
     delta: float
     needed: tuple[int, ...]
+    values: int
+    accuracy: float
+    worlds: tuple[str, ...]
     rows: tuple[PlanRow, ...]
-    trials: int
+    draws: int
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON data."""

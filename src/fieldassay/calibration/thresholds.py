@@ -1,41 +1,27 @@
-"""The certified thresholds of a promise, for all fields together or for each."""
+"""The certified thresholds of a promise, for all fields together or for each, and why there is none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from msgspec.structs import replace
+import numpy as np
+from msgspec import Struct
 
 from fieldassay.calibration.binomial import needed_labels
+from fieldassay.calibration.bins import Bools
 from fieldassay.calibration.certify import Found, certify
-from fieldassay.calibration.labels import Labels
+from fieldassay.calibration.discrimination import Standing, discriminate
+from fieldassay.calibration.labels import Labels, order_by
 from fieldassay.calibration.observations import Observations
-from fieldassay.calibration.planning import labels_for_chance, split_delta
-from fieldassay.calibration.result import Certificate, Nearest, Promise, Unit
-from fieldassay.wording.numbers import format_share
+from fieldassay.calibration.planning import expect_more, find_enough, split_delta
+from fieldassay.calibration.ratios import ratio_interval
+from fieldassay.calibration.result import Certificate, Expected, Promise, PromiseKind, Step
+from fieldassay.stats.intervals import BootstrapSettings
+from fieldassay.wording.numbers import format_count, format_share
 
-RISKS = (
-    0.001,
-    0.002,
-    0.003,
-    0.005,
-    0.01,
-    0.015,
-    0.02,
-    0.03,
-    0.04,
-    0.05,
-    0.075,
-    0.1,
-    0.15,
-    0.2,
-    0.3,
-    0.4,
-    0.5,
-)
-"""Risks that are tried where the promised one cannot be certified."""
-
-NOUNS = {Unit.DOCUMENT: "documents", Unit.VALUE: "values"}
+BY_VALUE = "by value above the promise"
+"""The mark of a threshold where long documents may be worse: by value the risk may exceed the promise."""
 
 
 def share_delta(promise: Promise, sizes: Sequence[int]) -> float:
@@ -53,93 +39,156 @@ def share_delta(promise: Promise, sizes: Sequence[int]) -> float:
     return split_delta(promise, 1)
 
 
+class Terms(NamedTuple):
+    """What certificates are made by: promise, level of each, replicates, whether to plan ahead."""
+
+    promise: Promise
+    delta: float
+    chance: BootstrapSettings
+    has_plans: bool
+
+
+class Family(Struct, frozen=True, eq=False):
+    """Fields with one threshold: their values, and what is accepted or not, the values or whole documents."""
+
+    fields: tuple[str, ...]
+    values: Observations
+    units: Observations
+
+    def of_field(self, name: str) -> Family:
+        """Return one of the fields."""
+        values = self.values.of_fields((name,))
+        return Family((name,), values, values)
+
+    def accepts(self, threshold: float) -> Bools:
+        """Return which values pass at a threshold: by their own confidence, or by that of their document."""
+        if self.units is self.values:
+            return self.values.confidence >= threshold
+        whole = {self.units.documents[at] for at in np.flatnonzero(self.units.confidence >= threshold)}
+        return np.array([name in whole for name in self.values.documents], bool)[self.values.doc]
+
+
 def certify_fields(
-    observations: Observations, fields: Sequence[str], promise: Promise, *, has_nearest: bool = True
+    family: Family, promise: Promise, chance: BootstrapSettings, *, has_plans: bool = True
 ) -> tuple[Certificate, ...]:
     """Return one certificate for all fields together, or one for each field where the promise is by field.
 
-    `observations` are values of these fields, or documents where documents are promised. Without a threshold
-    a certificate has the nearest promise, if it is asked for.
+    A field of which all values pass hands its level on to the others (Holm).
     """
-    families = [(name,) for name in fields] if promise.by_field else [tuple(fields)]
-    seen = [observations.of_fields(family) if promise.by_field else observations for family in families]
-    labels = [Labels.of(one, promise) for one in seen]
+    families = [family.of_field(name) for name in family.fields] if promise.by_field else [family]
+
+    order = order_by(chance.seed) if promise.is_proven else None
+    labels = [Labels.of(one.units, order) for one in families]
     delta = share_delta(promise, [one.reach for one in labels])
-    found = [
-        _certify(own, one, family, promise, delta)
-        for own, one, family in zip(seen, labels, families, strict=True)
-    ]
-    if not has_nearest:
-        return tuple(found)
-    return tuple(
-        replace(
-            made,
-            nearest=None if made.threshold is not None else find_nearest(own, one, promise, delta),
-        )
-        for made, own, one in zip(found, seen, labels, strict=True)
-    )
+    found = _certify_all(labels, promise, delta)
+    terms = Terms(promise, delta, chance, has_plans)
+    return tuple(_describe(*parts, terms) for parts in zip(families, labels, found, strict=True))
 
 
-def find_nearest(
-    observations: Observations, labels: Labels, promise: Promise, delta: float
-) -> Nearest | None:
-    """Return the result for the least certifiable of `RISKS` above the promised one; None if none is."""
-    for risk in (one for one in RISKS if one > promise.risk):
-        last = certify(labels, replace(promise, risk=risk), delta).last
-        if last is not None:
-            coverage = float((observations.confidence >= last.threshold).mean())
-            return Nearest(risk, last.threshold, last.labels, last.errors, last.bound, coverage)
-    return None
+def _certify_all(labels: Sequence[Labels], promise: Promise, delta: float) -> list[Found]:
+    """Return the certifications of several fields that hold together.
+
+    The places of tests stay those of `delta`; only levels grow while other fields pass whole.
+    """
+    found = [certify(one, promise, delta) for one in labels]
+    rest = {place for place, one in enumerate(labels) if one.reach >= needed_labels(promise.risk, delta)}
+    while whole := {place for place in rest if _is_whole(labels[place], found[place])}:
+        rest -= whole
+        for place in rest:
+            found[place] = certify(labels[place], promise, delta, split_delta(promise, len(rest)))
+    return found
 
 
-def _certify(
-    observations: Observations, labels: Labels, fields: tuple[str, ...], promise: Promise, delta: float
-) -> Certificate:
-    found = certify(labels, promise, delta)
-    least, last = needed_labels(promise.risk, delta), found.last
-    accepted = observations.confidence >= (2.0 if last is None else last.threshold)
-    count = int(accepted.sum())
+def _is_whole(labels: Labels, found: Found) -> bool:
+    """Return whether all that could be accepted is."""
+    return found.last is not None and labels.count_from(found.last.threshold) == labels.acceptable
+
+
+def _describe(family: Family, labels: Labels, found: Found, terms: Terms) -> Certificate:
+    last, values, promise = found.last, family.values, terms.promise
+    accepted = family.accepts(2.0 if last is None else last.threshold)
+    wrong, count = accepted & ~values.is_correct, int(accepted.sum())
+    whole = np.ones_like(accepted) if promise.kind is PromiseKind.RESIDUAL else accepted
+    is_by_value = count > 0 and promise.kind is PromiseKind.VALUE
+    interval = _interval_by_value(values, wrong, whole, terms.chance) if is_by_value else None
+    expected: tuple[Expected, ...] = ()
+    hopeless = _find_hopeless(labels, values, terms) if last is None else ""
+    has_labels = labels.reach >= needed_labels(promise.risk, terms.delta)
+    if not hopeless and (terms.has_plans or (last is None and has_labels)):
+        expected = expect_more(labels, promise, terms.delta, is_certified=last is not None)
+    is_above = interval is not None and interval[1] > promise.risk
     return Certificate(
-        fields=fields,
+        fields=family.fields,
+        kind=promise.kind,
         threshold=None if last is None else last.threshold,
         labels=labels.documents,
         support=0 if last is None else last.labels,
         errors=0 if last is None else last.errors,
         upper=1.0 if last is None else last.bound,
-        delta=delta,
-        level=found.delta,
-        needed=least,
-        coverage=count / len(observations) if len(observations) else 0.0,
-        observed_risk=float((~observations.is_correct[accepted]).mean()) if count else None,
-        reason="" if last is not None else _explain(found, labels, promise, delta),
+        delta=terms.delta,
+        level=terms.delta if last is None else last.level,
+        needed=needed_labels(promise.risk, terms.delta),
+        coverage=count / len(values) if len(values) else 0.0,
+        observed_risk=float(wrong.sum() / whole.sum()) if count else None,
+        interval=interval,
+        marks=(BY_VALUE,) if is_above else (),
+        reason="" if last is not None else _explain(labels, found, terms, hopeless, find_enough(expected)),
         steps=found.steps,
+        expected=expected,
     )
 
 
-def _explain(found: Found, labels: Labels, promise: Promise, delta: float) -> str:
-    """Return why nothing could be certified, and what it would take."""
-    noun, least = NOUNS[promise.unit], needed_labels(promise.risk, delta)
+def _interval_by_value(
+    values: Observations, wrong: Bools, whole: Bools, chance: BootstrapSettings
+) -> tuple[float, float] | None:
+    """Return the interval of the share of wrong values, every value counted once, with an unseen document."""
+    present, doc = np.unique(values.doc, return_inverse=True)
+    sums = np.stack([np.bincount(doc[rows], minlength=len(present)) for rows in (wrong, whole)])
+    names = [values.documents[place] for place in present]
+    return ratio_interval(sums.astype(np.float64), names, chance, is_guarded=True)
+
+
+def _find_hopeless(labels: Labels, values: Observations, terms: Terms) -> str:
+    """Return why no number of labels would certify anything; empty if that is not known.
+
+    Useless confidences do no harm where accepting everything keeps the promise, nor where all values count.
+    """
+    promise = terms.promise
+    everything = labels.losses(labels.acceptable, promise.kind)
+    is_kept = float(everything.wrong @ everything.count) < promise.risk * everything.size
+    if is_kept or promise.kind is PromiseKind.RESIDUAL:
+        return ""
+    found = discriminate(values, terms.chance.level)
+    if found.standing is Standing.UPSIDE_DOWN:
+        return f"{found.sentence}, no threshold can help"
+    return f"{found.sentence}; more labels will not help" if found.standing is Standing.USELESS else ""
+
+
+def _explain(labels: Labels, found: Found, terms: Terms, hopeless: str, enough: Expected | None) -> str:
+    """Return why nothing could be certified, in one number: what is missing, or what is known so far."""
+    promise, least = terms.promise, needed_labels(terms.promise.risk, terms.delta)
+    if labels.reach < least <= labels.documents:
+        what = f"{labels.reach:,} of {labels.documents:,} documents can be accepted as a whole"
+        return f"{what}, the others lack a value or a confidence; it takes {least:,}"
     if labels.reach < least:
-        what = (
-            f"needs at least {least:,} labeled {noun} with a confidence, all right among the most confident"
-        )
-        return f"{what}; there are {labels.reach:,}, so at least {least - labels.reach:,} more"
-    if not found.steps:
-        return (
-            f"no group of {noun} of equal confidence can be certified, even without errors: label more {noun}"
-        )
-    step = found.steps[-1]
-    seen = (
-        f"of the {step.labels:,} most confident {noun} {step.errors:,} have errors, "
-        f"so the risk may be up to {format_share(step.bound, 2)}"
-    )
-    rate = step.errors / step.labels
-    if rate >= promise.risk:
-        return (
-            f"{seen}; more labels do not help while the most confident values are wrong more often than "
-            f"{format_share(promise.risk)}"
-        )
-    needed = labels_for_chance(promise, delta, rate)
-    if needed is None or needed <= labels.reach:
-        return f"{seen}; more labels may help"
-    return f"{seen}; at this rate of errors about {needed:,} labeled {noun} would certify it 4 times out of 5"
+        missing = least - labels.reach
+        more = format_count(missing, "more labeled document")
+        return f"it takes at least {more} ({least:,} in all, none wrong at the top)"
+    if hopeless:
+        return hopeless
+    if enough is not None:
+        return f"about {enough.labels:,} labeled documents would certify it in 4 of 5 cases"
+    step, sure = found.steps[0], f"({format_share(promise.confidence)}, every document counted once)"
+    bound = f"at most {format_share(step.bound, 2)}"
+    if promise.kind is PromiseKind.RESIDUAL:
+        return f"if values from {step.threshold:.6g} on passed, {bound} of all values would be wrong {sure}"
+    if promise.kind is PromiseKind.DOCUMENT:
+        seen = f"of the {step.labels:,} most confident documents {step.errors:,} {_have(step)} an error"
+        return f"{seen}: {bound} of such documents {sure}"
+    noun = f"{step.labels:,} documents with the most confident values"
+    seen = f"of the {noun} {step.errors:,} {_have(step)} a wrong one"
+    return f"{seen}: {bound} of these values are wrong {sure}"
+
+
+def _have(step: Step) -> str:
+    return "has" if step.errors == 1 else "have"

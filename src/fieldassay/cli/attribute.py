@@ -80,8 +80,9 @@ def attribute(**given: Any) -> int:
     """Tell which stage wrong values are due to: reading, the model, decoding or post-processing.
 
     Every wrong value gets a label with its evidence. The share of each stage is corrected for values that are
-    found by chance or missed, with an interval over documents. RUN is a folder that `score --out` wrote with
-    all its evidence, or the id or a tag of a run in a store. Without --rerun nothing is sent.
+    found by chance, with an interval over documents that allows for missed ones. RUN is a folder that
+    `score --out` wrote with all its evidence, or the id or a tag of a run in a store. Without --rerun nothing
+    is sent.
 
     \b
     fieldassay attribute run

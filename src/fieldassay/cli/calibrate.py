@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.cli.grouping import json_option
+from fieldassay.cli.grouping import SHARE, json_option
 from fieldassay.cli.storing import lookup_option
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "--risk",
     type=float,
-    default=0.01,
+    default=0.02,
     show_default=True,
     help="The share of errors that is promised at the most; see --promise.",
 )
@@ -44,28 +44,19 @@ _PATH = click.Path(path_type=Path)
     help="A threshold for each field, or one for all.  [default: pooled]",
 )
 @click.option(
-    "--unit",
-    type=click.Choice(["document", "value"]),
-    default="document",
-    show_default=True,
-    help="The independent units: one value drawn from each document, or every value.",
-)
-@click.option(
     "--promise",
     "kind",
     type=click.Choice(["value", "document", "residual"]),
     default="value",
     show_default=True,
-    help="The risk as a share: of accepted values that are wrong, of documents accepted as a whole that have "
-    "an error, or of all values that are wrong after review.",
+    help="The promise of the policy, on a share: accepted values that are wrong, documents accepted as "
+    "a whole that have an error, or values of the output that are wrong after review. All three are shown.",
 )
 @click.option(
-    "--bound",
-    type=click.Choice(["gaffke", "betting", "binomial"]),
-    default="gaffke",
-    show_default=True,
-    help="How documents with several values are tested: all values by Gaffke's bound (conjectured) or by "
-    "betting (proven), or one drawn value (proven).",
+    "--proven",
+    "is_proven",
+    is_flag=True,
+    help="Only by bounds that are proven; by default one is conjectured and takes fewer labels.",
 )
 @click.option(
     "--scale",
@@ -121,15 +112,20 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option("--protocol", metavar="NAME", help="The protocol of the policy, instead of --spec.")
 @click.option(
-    "--plan", "is_plan", is_flag=True, help="Only report how many labels the promise takes; needs no run."
+    "--plan",
+    "is_plan",
+    is_flag=True,
+    help="Only report how many labels the promise takes: with documents like those of RUN, or without a run.",
 )
 @click.option(
-    "--true-risk",
-    "true_risks",
-    type=float,
-    multiple=True,
-    help="With --plan: the true share of errors of the system; repeat for more.  "
-    "[default: 0.1, 0.2 and 0.5 of the risk]",
+    "--values",
+    type=click.IntRange(1, 1000),
+    help="With --plan and no RUN: values of a document.  [default: 4]",
+)
+@click.option(
+    "--accuracy",
+    type=SHARE,
+    help="With --plan and no RUN: the share of values that is right.  [default: 0.95]",
 )
 @json_option
 def calibrate(**given: Any) -> int:
@@ -139,7 +135,8 @@ def calibrate(**given: Any) -> int:
     Exits with 1 if --apply finds a promise broken.
 
     \b
-    fieldassay calibrate --plan --risk 0.01 --confidence 0.95
+    fieldassay calibrate --plan --risk 0.02 --values 6 --accuracy 0.97
+    fieldassay calibrate runs/labeled --plan --risk 0.02
     fieldassay calibrate runs/labeled --system llama --risk 0.01 --out policy.json
     fieldassay calibrate runs/held-out --apply policy.json
     fieldassay calibrate --policy policy.json --pred llama=new.jsonl -o queue.csv
@@ -150,32 +147,38 @@ def calibrate(**given: Any) -> int:
         raise click.UsageError("--pred, --pred-key, --spec and --protocol go with --policy.")
     if given["is_plan"]:
         return _plan(given)
-    if given["true_risks"]:
-        raise click.UsageError("--true-risk goes with --plan.")
+    if given["values"] is not None or given["accuracy"] is not None:
+        raise click.UsageError("--values and --accuracy go with --plan.")
     if given["run"] is None:
         raise click.UsageError("Give a RUN, or --plan.")
     return _calibrate(given) if given["policy"] is None else _apply(given)
 
 
 def _plan(given: Mapping[str, Any]) -> int:
-    from fieldassay.calibration.calibrate import CalibrationOptions, check_options
+    from fieldassay.calibration.calibrate import calibrate as calibrate_run
+    from fieldassay.calibration.calibrate import check_options
     from fieldassay.calibration.planning import plan_labels
     from fieldassay.calibration.policy import describe_promise
+    from fieldassay.cli.output import screen, write
+    from fieldassay.reports.calibration import render_plan, render_promises
 
-    if given["run"] is not None or given["policy"] is not None or given["out"] is not None:
-        raise click.UsageError("--plan looks at no run and writes nothing: leave out RUN, --apply and --out.")
-    promise = _promise(given)
-    check_options(CalibrationOptions(promise=promise))
-    if not all(0.0 <= one <= 1.0 for one in given["true_risks"]):
-        raise click.UsageError("--true-risk: write 0.2% as 0.002.")
-    families = max(1, len(dict.fromkeys(given["fields"]))) if promise.by_field else 1
-    plan = plan_labels(promise, families, given["true_risks"])
+    if given["policy"] is not None or given["out"] is not None:
+        raise click.UsageError("--plan writes nothing and checks nothing: leave out --apply and --out.")
+    options = _options(given)
+    check_options(options)
+    if given["run"] is not None:
+        if given["values"] is not None or given["accuracy"] is not None:
+            raise click.UsageError("--values and --accuracy are those of RUN: leave them out.")
+        page = calibrate_run(_find_run(given), options).page
+        if given["is_json"]:
+            return _print_json({"promises": page.to_dict()["promises"]})
+        write(render_promises(page, screen()))
+        return 0
+    families = max(1, len(dict.fromkeys(given["fields"]))) if options.promise.by_field else 1
+    plan = plan_labels(options.promise, families, given["values"] or 4, given["accuracy"] or 0.95)
     if given["is_json"]:
         return _print_json(plan.to_dict())
-    from fieldassay.cli.output import screen, write
-    from fieldassay.reports.calibration import render_plan
-
-    write(render_plan(plan, describe_promise(promise, families), screen()))
+    write(render_plan(plan, describe_promise(options.promise, families), screen()))
     return 0
 
 
@@ -276,10 +279,10 @@ def _find_run(given: Mapping[str, Any]) -> Path:
 
 
 def _promise(given: Mapping[str, Any]) -> Promise:
-    from fieldassay.calibration.result import Bound, Promise, PromiseKind, Unit
+    from fieldassay.calibration.result import Promise, PromiseKind
 
-    kind, bound = PromiseKind(given["kind"]), Bound(given["bound"])
-    return Promise(given["risk"], given["confidence"], Unit(given["unit"]), given["by_field"], kind, bound)
+    kind = PromiseKind(given["kind"])
+    return Promise(given["risk"], given["confidence"], given["by_field"], kind, given["is_proven"])
 
 
 def _options(given: Mapping[str, Any]) -> CalibrationOptions:
@@ -295,9 +298,8 @@ _OF_POLICY = (
     "risk",
     "confidence",
     "by_field",
-    "unit",
     "kind",
-    "bound",
+    "is_proven",
     "scale",
     "slices",
     "audit_share",

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 LISTS: Mapping[str, tuple[str, ...]] = {
     "losses": ("system", "points", "said"),
-    "suspicious-gold": ("doc", "path", "gold", "agreed", "systems", "diagnosis"),
+    "suspicious-gold": ("doc", "path", "gold", "agreed", "systems", "of", "diagnosis"),
     "classification": ("system", "field", "precision", "recall", "f1-score", "support"),
     "pairs": ("system", "doc", "gold_path", "similarity", "gold", "pred"),
 }
 """The tables that can also be printed, with their columns there."""
-_NUMBERS = ("points", "systems", "precision", "recall", "f1-score", "support", "similarity")
+_NUMBERS = ("points", "systems", "of", "precision", "recall", "f1-score", "support", "similarity")
 
 
 @click.command()
@@ -64,7 +64,7 @@ def export(
     fieldassay export run -o errors.md           every error of every document
     fieldassay export run -o curve.csv           the similarity of paired items, F(t); curve.svg draws it
     fieldassay export run --what losses          the costliest faults by system; -o FILE: .json, .csv, .md
-    fieldassay export run --what suspicious-gold gold values all systems contradict; -o FILE: .json, .csv, .md
+    fieldassay export run --what suspicious-gold gold values systems contradict; -o FILE: .json, .csv, .md
     fieldassay export run --what classification  precision, recall, F1, support of each field, and averages
     fieldassay export run --what pairs           the paired items of lists that are least alike
     """
@@ -111,6 +111,8 @@ def _print(folder: Path, what: str, system: str | None) -> None:
         page.table(
             [Column(name, name in _NUMBERS, name in ("doc", "path", "system")) for name in shown], rows
         )
+    if listing.extent:
+        page.line(listing.extent, "dim")
     write(page.text())
 
 

@@ -101,7 +101,7 @@ def review() -> None:
     "is_suspicious",
     group="Inputs",
     is_flag=True,
-    help="With --from-run: the gold values that all systems contradict in the same way.",
+    help="With --from-run: the gold values that all or most systems contradict in the same way.",
 )
 @_share("--double", "double", 0.1, "Documents that two people label, blind.")
 @_share("--withhold", "withheld", 0.1, "Values for review whose prediction is not shown.")

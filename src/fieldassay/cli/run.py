@@ -170,9 +170,7 @@ def _show(made: Any, given: Any) -> None:
     from fieldassay.reports.terminal import render_answer, render_terminal
 
     if made.run is not None:
-        summary = summarize(
-            made.run.result, made.run.stored_evidence, shows_all=False, decisions=made.run.decisions
-        )
+        summary = summarize(made.run.result, made.run.evidence, shows_all=False, decisions=made.run.decisions)
         render = render_terminal if given["is_verbose"] else render_answer
         write(render(summary, screen()))
     write(render_sweep(made))

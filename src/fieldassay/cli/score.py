@@ -327,9 +327,7 @@ def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> Non
         ):
             write(text)
         return
-    summary = summarize(
-        run.result, run.stored_evidence, shows_all=shown.has_all_metrics, decisions=run.decisions
-    )
+    summary = summarize(run.result, run.evidence, shows_all=shown.has_all_metrics, decisions=run.decisions)
     if shape == "markdown":
         from fieldassay.reports.markdown import render_markdown
 

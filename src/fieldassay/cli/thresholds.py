@@ -74,7 +74,7 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
 
 
 def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> list[str]:
-    """Return one line for each failed or undecided gate and system, gate by gate.
+    """Return one line for each failed, silent or undecided gate and system, gate by gate.
 
     Thresholds that cannot be decided have failed.
     """
@@ -87,6 +87,8 @@ def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate])
             outcome = decision.outcomes[place]
             if outcome.verdict is Verdict.FAIL:
                 lines.append(f"failed: {decision.system}: {_describe_failure(outcome)}")
+            elif outcome.verdict is Verdict.NO_LOSS:
+                lines.append(f"no loss shown: {decision.system}: {outcome.gate.metric}: {outcome.rule}")
             elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
                 lines.append(
                     f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; "

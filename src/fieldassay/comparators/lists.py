@@ -28,7 +28,10 @@ from fieldassay.comparators.items import (
 )
 from fieldassay.types.column import Column, Indices
 
-LIST_REASONS = ("equal", "different", "same_items", "some_items", "too_many_items", "items_not_judged")
+LIST_REASONS = (
+    *("equal", "different", "same_items", "some_items", "too_many_items", "items_not_judged"),
+    "matching_items",
+)
 
 MOST_CANDIDATES = 25_000_000
 """List pairs with more candidate pairs (5,000 against 5,000 items) are not judged: too much memory."""
@@ -56,12 +59,19 @@ class ListComparator(Comparator, Struct, frozen=True):
             if not is_judgeable:
                 scores.score[part], scores.reason[part] = np.nan, LIST_REASONS.index("too_many_items")
                 continue
-            score = self.share(
-                items_of(gold.take(part), self.is_distinct), items_of(pred.take(part), self.is_distinct)
-            )
-            scores.score[part] = score
-            scores.reason[part] = list_reasons(score)
+            given, found = (items_of(side.take(part), self.is_distinct) for side in (gold, pred))
+            scores.score[part], scores.reason[part] = self.judge(given, found)
         return scores
+
+    def judge(self, gold: Items, pred: Items) -> tuple[Floats, npt.NDArray[np.int16]]:
+        """Return the scores of unequal lists, and their positions in `reasons`."""
+        score = self.share(gold, pred)
+        reason = list_reasons(score)
+        whole = reason == LIST_REASONS.index("same_items")
+        if whole.any() and not self.items.by_canonical:
+            is_other = _same_counts(gold, pred) < np.maximum(gold.counts, pred.counts)
+            reason[whole & is_other] = LIST_REASONS.index("matching_items")
+        return score, reason
 
     @abstractmethod
     def share(self, gold: Items, pred: Items) -> Floats:
@@ -107,17 +117,22 @@ def _unless_unjudged(matched: Floats, pairs: Candidates, similarity: Floats) -> 
 def matched_counts(gold: Items, pred: Items, comparator: Comparator) -> Floats:
     """Return the largest number of items of each two lists that match one to one."""
     if comparator.by_canonical:
-        both = zip(gold.canonical_lists(), pred.canonical_lists(), strict=True)
-        return np.fromiter(
-            ((Counter(given) & Counter(found)).total() for given, found in both),
-            dtype=np.float64,
-            count=len(gold.counts),
-        )
+        return _same_counts(gold, pred)
     pairs = all_pairs(gold, pred)
     similarity = similarities(gold, pred, pairs, comparator)
     hits = similarity >= comparator.accept
     matched = [_matching(matrix) for matrix in _matrices(hits, gold, pred)]
     return _unless_unjudged(np.array(matched, dtype=np.float64), pairs, similarity)
+
+
+def _same_counts(gold: Items, pred: Items) -> Floats:
+    """Return the number of items of each two lists that are the same, one to one."""
+    both = zip(gold.canonical_lists(), pred.canonical_lists(), strict=True)
+    return np.fromiter(
+        ((Counter(given) & Counter(found)).total() for given, found in both),
+        dtype=np.float64,
+        count=len(gold.counts),
+    )
 
 
 def _matrices(hits: Mask, gold: Items, pred: Items) -> Iterator[Mask]:
@@ -208,18 +223,29 @@ class ContainedItems(ListComparator, frozen=True):
     """Predicted items that match any gold item, over the length of the longer list.
 
     By default an item matches if one contains the other. Several predicted items may match the same gold
-    item. Source: the list rule of the business documents guide.
+    item. The reason names what is no agreement of items one to one: `shared_items` (one item of gold stands
+    for several predicted ones), else `contained_items` (some match only by containment). Source: the list
+    rule of the business documents guide.
     """
 
     items: Comparator = Contains()
+    reasons: ClassVar[tuple[str, ...]] = (*LIST_REASONS, "contained_items", "shared_items")
 
     def share(self, gold: Items, pred: Items) -> Floats:
+        return self.judge(gold, pred)[0]
+
+    def judge(self, gold: Items, pred: Items) -> tuple[Floats, npt.NDArray[np.int16]]:
         pairs = all_pairs(gold, pred)
         similarity = similarities(gold, pred, pairs, self.items)
         hits = best_by(pairs.pred, similarity, len(pred.column)) >= self.items.accept
         owner = np.repeat(np.arange(len(pred.counts)), pred.counts)
         matched = total_by(owner, hits.astype(np.float64), len(pred.counts))
-        return _ratio(_unless_unjudged(matched, pairs, similarity), np.maximum(gold.counts, pred.counts))
+        score = _ratio(_unless_unjudged(matched, pairs, similarity), np.maximum(gold.counts, pred.counts))
+        reason, counts = list_reasons(score), np.nan_to_num(matched)
+        reason[counts > _same_counts(gold, pred)] = self.reasons.index("contained_items")
+        apart = [_matching(matrix) for matrix in _matrices(similarity >= self.items.accept, gold, pred)]
+        reason[counts > apart] = self.reasons.index("shared_items")
+        return score, reason
 
 
 class ByPosition(ListComparator, frozen=True):

@@ -13,12 +13,11 @@ from msgspec.structs import replace
 from fieldassay.compare.families import (
     RankedPairs,
     Tested,
-    bound_difference,
     decide,
     decide_together,
     is_shown,
 )
-from fieldassay.compare.permutation_test import Pair, PairedMatrix
+from fieldassay.compare.pair import Pair, PairedMatrix
 from fieldassay.compare.winners_curse import can_be_redrawn, value_first
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import BoundMetric
@@ -182,16 +181,13 @@ def compare_one(
     if first is None or second is None:
         return Tested(made, pair)
     is_same, (there, here) = not len(pair.differing), pair.in_documents
-    bounds = bound_difference(pair, second - first)
     tested = replace(
         made,
         difference=second - first,
-        interval=bounds.interval,
         p=pair.test.p,
         effect_size=0.0 if is_same else effect_size(here - there),
         method=pair.test.method,
         verdict="identical" if is_same else "no_difference_shown",
-        marks=bounds.marks,
     )
     return Tested(tested, pair)
 
@@ -211,39 +207,41 @@ def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[Ranked
     rows = np.unique(
         np.concatenate([view.rows for view, is_able in zip(views, able, strict=True) if is_able])
     )
-    left_out = arena.left_out(rows)
+    drawn, left_out = (arena.counted(rows, is_left_out=is_out) for is_out in (False, True))
+    own = [np.searchsorted(rows, view.rows) for view in views]
     return [
         one._replace(
             found=value_first(
-                arena, view, one.found, [sums[np.searchsorted(rows, view.rows)] for sums in left_out]
+                view, one.found, [sums[at] for sums in drawn], [sums[at] for sums in left_out], arena.names
             )
         )
         if is_able
         else one
-        for one, view, is_able in zip(ranked, views, able, strict=True)
+        for one, view, is_able, at in zip(ranked, views, able, own, strict=True)
     ]
 
 
 def rank(arena: PairedMatrix, bound: BoundMetric) -> RankedPairs:
-    """Return all systems by a metric and the pairs with values; the family adds adjusted p and places."""
+    """Return all systems by a metric; the family adds adjusted p and places.
+
+    Its pairs are those with values on the documents that both have measured.
+    """
     view = arena.layout.view(bound)
     values = {name: arena.pair(name, name, view).values[0] for name in arena.names}
     sign = 1.0 if bound.metric.better == "higher" else -1.0
     ordered = sorted(arena.names, key=lambda name: (-sign * _or_worst(values[name], sign), name))
-    names = list(combinations([name for name in ordered if values[name] is not None], 2))
-    pairs = tuple(arena.pair(worse, better, view) for better, worse in names)
+    found = {names: arena.pair(names[1], names[0], view) for names in combinations(ordered, 2)}
+    known = {names: pair for names, pair in found.items() if None not in pair.values}
     made = Ranking(
         name_metric(bound),
         tuple(Place(name, values[name], 1, len(ordered)) for name in ordered),
-        tuple(
-            RankedPair(systems, _difference(pair), 1.0) for systems, pair in zip(names, pairs, strict=True)
-        ),
+        tuple(RankedPair(systems, _difference(pair), 1.0) for systems, pair in known.items()),
         arena.data.level,
-        max((pair.documents for pair in pairs), default=len(arena.documents)),
+        max((pair.documents for pair in known.values()), default=len(arena.documents)),
         bound.metric.unit,
         bound.metric.better,
     )
-    return RankedPairs(made, pairs)
+    return RankedPairs(made, tuple(known.values()))
 
 
 def _or_worst(value: float | None, sign: float) -> float:

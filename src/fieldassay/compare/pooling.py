@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
+from fieldassay.compare.pair import Layout, PairedMatrix
 from fieldassay.compare.pairwise import compare_pairs
-from fieldassay.compare.permutation_test import Layout, PairedMatrix
 from fieldassay.engine.bootstrap import draw_sums
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
@@ -22,6 +22,7 @@ from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.estimation import EstimationPlan, SliceKey, SliceSums, estimate_slices
 from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
+from fieldassay.stats.weights import document_keys
 
 Rows = npt.NDArray[np.int64]
 
@@ -71,7 +72,13 @@ def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ..
     found: list[Estimate] = []
     for system in data.systems:
         matrix, members = layout.stack(system), _members(system, keys)
-        drawn = draw_sums(matrix, system.documents, data.seed, data.replicates, list(members.values()))
+        drawn = draw_sums(
+            matrix,
+            document_keys(system.documents, data.seed),
+            data.replicates,
+            list(members.values()),
+            bits=layout.bits,
+        )
         slices = {}
         for (key, rows), replicates in zip(members.items(), drawn, strict=True):
             table = np.column_stack([matrix[:, rows].sum(axis=1), replicates])

@@ -142,8 +142,8 @@ def compare(
     >>> found.metric, found.difference, found.p, found.p_adjusted, found.verdict
     ('accuracy', 1.0, 0.015625, 0.015625, 'better')
     """
+    from fieldassay.compare.pair import PairedMatrix
     from fieldassay.compare.pairwise import compare_pairs, compare_slices, slice_values
-    from fieldassay.compare.permutation_test import PairedMatrix
 
     data = result.paired
     if data is None:
@@ -200,8 +200,8 @@ def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
     """Return remarks on comparisons not made: slice keys with too many values, too many systems."""
     if data is None or (len(data.systems) < 2 and not data.slices):
         return ()
+    from fieldassay.compare.pair import PairedMatrix
     from fieldassay.compare.pairwise import MOST_VALUES, remark_ranking, slice_values
-    from fieldassay.compare.permutation_test import PairedMatrix
 
     arena = PairedMatrix.open(data)
     many = [(key, len(slice_values(arena, key))) for key in data.slices]

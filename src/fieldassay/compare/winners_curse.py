@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec.structs import replace
 
-from fieldassay.compare.permutation_test import Floats, Ints, PairedMatrix, View
+from fieldassay.compare.pair import Floats, Ints, PairedMatrix, View
 from fieldassay.metrics.recipes import Total
 from fieldassay.result.comparison import Ranking
 from fieldassay.stats.intervals import FEW_DOCUMENTS
@@ -19,21 +19,22 @@ def can_be_redrawn(arena: PairedMatrix, view: View) -> bool:
     return bool(arena.data.replicates) and not is_total and len(arena.documents) >= FEW_DOCUMENTS
 
 
-def value_first(arena: PairedMatrix, view: View, ranking: Ranking, left_out: Sequence[Ints]) -> Ranking:
+def value_first(
+    view: View, ranking: Ranking, drawn: Sequence[Ints], left_out: Sequence[Ints], names: Sequence[str]
+) -> Ranking:
     """Return the ranking with each system's chance to be first, and the value of the first on new documents.
 
     Each bootstrap replicate chooses the first by the documents drawn, and evaluates it on those left out,
-    which are independent of the choice. `left_out` are the sums of the latter, by system.
+    which are independent of the choice. `drawn` and `left_out` are the sums of both, by system.
     """
     sign = 1.0 if ranking.better == "higher" else -1.0
-    drawn = np.stack([view.evaluate(sums[view.rows]) for sums in arena.replicates])
-    chances = share_first(sign * drawn)
+    chances = share_first(sign * np.stack([view.evaluate(sums) for sums in drawn]))
     new = np.stack([view.evaluate(sums) for sums in left_out])
     values = np.where(chances > 0, chances * new, 0.0).sum(axis=0)
     known = values[~np.isnan(values) & (chances.sum(axis=0) > 0)]
     if not len(known):
         return ranking
-    of_system = dict(zip(arena.names, chances.mean(axis=1).tolist(), strict=True))
+    of_system = dict(zip(names, chances.mean(axis=1).tolist(), strict=True))
     places = tuple(replace(one, chance_first=of_system[one.system]) for one in ranking.places)
     return replace(ranking, places=places, on_new_documents=float(known.mean()))
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.corpus.written import Frame, around
-from fieldassay.stats.poisson import document_keys, draw_words
+from fieldassay.stats.weights import document_keys, draw_words
 
 if TYPE_CHECKING:
     from PIL.Image import Image

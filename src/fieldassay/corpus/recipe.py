@@ -15,7 +15,7 @@ from fieldassay.corpus.generated import expand
 from fieldassay.corpus.marks import Digits
 from fieldassay.json_value import Json
 from fieldassay.regex import lazy_regex
-from fieldassay.stats.poisson import document_keys, draw_words
+from fieldassay.stats.weights import document_keys, draw_words
 
 FOLDER = Path(__file__).parent / "recipes"
 TASKS = (

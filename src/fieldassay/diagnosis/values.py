@@ -94,7 +94,8 @@ def _diagnose_typed(type_name: str, gold: Column, pred: Column) -> Bits:
     if type_name in CLOSED_TYPES:
         return np.zeros(len(gold), dtype=np.int64)
     if type_name == "unit":
-        return np.full(len(gold), BIT["wrong_unit"], dtype=np.int64)
+        is_spelling = equal(gold.values.tolist(), pred.values.tolist())
+        return np.where(is_spelling, BIT["unit_spelling"], BIT["wrong_unit"]).astype(np.int64)
     from fieldassay.diagnosis.measures import diagnose_money, diagnose_quantities
 
     return diagnose_money(gold, pred) if type_name == "money" else diagnose_quantities(gold, pred)

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
+from fieldassay.compare.pair import PairedMatrix
 from fieldassay.compare.pairwise import (
     MOST_VALUES,
     compare_all,
@@ -14,7 +15,6 @@ from fieldassay.compare.pairwise import (
     remark_ranking,
     slice_values,
 )
-from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.result.comparison import Comparison, Ranking

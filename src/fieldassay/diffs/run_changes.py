@@ -7,8 +7,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fieldassay.compare.pair import PairedMatrix
 from fieldassay.compare.pairwise import compare_pairs
-from fieldassay.compare.permutation_test import PairedMatrix
 from fieldassay.diffs.grounds import find_unequal
 from fieldassay.diffs.join import Contestant, join_data, keep_needed
 from fieldassay.errors import ProblemsError

@@ -37,7 +37,7 @@ class Request(Struct, frozen=True):
     step: str = "extract"
     """What the request is for: `extract`, `omissions`, `recheck`, `reask`, `chunk 3/7`."""
     expected_tokens: int | None = None
-    """An estimate of the prompt's tokens, by which a prompt cut by the server is noticed."""
+    """An estimate of the prompt's tokens, by which a prompt that the server may have cut is noticed."""
 
 
 class Usage(Struct, frozen=True):
@@ -117,3 +117,5 @@ class Answer(Struct, frozen=True):
     """Whether the answer is from the journal, another extraction, or the same call of another document."""
     possibly_billed: int = 0
     """Attempts whose outcome is unknown: the server may have billed them."""
+    is_prompt_short: bool = False
+    """Whether the server counts far fewer tokens of the prompt than expected."""

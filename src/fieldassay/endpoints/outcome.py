@@ -21,7 +21,7 @@ and is tried again twice; `stop` ends the run; `document` and `answer` are the l
 MOST_UNKNOWN = 2
 """Attempts again after an unknown outcome."""
 SEEN_AT_LEAST = 0.6
-"""A server that counts a smaller part of the expected tokens has cut the prompt."""
+"""A server that counts a smaller part of the expected tokens has cut the prompt, or counts in its own way."""
 _BLANK_BLOCK = 100
 """A run of white space twice as long has a whole block of it, wherever it begins."""
 _ESCAPED_BLANK = lazy_regex(r"\\[nrt]\\[nrt]\\[nrt]\\[nrt](?:\\[nrt]){96}")
@@ -210,20 +210,29 @@ def _read_completion(body: Mapping[str, Any], request: Request, basic: Answer) -
         tokens=_tokens(choice.get("logprobs")),
         model=str(body.get("model") or ""),
     )
-    return replace(answer, failure=_failure_of(answer, message, request))
+    failure, short = _failure_of(answer, message), _describe_short_prompt(usage, request)
+    if failure is not None and short and failure.kind != "refused":
+        kind = failure.kind if failure.kind == "truncated" else "input_truncated"
+        failure = Failure(kind, f"{failure.message}; {short}", "answer")
+    return replace(answer, failure=failure, is_prompt_short=bool(short))
 
 
-def _failure_of(answer: Answer, message: Mapping[str, Any], request: Request) -> Failure | None:
+def _describe_short_prompt(usage: Usage, request: Request) -> str:
+    """Return that the server counts far fewer tokens of the prompt than were sent; empty if it does not.
+
+    Some servers leave cached tokens out: only an answer that is of no use shows that the prompt was cut.
+    """
+    seen, expected = usage.prompt_tokens, request.expected_tokens
+    if not seen or not expected or seen + (usage.cached_prompt_tokens or 0) >= SEEN_AT_LEAST * expected:
+        return ""
+    return f"the server counts {seen:,} tokens of about {expected:,} in the prompt, and may have cut it"
+
+
+def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
     """Return why a completion is of no use, None if it is."""
-    text, seen, expected = answer.text or "", answer.usage.prompt_tokens, request.expected_tokens
+    text = answer.text or ""
     if message.get("refusal") or answer.finish_reason == "content_filter":
         return Failure("refused", str(message.get("refusal") or "the content filter refused"), "answer")
-    if expected and seen is not None and 0 < seen < SEEN_AT_LEAST * expected:
-        return Failure(
-            "input_truncated",
-            f"the server saw {seen:,} tokens of about {expected:,}: it cut the prompt",
-            "answer",
-        )
     if _has_blank_run(text):
         return Failure("whitespace_loop", "the answer is mostly white space", "answer")
     if answer.finish_reason == "length":
@@ -277,7 +286,15 @@ def _tokens(logprobs: Any) -> tuple[TokenChoice, ...]:
 
 
 def _read_usage(usage: Any, basic: Usage) -> Usage:
-    """Return the tokens by the server: cached ones within the prompt, reasoning within the completion."""
+    """Return the tokens by the server: cached ones within the prompt, reasoning within the completion.
+
+    Where a server counts cached tokens beside the prompt, which their number or the total shows, they are
+    added.
+
+    >>> body = {"prompt_tokens": 40, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 120}}
+    >>> _read_usage(body, Usage()).prompt_tokens
+    160
+    """
     if not isinstance(usage, dict):
         return basic
     prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
@@ -286,10 +303,14 @@ def _read_usage(usage: Any, basic: Usage) -> Usage:
         beside = _count(usage, "total_tokens") == prompt + completion + reasoning
         completion += reasoning if beside else 0
     cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    cached = cached if cached is not None else _count(usage, "prompt_cache_hit_tokens")
+    if prompt is not None and completion is not None and cached:
+        beside = cached > prompt or _count(usage, "total_tokens") == prompt + cached + completion
+        prompt += cached if beside else 0
     return replace(
         basic,
         prompt_tokens=prompt,
-        cached_prompt_tokens=cached if cached is not None else _count(usage, "prompt_cache_hit_tokens"),
+        cached_prompt_tokens=cached,
         completion_tokens=completion,
         reasoning_tokens=reasoning,
         image_tokens=_count(usage.get("prompt_tokens_details"), "image_tokens"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fieldassay.engine.blocks import Block
 from fieldassay.engine.judge import Judged
-from fieldassay.evidence import Evidence, WrongRow
+from fieldassay.evidence import Evidence
 from fieldassay.plan.nodes import Plan
 
 if TYPE_CHECKING:
@@ -60,23 +60,13 @@ def assemble(
         repeat=identity.repeat,
         answers=partial(_answer_table, judged) if identity.repeat else None,
     )
-    return replace(
-        evidence,
-        table=partial(_evidence_table, evidence, judged),
-        wrong=partial(_wrong_rows, evidence, judged),
-    )
+    return replace(evidence, table=partial(_evidence_table, evidence, judged))
 
 
 def _evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
     from fieldassay.engine.table import evidence_table
 
     return evidence_table(evidence, judged)
-
-
-def _wrong_rows(evidence: Evidence, judged: Judged, only_errors: bool) -> Iterator[WrongRow]:
-    from fieldassay.engine.wrong_rows import wrong_rows
-
-    return wrong_rows(evidence, judged, only_errors)
 
 
 def _answer_table(judged: Judged) -> pl.DataFrame:

@@ -378,7 +378,9 @@ def _meanings(raws: list[Any], column: Column, is_opaque: Masks) -> Codes:
         return meaning
     keys: list[Any] = column.meanings()
     if is_opaque.any():
-        keys = list(zip(keys, is_opaque.tolist(), strict=True))
+        keys = [
+            ("opaque", key) if is_no_value else key for key, is_no_value in zip(keys, is_opaque, strict=True)
+        ]
     # Texts that are read as they are differ from each other.
     others = {key for key, raw in zip(keys, raws, strict=True) if key is not raw}
     at = list(compress(range(len(keys)), map(others.__contains__, keys))) if others else []

@@ -27,6 +27,7 @@ from fieldassay.result.estimate import Estimate
 from fieldassay.result.estimation import EstimationPlan, SliceSums, estimate_slices
 from fieldassay.result.pairing import Correction, DocumentStatistics, PairedData, join_statistics, list_kept
 from fieldassay.result.repeats import VARIANCES, FlakyValue, list_repeat_metrics, rank_flaky
+from fieldassay.stats.weights import document_keys
 
 if TYPE_CHECKING:
     import polars as pl
@@ -248,7 +249,8 @@ def _sum_columns(
         for rows in subsets
     ]
     if plan is not None and plan.replicates:
-        drawn = draw_sums(stacked, documents, plan.seed, plan.replicates, subsets)
+        bits = [one.bits for one, part in zip(statistics, parts, strict=True) for _ in part]
+        drawn = draw_sums(stacked, document_keys(documents, plan.seed), plan.replicates, subsets, bits=bits)
         totals = [np.concatenate([total, draws], axis=1) for total, draws in zip(totals, drawn, strict=True)]
     ends = np.cumsum([len(part) for part in parts])
     named = [columns.fields(statistic) for statistic in statistics]

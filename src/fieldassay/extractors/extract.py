@@ -150,7 +150,7 @@ def extract_documents(system: System, files: Sequence[DocumentFile], folder: Pat
                 if work.repeats > 1:
                     row["repeat"] = repeat + 1
                 spool.add(numbers[document] * work.repeats + repeat - work.first_repeat, row)
-                tally.add(finished)
+                tally.add(finished, row)
             summary = drive.summary
         except KeyboardInterrupt:
             drive.close("interrupted")
@@ -264,15 +264,17 @@ class _Tally(Struct):
     reused: int = 0
     retried: int = 0
 
-    def add(self, finished: Finished[Extracted]) -> None:
+    def add(self, finished: Finished[Extracted], row: Mapping[str, Any]) -> None:
+        """Add a document, with its row of the predictions."""
         failure = failure_of(finished)
         if failure is None:
             self.predicted += 1
-            self.durations.append(finished.timing.duration_ms)
         else:
             self.failed[failure.kind] += 1
             found = (split_job(finished.id)[0], failure.message)
             self.first_failures[failure.kind] = min(found, self.first_failures.get(failure.kind, found))
+        if "timing" in row:
+            self.durations.append(row["timing"]["duration_ms"])
         if finished.value is not None:
             self.notes.update(finished.value.notes)
         if finished.model:
@@ -331,12 +333,11 @@ def _tail(system: System, summary: RunSummary, tally: _Tally, jobs: int) -> dict
 
 
 def _times(durations: Sequence[float]) -> dict[str, float | None]:
-    """Return the median and the 95th percentile of the documents' times, of those that have a prediction."""
-    ordered = sorted(durations)
-    if not ordered:
-        return {"p50_ms": None, "p95_ms": None}
-    last = len(ordered) - 1
-    return {"p50_ms": ordered[round(last * 0.5)], "p95_ms": ordered[round(last * 0.95)]}
+    """Return the median and the 95th percentile of the times of documents, as `score` computes them."""
+    from numpy import quantile
+
+    shares = {"p50_ms": 0.5, "p95_ms": 0.95}
+    return {name: float(quantile(durations, share)) if durations else None for name, share in shares.items()}
 
 
 def _write(path: Path, manifest: Mapping[str, Any]) -> None:

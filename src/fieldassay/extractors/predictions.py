@@ -25,6 +25,8 @@ MOST_RAW = 1_000_000
 def prediction_row(document: str, finished: Finished[Extracted], system: str) -> dict[str, Any]:
     """Return the row of a document: prediction or error, times, tokens, cost, confidence and evidence.
 
+    A document that could not be loaded has no times.
+
     >>> from fieldassay.endpoints.jobs import DocumentTiming
     >>> timing = DocumentTiming(1.0, 0.0, 2.0, 0.0)
     >>> done = Finished("a", Extracted({"total": "5"}), None, timing, Usage(), 0.0)
@@ -34,7 +36,9 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
     """
     found, timing = finished.value, finished.timing
     row: dict[str, Any] = {"id": document, DATA_KEY: None, "system": system}
-    row["timing"] = {"duration_ms": timing.duration_ms, **asdict(timing)}
+    failure = failure_of(finished)
+    if failure is None or failure.stage != "load":
+        row["timing"] = {"duration_ms": timing.duration_ms, **asdict(timing)}
     if found is not None or finished.usage.attempts:
         row["usage"] = _usage(finished.usage, finished.cost_usd)
     if found is not None:
@@ -43,7 +47,6 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
         row["confidence"] = dict(found.confidence)
         row["evidence"] = {path: evidence_data(one) for path, one in found.evidence.items()}
         row["notes"] = dict(found.notes)
-    failure = finished.failure or (None if found is None else found.failure)
     if failure is not None:
         row[DATA_KEY] = None
         row["error"] = {"kind": failure.kind, "stage": failure.stage, "message": failure.message}

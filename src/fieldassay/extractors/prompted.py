@@ -43,6 +43,7 @@ from fieldassay.extractors.verify import (
 )
 from fieldassay.json_value import Json
 from fieldassay.paths import join_path
+from fieldassay.presets.catalogue import describes_protocol
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
@@ -170,8 +171,10 @@ class _Run:
     def _messages(self, fields: tuple[Field, ...], pages: range) -> list[dict[str, Json]]:
         shape, spec = self.shape, self.task.spec
         schema = shape.schema(fields)
+        # a protocol describes how answers are scored, which no model may be told
+        description = "" if describes_protocol(spec.description) else spec.description
         variables = {
-            "name": spec.name, "description": spec.description, "typed": shape.is_typed,
+            "name": spec.name, "description": description, "typed": shape.is_typed,
             "quotes": shape.has_quotes, "fields": describe_fields(fields, shape),
             "schema": "" if self.strategy.decode.format == "json_schema" else schema_text(schema),
         }  # fmt: skip
@@ -259,6 +262,7 @@ class _Run:
 
     def take(self, part: _Part, answer: Answer) -> Failure | None:
         """Read an answer into its part; return why it cannot be used."""
+        self.notes.update({"few_prompt_tokens": 1} if answer.is_prompt_short else {})
         if answer.failure is not None:
             return answer.failure
         part.text = answer.text or ""

@@ -107,6 +107,8 @@ MOST_LISTED = 20_000
 """A lock of more documents keeps no digests of single ones, so that it stays a small file."""
 
 _HEAD = b"fieldassay gold 1\n"
+_PORTION = 256
+"""Records digested at once: few enough that the collector of the process has no cause to look at them."""
 
 
 def digest_labels(plan: Plan, parts: Iterable[Sequence[Record]], documents: int) -> Labels:
@@ -146,8 +148,11 @@ def digest_labels(plan: Plan, parts: Iterable[Sequence[Record]], documents: int)
 def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     """Return the digests of some gold records, one row of `SIZE` bytes each, for `digest_rows`."""
     picked = declared_values(plan)([record.data for record in records])
-    contents = [[record.id, data, _beside(record)] for record, data in zip(records, picked, strict=True)]
-    digests = [hashlib.sha256(text).digest()[:SIZE] for text in canonical_records(contents)]
+    digests: list[bytes] = []
+    for at in range(0, len(records), _PORTION):
+        pairs = zip(records[at : at + _PORTION], picked[at : at + _PORTION], strict=True)
+        texts = canonical_records([[record.id, data, _beside(record)] for record, data in pairs])
+        digests += [hashlib.sha256(text).digest()[:SIZE] for text in texts]
     return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(records), SIZE)
 
 

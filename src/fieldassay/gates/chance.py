@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from msgspec.structs import replace
 
-from fieldassay.compare.permutation_test import Floats, PairedMatrix
+from fieldassay.compare.pair import Floats, PairedMatrix
 from fieldassay.metrics.grammar import Gate
 from fieldassay.metrics.recipes import Total
 from fieldassay.metrics.selection import BoundMetric, bind_metric
@@ -67,7 +67,7 @@ def _redraw(gate: Gate, matrix: PairedMatrix) -> Floats | None:
             return None
         matrix = matrix.narrow(np.flatnonzero([value in names for names in groups]))
     view = matrix.layout.view(bound)
-    drawn = view.evaluate(matrix.replicates[0][view.rows])
+    drawn = view.redraw(matrix.replicates[0][view.rows])
     return np.array(
         [
             value == value and not holds(value, gate.operator, gate.threshold, bound.metric.unit)

@@ -14,10 +14,11 @@ from fieldassay.wording.numbers import format_count
 MOST_TOLD = 3
 """The fields whose reasons stand in the rule; the evidence has all."""
 
-_WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.PASS, Verdict.SKIPPED)
+_WORST_FIRST = (Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.NO_LOSS, Verdict.PASS, Verdict.SKIPPED)
 _SAID = {
     Verdict.FAIL: "failed",
     Verdict.INCONCLUSIVE: "cannot be decided",
+    Verdict.NO_LOSS: "show no loss",
     Verdict.PASS: "passed",
     Verdict.SKIPPED: "do not apply",
 }
@@ -40,7 +41,10 @@ def join_fields(gate: Gate, outcomes: Sequence[GateOutcome]) -> GateOutcome:
     """
     known = [one for one in outcomes if one.n or one.value is not None or one.verdict is not _OPEN]
     if not known:
-        return GateOutcome(gate, _OPEN, f"there is no field with an estimate of {gate.metric}")
+        reasons = {one.rule for one in outcomes}
+        is_one = len(reasons) == 1 and gate.function == "regression"
+        why = reasons.pop() if is_one else f"there is no field with an estimate of {gate.metric}"
+        return GateOutcome(gate, _OPEN, why)
     ordered = sorted(known, key=lambda one: _WORST_FIRST.index(one.verdict))
     verdict = ordered[0].verdict
     with_values = [one for one in ordered if one.verdict is verdict and one.value is not None]

@@ -20,8 +20,13 @@ from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.scoring.ungated import judge_ungated
-from fieldassay.stats.intervals import FEW_DOCUMENTS
-from fieldassay.stats.power import documents_to_show, minimum_detectable_effect, unseen_reach
+from fieldassay.stats.intervals import FEW_DOCUMENTS, say_too_few
+from fieldassay.stats.power import (
+    documents_to_show,
+    documents_to_show_share,
+    gap_shown,
+    unseen_reach,
+)
 from fieldassay.wording.compared import WORDS, format_compared, format_threshold, holds, is_number
 from fieldassay.wording.numbers import format_bounds, format_in_unit, format_share
 
@@ -45,29 +50,43 @@ def reach_of_bound(gate: Gate, estimate: Estimate) -> Reach:
     >>> interval = {"interval": (0.8, 0.98), "level": 0.95}
     >>> accuracy = Estimate("accuracy", "a", None, {}, "filled", 0.9, 50, 50, 0, "leaf", **interval)
     >>> reach_of_bound(parse_gate("lower(accuracy) >= 0.85"), accuracy).needed
-    344
+    347
     """
     value, level, resampled = estimate.value, estimate.level, estimate.interval_resampled or estimate.interval
     if value is None or estimate.interval is None or resampled is None or level is None:
         return Reach()
+    alpha, count, highest = 1.0 - level, estimate.documents, HIGHEST.get(estimate.unit, 0.0)
     error = (resampled[1] - resampled[0]) / (2.0 * NormalDist().inv_cdf(0.5 + level / 2.0))
+    # one more document that is wrong, or right, as a whole than was seen
+    whole = (value if gate.function == "lower" else highest - value) if highest else 0.0
+    spread, unseen = math.sqrt(count * error**2 + whole**2 / count), whole * unseen_reach(alpha)
+    detectable = gap_shown(count, spread, unseen, alpha)
     bound = estimate.interval[0 if gate.function == "lower" else 1]
-    highest = HIGHEST.get(estimate.unit, 0.0)
-    beyond = abs(value - bound) - (value - resampled[0] if gate.function == "lower" else resampled[1] - value)
-    detectable = minimum_detectable_effect(error, level) + max(beyond, 0.0)
     is_right = holds(value, gate.operator, gate.threshold, estimate.unit) and value != gate.threshold
     is_toward = (bound < value) == (gate.operator in (">=", ">")) and bound != value
     if not is_right or not is_toward or gate.operator == "==":
         return Reach(detectable)
-    unseen = (
-        (value if gate.function == "lower" else highest - value) * unseen_reach(level) if highest else 0.0
-    )
-    needed = documents_to_show(
-        abs(value - gate.threshold), error * math.sqrt(estimate.documents), unseen, level
-    )
-    if needed is None or needed <= estimate.documents:
+    if _is_yes_no(estimate, error):
+        share, threshold = value / highest, gate.threshold / highest
+        if gate.function == "upper":
+            share, threshold = 1.0 - share, 1.0 - threshold
+        needed = documents_to_show_share(share, threshold, alpha)
+    else:
+        needed = documents_to_show(abs(value - gate.threshold), spread, unseen, alpha)
+    if needed is None or needed <= count:
         return Reach(detectable)
     return Reach(detectable, needed if highest else max(needed, FEW_DOCUMENTS))
+
+
+def _is_yes_no(estimate: Estimate, error: float) -> bool:
+    """Return whether an estimate is a share of documents, each right or wrong: its error is binomial."""
+    highest, value = HIGHEST.get(estimate.unit, 0.0), estimate.value or 0.0
+    if not highest or estimate.n != estimate.documents:
+        return False
+    share, count = value / highest, estimate.documents
+    binomial = share * (1.0 - share) / count
+    is_whole = math.isclose(share * count, round(share * count), abs_tol=1e-6)
+    return is_whole and math.isclose((error / highest) ** 2, binomial, rel_tol=0.2, abs_tol=1e-12)
 
 
 FEW, FEW_REPLICATES = "few_documents", "few_replicates"
@@ -191,8 +210,9 @@ def _ask_for_more(outcome: GateOutcome, estimate: Estimate) -> GateOutcome:
     if reach.needed is None or estimate.value is None:
         return found
     truly = f"a system that is truly at {format_in_unit(estimate.value, estimate.unit)}"
+    kind = "documents with wrong values" if estimate.granularity == "wrong_values" else "documents"
     return replace(
-        found, rule=f"{outcome.rule}; with {reach.needed:,} documents {truly} passes 4 times out of 5"
+        found, rule=f"{outcome.rule}; with {reach.needed:,} {kind} {truly} passes 4 times out of 5"
     )
 
 
@@ -247,6 +267,8 @@ def _look(function: str, estimate: Estimate, is_count: bool) -> _Look:
         return _Look(why=f"it is undefined (n = {estimate.n:,})")
     if not is_number(estimate.value):
         return _Look(why="its value is no number")
+    if estimate.interval is None and FEW_REPLICATES in estimate.marks:
+        return _Look(why="it has no interval: too few bootstrap replicates", unit=estimate.unit)
     if function == "errors" and not is_count:
         return _look_at_errors(estimate)
     return _Look((estimate.value,), estimate.unit, is_vacuous=estimate.n == 0)
@@ -268,7 +290,7 @@ def _look_at_bound(function: str, estimate: Estimate) -> _Look:
         )
     if FEW_REPLICATES in estimate.marks:
         return _Look(
-            why="too few bootstrap replicates to decide by: score again without --bootstrap",
+            why=say_too_few(0.95 if estimate.level is None else estimate.level),
             unit=estimate.unit,
         )
     bound = estimate.interval[0 if function == "lower" else 1]

@@ -10,17 +10,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.compare.families import Tested, decide
+from fieldassay.compare.pair import Pair, PairedMatrix, View
 from fieldassay.compare.pairwise import compare_one, slice_values
-from fieldassay.compare.permutation_test import Pair, PairedMatrix
 from fieldassay.metrics.grammar import Gate, MetricCall
 from fieldassay.metrics.selection import BoundMetric, bind_metric
-from fieldassay.metrics.statistics import Known
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import GateOutcome, Verdict
-from fieldassay.result.estimation import highest_value
 from fieldassay.result.pairing import is_comparable
-from fieldassay.stats.intervals import FEW_DOCUMENTS
-from fieldassay.stats.power import documents_to_show, unseen_reach
+from fieldassay.stats.intervals import FEW_DOCUMENTS, say_too_few
 from fieldassay.wording.compared import (
     WORDS,
     format_change,
@@ -29,7 +26,15 @@ from fieldassay.wording.compared import (
     format_threshold,
     holds,
 )
-from fieldassay.wording.numbers import difference_unit, format_in_unit, format_p, format_share, format_size
+from fieldassay.wording.numbers import (
+    difference_unit,
+    format_count,
+    format_in_unit,
+    format_p,
+    format_share,
+    format_size,
+)
+from fieldassay.wording.sentences import describe_least
 
 BEFORE, NOW = "before", "now"
 """The names of the two systems of a baseline's arena."""
@@ -64,56 +69,99 @@ class BaselineMatch(Struct, frozen=True, eq=False):
         ]
         if missing:
             raise ValueError(f"{call} is undefined {' and '.join(missing)}")
-        return replace(_turn(found, pair), is_same=self.is_same and found.verdict == "identical")
+        is_same = self.is_same and found.verdict == "identical"
+        return Change(found, pair, is_same, _count_unmeasured(narrow, pair.view))
 
 
 class Change(Struct, frozen=True):
-    """The change of a metric: now less before, signed so that losses are negative; the interval too.
+    """The change of a metric: now less before, signed so that losses are negative; its intervals too.
 
-    `found` is the comparison as it is, with the values and p. `spread` is the standard deviation of one
-    document's difference, `highest` the largest value of the metric (0: it has no bounds). `unmeasured`
-    documents have a number (a duration, a cost) in the baseline and none now. `is_alike`: all documents show
-    the same difference, so that there is no interval. `is_same`: the predictions are those of the baseline.
+    `found` is the comparison as it is. `is_same`: the predictions are those of the baseline. `unmeasured`
+    documents have a number (a duration, a cost) in the baseline and none now. `guarded` is the interval that
+    a pass stands on, for this gate alone: all gates must pass, so that none of them is adjusted for others.
     """
 
-    difference: float
-    interval: tuple[float, float] | None
     found: Comparison
-    spread: float = 0.0
-    highest: float = 0.0
-    is_alike: bool = False
+    pair: Pair
     is_same: bool = False
     unmeasured: int = 0
-    pair: Pair | None = None
-    """The two systems that it is about."""
+    guarded: tuple[float, float] | None = None
+
+    @property
+    def difference(self) -> float:
+        """Return the change."""
+        return self._sign * (self.found.difference or 0.0)
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Return the interval of the verdict, or the guarded one where nothing differs."""
+        return self.guarded if self.found.verdict == "identical" else self.turn(self.found.interval)
+
+    def turn(self, interval: tuple[float, float] | None) -> tuple[float, float] | None:
+        """Return an interval in the direction of better."""
+        if interval is None or self._sign > 0:
+            return interval
+        return -interval[1], -interval[0]
+
+    @property
+    def is_one_size(self) -> bool:
+        """Return whether a metric without bounds changed alike in all documents: its interval is empty."""
+        is_bounded, ends = self.pair.is_bounded, self.guarded
+        return ends is not None and not is_bounded and ends[1] - ends[0] <= 2.0 * self.pair.slack
+
+    @property
+    def _sign(self) -> float:
+        return 1.0 if self.found.better == "higher" else -1.0
 
 
 def judge_regression(
-    interval: tuple[float, float], margin: float, operator: str = ">", unit: str = "ratio"
+    interval: tuple[float, float],
+    guarded: tuple[float, float],
+    margin: float,
+    operator: str = ">",
+    unit: str = "ratio",
 ) -> Verdict:
-    """Return PASS if a loss beyond the margin is excluded, FAIL if it is shown, else INCONCLUSIVE.
+    """Return FAIL if a loss beyond the margin is shown, PASS if it is excluded, else INCONCLUSIVE.
 
-    `interval` is that of the difference (negative: worse). The gate is `difference operator -margin`, with
-    `>` or `>=`; a negative margin asks for a gain. Every number of the interval must agree. Raises ValueError
-    for another operator.
+    The intervals are those of the difference (negative: worse), of the verdict and guarded. The gate is
+    `difference operator -margin`, with `>` or `>=`; a negative margin asks for a gain. It passes if every
+    number of the guarded interval agrees, and fails if no number of the verdict's does; without a shown loss,
+    where a gain is asked for, if none of the guarded one does. Raises ValueError for another operator.
 
     >>> intervals = ((-0.005, 0.02), (-0.05, -0.02), (-0.03, 0.01), (0.0, 0.0))
-    >>> [judge_regression(interval, 0.01).value for interval in intervals]
+    >>> [judge_regression(interval, interval, 0.01).value for interval in intervals]
     ['PASS', 'FAIL', 'INCONCLUSIVE', 'PASS']
-    >>> judge_regression((0.0, 0.0), 0.0, ">").value, judge_regression((0.0, 0.0), 0.0, ">=").value
-    ('FAIL', 'PASS')
+    >>> judge_regression((-0.005, 0.02), (-0.06, 0.05), 0.01).value
+    'INCONCLUSIVE'
     """
     if operator not in (">", ">="):
         raise ValueError(f"a regression is compared with > or >=, not {operator}")
-    low, high = (holds(bound, operator, -margin, unit) for bound in sorted(interval))
-    return Verdict.PASS if low else Verdict.INCONCLUSIVE if high else Verdict.FAIL
+    if not holds(_highest(interval, guarded, -margin), operator, -margin, unit):
+        return Verdict.FAIL
+    return Verdict.PASS if holds(min(guarded), operator, -margin, unit) else Verdict.INCONCLUSIVE
+
+
+def _highest(interval: tuple[float, float], guarded: tuple[float, float], threshold: float) -> float:
+    """Return the upper bound that a gate fails by: to exclude a gain takes unseen documents into account."""
+    return interval[1] if threshold < 0.0 or interval[1] < 0.0 else max(interval[1], guarded[1])
 
 
 def decide_changes(changes: Sequence[Change]) -> list[Change]:
     """Return the changes with p values adjusted for all of them, and the verdicts that follow."""
-    decided = decide([Tested(change.found, change.pair) for change in changes if change.pair is not None])
-    found = iter(decided)
-    return [change if change.pair is None else replace(change, found=next(found)) for change in changes]
+    decided = decide([Tested(change.found, change.pair) for change in changes])
+    return [
+        replace(
+            change,
+            found=found,
+            guarded=change.turn(_guard(change.pair, found)),
+        )
+        for change, found in zip(changes, decided, strict=True)
+    ]
+
+
+def _guard(pair: Pair, found: Comparison) -> tuple[float, float] | None:
+    bounds = pair.bounds(1.0 - found.level, 1.0 if found.p is None else found.p)
+    return bounds.guarded or bounds.interval
 
 
 def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
@@ -132,34 +180,37 @@ def judge_change(gate: Gate, change: Change, failed: int = 0) -> GateOutcome:
     )
     if change.is_same and not failed:
         return _judge_same(outcome, found.unit)
-    if change.interval is None:
-        return _judge_alike(outcome, change)
+    if change.interval is None or change.guarded is None:
+        why = "the difference has no interval: counts and totals have none, and runs without a bootstrap"
+        return replace(outcome, rule=why)
     if "few_replicates" in found.marks:
-        return replace(
-            outcome, rule="too few bootstrap replicates to decide by: score again without --bootstrap"
-        )
-    verdict = judge_regression(change.interval, -gate.threshold, gate.operator, found.unit)
-    if (
-        "few_documents" in found.marks
-        and found.verdict != "identical"
-        and not (verdict is Verdict.FAIL and _is_shown(found))
-    ):
-        few = f"only {found.documents:,} documents ({FEW_DOCUMENTS} are the least)"
-        return _ask_for_more(replace(outcome, rule=f"{few}: the interval is too narrow to decide"), change)
-    if verdict is Verdict.FAIL and gate.threshold <= 0 and not _is_shown(found):
-        p = found.p if found.p_adjusted is None else found.p_adjusted
-        what = f"the test over documents does not show a loss (p = {p:.2g})"
-        return _ask_for_more(replace(outcome, rule=f"{_tell(gate, change, verdict)}, but {what}"), change)
-    if verdict is Verdict.PASS and failed:
-        return replace(
-            outcome,
-            rule=f"{_tell(gate, change, verdict)}, but {failed:,} judgements failed and could be losses",
-        )
-    if verdict is Verdict.PASS and change.unmeasured:
-        lost = f"{change.unmeasured:,} documents that were measured in the baseline are not measured now"
-        return replace(outcome, rule=f"{_tell(gate, change, verdict)}, but {lost}")
-    outcome = replace(outcome, verdict=verdict, rule=_tell(gate, change, verdict))
-    return _ask_for_more(outcome, change) if verdict is Verdict.INCONCLUSIVE else outcome
+        return replace(outcome, rule=say_too_few(found.level))
+    verdict = judge_regression(change.interval, change.guarded, -gate.threshold, gate.operator, found.unit)
+    outcome, objection = replace(outcome, rule=_tell(gate, change, verdict)), _object(change, failed)
+    if verdict is Verdict.PASS and objection:
+        return replace(outcome, rule=f"{outcome.rule}, but {objection}")
+    is_open = verdict is Verdict.INCONCLUSIVE
+    is_alarm = is_open and gate.threshold == 0 and gate.operator == ">=" and not objection
+    outcome = replace(outcome, verdict=Verdict.NO_LOSS if is_alarm else verdict)
+    return _ask_for_more(outcome, change) if is_open else outcome
+
+
+def _object(change: Change, failed: int) -> str:
+    """Return what keeps a change from passing whatever its interval; empty for nothing."""
+    found = change.found
+    if failed:
+        return f"{failed:,} judgements failed and could be losses"
+    if change.unmeasured:
+        return f"{change.unmeasured:,} documents that were measured in the baseline are not measured now"
+    if found.verdict == "identical":
+        return ""
+    if "few_documents" in found.marks:
+        few = f"{format_count(found.documents, 'document')} ({FEW_DOCUMENTS} are the least)"
+        return f"of only {few} the interval is too narrow to decide"
+    return _ONE_SIZE if change.is_one_size else ""
+
+
+_ONE_SIZE = "all documents show the same difference: how much another sample could differ is not known"
 
 
 def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
@@ -177,86 +228,80 @@ def _judge_same(outcome: GateOutcome, unit: str) -> GateOutcome:
     )
 
 
-def _judge_alike(outcome: GateOutcome, change: Change) -> GateOutcome:
-    """Return the outcome without an interval. The test can show a loss that is the same in every document.
-
-    The differences from the margin then have one sign, so the test against the margin is the test against 0.
-    """
-    gate, found = outcome.gate, change.found
-    unit = difference_unit(found.unit)
-    is_lost = not holds(change.difference, gate.operator, gate.threshold, unit)
-    if not change.is_alike or not is_lost or not change.difference < 0 or not _is_shown(found):
-        return replace(outcome, rule=_explain_no_interval(change))
-    shown = format_compared(change.difference, gate.threshold, unit)
-    wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
-    rule = f"all documents show the same difference, and {shown} is not {wanted}"
-    return replace(outcome, verdict=Verdict.FAIL, rule=rule)
-
-
-def _count_unmeasured(pair: Pair) -> int:
+def _count_unmeasured(arena: PairedMatrix, view: View) -> int:
     """Return the documents with a number in the baseline and none now, which could be slow ones left out."""
-    rows = np.array(
-        [isinstance(statistic, Known) for statistic, fields in pair.view.parts for _ in fields], bool
-    )
-    before, now = (side[rows] for side in pair.sides)
+    before, now = (matrix[view.rows[view.measured]] for matrix in arena.matrices)
     return int(np.count_nonzero((before > now).any(axis=0)))
-
-
-def _explain_no_interval(change: Change) -> str:
-    if change.is_alike:
-        return (
-            "all documents show the same difference, "
-            "so that nothing says how much another sample could differ"
-        )
-    return "the difference has no interval: counts and totals have none, and runs without a bootstrap"
-
-
-def _is_shown(found: Comparison) -> bool:
-    """Return whether the test too shows a difference, adjusted for the gates beside it, or cannot be made."""
-    p = found.p if found.p_adjusted is None else found.p_adjusted
-    return p is None or p <= 1.0 - found.level + 1e-12
 
 
 def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
     """Return the deciding numbers, in words."""
-    unit, (low, high) = difference_unit(change.found.unit), change.interval or (0.0, 0.0)
+    found, unit = change.found, difference_unit(change.found.unit)
+    interval, guarded = change.interval or (0.0, 0.0), change.guarded or (0.0, 0.0)
     wanted = f"{WORDS[gate.operator]} {format_threshold(gate.threshold, unit)}"
-    if change.found.verdict == "identical" and low == high == 0:
-        said = "is" if verdict is Verdict.PASS else "is not"
-        shown = format_compared(0.0, gate.threshold, unit)
-        return f"nothing changed: a difference of {shown} {said} {wanted}"
-    bounds = format_changes((low, high), unit)
-    spanned = f"{format_share(change.found.level)} interval {bounds}"
-    head = f"{format_change(change.difference, unit)}, {spanned}"
-    if change.found.verdict == "identical":
-        others = f"others could have changed by {bounds}"
-        head = f"nothing changed on these {change.found.documents:,} documents; {others}"
-    if verdict is Verdict.INCONCLUSIVE:
-        return f"{head}: the difference may be {wanted}, and may not"
-    which, bound = ("lower", low) if verdict is Verdict.PASS else ("upper", high)
-    shown = format_compared(bound, gate.threshold, unit)
-    return f"{head}: its {which} bound {shown} is {'' if verdict is Verdict.PASS else 'not '}{wanted}"
+    level = format_share(found.level)
+    head = f"{format_change(change.difference, unit)}, {level} interval {format_changes(interval, unit)}"
+    alone = ""
+    if found.interval != found.interval_alone:
+        head, alone = f"{head} counting all gates", "by itself, "
+    if found.verdict == "identical":
+        others = f"; others could have changed by {format_changes(interval, unit)}"
+        head = f"nothing changed on these {found.documents:,} documents{others * change.pair.is_bounded}"
+    if verdict is Verdict.FAIL:
+        shown = format_compared(_highest(interval, guarded, gate.threshold), gate.threshold, unit)
+        return f"{head}: its upper bound {shown} is not {wanted}"
+    low = format_compared(guarded[0], gate.threshold, unit)
+    if verdict is Verdict.PASS:
+        others = "with an unseen document " if change.pair.is_bounded else ""
+        return f"{head}: {alone}{others}it is at least {low}, {wanted}"
+    if gate.threshold == 0:
+        return (
+            f"{head}: {alone}a loss of up to {format_size(max(-guarded[0], 0.0), found.unit)} is not excluded"
+        )
+    margin = (
+        "" if guarded[0] >= 0.0 else f"; a margin of {_round_margin(-guarded[0], unit)} would have passed"
+    )
+    return f"{head}: a difference that is not {wanted} is neither shown nor excluded{margin}"
+
+
+def _round_margin(loss: float, unit: str) -> str:
+    """Return a loss with two digits, rounded up.
+
+    >>> _round_margin(0.0681, "ratio"), _round_margin(0.0219, "ratio"), _round_margin(0.1401, "ratio")
+    ('6.9 points', '2.2 points', '15 points')
+    """
+    if loss <= 0.0:
+        return format_size(0.0, unit)
+    step = 10.0 ** (math.floor(math.log10(loss)) - 1)
+    return format_threshold(float(f"{math.ceil(loss / step + 1e-9) * step:.12g}"), difference_unit(unit))
 
 
 def _ask_for_more(outcome: GateOutcome, change: Change) -> GateOutcome:
-    """Return the outcome with the detectable loss, and the documents to rule out a loss if unchanged."""
-    found, margin = change.found, -outcome.gate.threshold
-    unseen = change.highest * unseen_reach(found.level)
-    needed = (
-        documents_to_show(margin, change.spread, unseen, found.level)
-        if change.spread or change.highest
-        else None
-    )
+    """Return the outcome with the detectable loss, and the documents with which no change passes."""
+    found, margin = change.found, max(0.0, -outcome.gate.threshold)
+    spread = change.pair.spread(1.0 - found.level)
+    counted = change.pair.spread(found.p_needed or spread.alpha)  # a loss is shown counting all gates
+    detectable, needed = counted.detectable(margin=margin), spread.to_pass(margin)
     if needed is not None and needed <= found.documents:
         needed = None  # the difference itself is near the margin
     more = [outcome.rule]
-    if found.detectable is not None:
+    is_silent = outcome.verdict is Verdict.NO_LOSS
+    if detectable is not None and not is_silent:
         more.append(
-            f"a loss of {format_size(found.detectable, found.unit)} would be found in 4 of 5 such samples"
+            f"a loss of {format_size(detectable, found.unit)}, made of documents that differ by as much as "
+            "those here, would be shown in 4 of 5 such samples"
         )
+    if detectable is None and not is_silent and found.verdict != "identical":
+        more.append(describe_least(counted.documents, counted.alpha))
     if needed is not None:
         more.append(f"with {needed:,} documents a system that did not change passes 4 times out of 5")
-    return replace(outcome, rule="; ".join(more), detectable=found.detectable, documents_needed=needed)
+    proposed = spread.proposed_margin() if change.pair.is_bounded else None
+    if proposed is not None and proposed > margin:
+        more.append(
+            "the least usual margin that an unchanged system passes with these documents is "
+            f"{format_threshold(proposed, difference_unit(found.unit))}"
+        )
+    return replace(outcome, rule="; ".join(more), detectable=detectable, documents_needed=needed)
 
 
 def _describe(found: Comparison) -> str:
@@ -290,19 +335,3 @@ def _narrow(arena: PairedMatrix, key: tuple[str, str]) -> PairedMatrix:
             "or has none"
         )
     return arena.narrow(rows)
-
-
-def _turn(found: Comparison, pair: Pair) -> Change:
-    """Return a comparison as a change: in the direction of better."""
-    sign = 1.0 if found.better == "higher" else -1.0
-    bounds = None if found.interval is None else sorted(sign * bound for bound in found.interval)
-    return Change(
-        difference=sign * (found.difference or 0.0),
-        interval=None if bounds is None else (bounds[0], bounds[1]),
-        found=found,
-        spread=pair.spread * math.sqrt(found.documents),
-        highest=highest_value(pair.view.bound) if pair.is_bounded else 0.0,
-        is_alike=found.interval is None and pair.replicates is not None,
-        unmeasured=_count_unmeasured(pair),
-        pair=pair,
-    )

@@ -36,7 +36,10 @@ Fields are given by path, last name or pattern.
 
 _RATED = (_REGIME, _GRANULARITY, *_CHOSEN)
 _COUNTED = (_GRANULARITY, *_CHOSEN)
-_TALLIED = (Parameter("granularity", "leaf", (*GRANULARITIES, "item", "node")), *_CHOSEN)
+_REASON = Parameter("reason", is_many=True)
+"""Selects rows by the comparator's reasons."""
+
+_TALLIED = (Parameter("granularity", "leaf", (*GRANULARITIES, "item", "node")), *_CHOSEN, _REASON)
 _MATCH = Parameter("match", "paired", ("paired", "correct"))
 
 
@@ -44,7 +47,7 @@ def choose_rows(options: Options, *where: tuple[str, str]) -> Rows:
     """Return the rows selected by the options."""
     chosen = tuple(
         (parameter.name, str(options[parameter.name]))
-        for parameter in _CHOSEN
+        for parameter in (*_CHOSEN, _REASON)
         if options.get(parameter.name) is not None
     )
     return Rows(options.get("granularity", "leaf"), (*chosen, *where))

@@ -22,7 +22,7 @@ from fieldassay.metrics.statistics import (
     Squares,
     Statistic,
 )
-from fieldassay.metrics.sums import Sum, Sums, join_fields, spread_rows
+from fieldassay.metrics.sums import WEIGHT_BITS, Sum, Sums, join_fields, spread_rows
 
 Floats = npt.NDArray[np.float64]
 
@@ -213,12 +213,14 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
     """Evaluates recipes on the sums of one slice.
 
     With an unseen document, values have three times the columns: without it, with its worst, and with its
-    best. The sums are those of `repeats` runs of each document; plain sums are divided by that.
+    best. The sums are those of `repeats` runs of each document; plain sums are divided by that. Columns after
+    the first are sums under bootstrap weights (`is_weighted`), or plain ones.
     """
 
     sums: Sums
     unseen: Unseen | None = None
     repeats: int = 1
+    is_weighted: bool = True
     _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = {}
     _ratios: dict[Ratio, Evaluated] = {}
 
@@ -369,7 +371,10 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
                 else np.zeros((len(labels) - 1, total.values.shape[1]), np.int64)
             )
             whole = np.concatenate([spread, total.values.sum(axis=0, keepdims=True)])
-            self._floats[key] = whole * 2.0**-statistic.bits
+            values = whole * 2.0**-statistic.bits
+            if self.is_weighted and statistic.bits < WEIGHT_BITS:
+                values[:, 1:] *= 2.0**-WEIGHT_BITS
+            self._floats[key] = values
         return self._floats[key]
 
     def _count(self, linear: Form | None, labels: tuple[str | None, ...]) -> npt.NDArray[np.int64]:

@@ -38,6 +38,8 @@ class RowTable(Struct, frozen=True, eq=False, dict=True):
     weight: npt.NDArray[np.float64]
     critical: npt.NDArray[np.bool_]
     flags: npt.NDArray[np.int64] | None = None
+    reason: npt.NDArray[np.int32] | None = None
+    reasons: tuple[str, ...] = ()
     extras: Mapping[str, npt.NDArray[np.float64]] = field(default_factory=dict)
     _masks: dict[Conditions, npt.NDArray[np.bool_]] = field(default_factory=dict)
 
@@ -102,6 +104,11 @@ class RowTable(Struct, frozen=True, eq=False, dict=True):
             flags = self.flags if self.flags is not None else np.zeros(len(self.cell), np.int64)
             bits = sum(FLAG[flag] for flag in wanted.split("|"))
             return np.asarray(((flags & bits) != 0) == (name == "flag"))
+        if name == "reason":
+            if self.reason is None:
+                return np.zeros(len(self.cell), bool)
+            names = wanted.split("|")
+            return np.isin(self.reason, [at for at, one in enumerate(self.reasons) if one in names])
         if name == "fields":
             is_wanted = np.array([is_field(path, wanted) for path in self.columns], bool)
             return np.asarray(is_wanted[self.cell // max(self.documents, 1)])
@@ -178,6 +185,8 @@ def _select(evidence: Evidence, chosen: npt.NDArray[np.bool_], kinds: set[Kind])
         weight=pick(evidence.weight),
         critical=pick(evidence.critical),
         flags=pick(evidence.flags),
+        reason=pick(evidence.reason),
+        reasons=evidence.reasons,
         extras={name: pick(values) for name, values in evidence.extras.items()},
     )
 

@@ -27,8 +27,8 @@ Conditions: TypeAlias = tuple[tuple[str, str], ...]
 """Further conditions on a row.
 
 `critical` (`yes`), `type` (`money|number`), `fields` (paths, last names or patterns: `lines[].sku|total`),
-`flag` and `without` (names of `FLAGS`), `has` (an extra column that is not NaN), `reaches` (a column and the
-least value: `similarity 0.5`).
+`flag` and `without` (names of `FLAGS`), `reason` (names of reasons), `has` (an extra column that is not NaN),
+`reaches` (a column and the least value: `similarity 0.5`).
 """
 
 BOTH = (Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH)

@@ -15,12 +15,16 @@ from fieldassay.metrics.statistics import Statistic
 LIMIT = 2**62
 """The bound of sums: adding two of them cannot overflow 64 bits."""
 
+WEIGHT_BITS = 4
+"""The fraction of bootstrap weights: sums of counts under weights are in sixteenths."""
+
 
 class Sum(Struct, frozen=True, eq=False):
     """The sums of one statistic: `values[i]` is of field `fields[i]` (`None`: the document as a whole).
 
     `values` is int64, fields x (1 + replicates): first the plain sum, then the sum under each replicate's
-    weights; only the plain sum without replicates. Units are 2^-bits of the statistic.
+    weights; only the plain sum without replicates. Units are 2^-bits of the statistic; those of sums under
+    weights are sixteenths of that for counts, which have fewer than 4 bits.
     """
 
     fields: tuple[str | None, ...]

@@ -1,14 +1,13 @@
 """The unseen document: what the bounds of an interval allow for beside the documents that were drawn.
 
-Resampling can only rearrange seen documents. So each replicate holds, with probability one half, one more
-document: all wrong for the lower bound, all right for the upper one. For documents right or wrong as a whole
-the bounds are nearly those of Clopper and Pearson by mid-p values; n documents without an error leave room
-for 3 / n of bad ones.
+Resampling can only rearrange seen documents. So each replicate holds one more document, which is all right or
+all wrong by a coin. For documents right or wrong as a whole the bounds are those of Clopper and Pearson by
+mid-p values; n documents without an error leave room for 3 / n of bad ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from msgspec import Struct
@@ -28,8 +27,11 @@ from fieldassay.metrics.recipes import (
 )
 from fieldassay.metrics.statistics import Number, OfDocument, RowSum
 
-_ONE = ("one", "score", "weight", "weighted_score")
-"""What a row can count at most once; other columns have no bounds that are known."""
+_AT_MOST_ONE = (
+    *("one", "score", "weight", "weighted_score"),
+    *("similarity", "coverage", "specificity", "chamfer", "sf1"),
+)
+"""Columns in which a row counts at most 1; other columns have no known bounds."""
 
 
 class UnseenDocument(Struct, frozen=True, eq=False):
@@ -81,14 +83,37 @@ def _highest_combined(operator: str, left: float | None, right: float | None) ->
 
 
 def _highest_ratio(ratio: Ratio) -> float | None:
-    statistics = ratio.numerator.statistics + ratio.denominator.statistics
-    if any(isinstance(one, Number) for one in statistics):
+    if ratio.is_proportion:
+        return 1.0
+    counted = ratio.numerator.statistics
+    if any(isinstance(one, Number) for one in counted + ratio.denominator.statistics):
         return None
-    inner = [find_highest(one.recipe) for one in statistics if isinstance(one, OfDocument)]
-    if inner:
-        return None if None in inner else max(one for one in inner if one is not None)
-    is_known = all(one.value in _ONE for one in statistics if isinstance(one, RowSum))
-    return 1.0 if is_known or ratio.is_proportion else None
+    if any(isinstance(one, RowSum) and one.value not in _AT_MOST_ONE for one in counted):
+        return None
+    inner = [find_highest(one.recipe) for one in counted if isinstance(one, OfDocument)]
+    return None if None in inner else max((one for one in inner if one is not None), default=1.0)
+
+
+def is_bounded(recipe: Recipe) -> bool:
+    """Return whether a recipe is made of ratios that all have a known largest value.
+
+    >>> is_bounded(Combined("-", Constant(1.0), Constant(0.5)))
+    False
+    """
+    ratios = list(_list_ratios(recipe))
+    return bool(ratios) and all(find_highest(ratio) is not None for ratio in ratios)
+
+
+def _list_ratios(recipe: Recipe) -> Iterator[Ratio]:
+    if isinstance(recipe, Ratio):
+        yield recipe
+    elif isinstance(recipe, FieldMean):
+        yield recipe.ratio
+    elif isinstance(recipe, Combined):
+        yield from _list_ratios(recipe.left)
+        yield from _list_ratios(recipe.right)
+    elif isinstance(recipe, Coalesce | Threshold):
+        yield from _list_ratios(recipe.recipe)
 
 
 def size_by_sums(table: SumTable, ratio: Ratio) -> Floats:

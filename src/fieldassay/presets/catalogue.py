@@ -77,6 +77,16 @@ def preset_heads() -> tuple[PresetHead, ...]:
     return tuple(map(preset_head, preset_names()))
 
 
+@lru_cache(maxsize=64)
+def describes_protocol(description: str) -> bool:
+    """Return whether a description is that of a shipped protocol: of scoring, and not of documents.
+
+    >>> describes_protocol(preset_head("slot-filling").description), describes_protocol("Invoices of 2025")
+    (True, False)
+    """
+    return " ".join(description.split()) in {head.description for head in preset_heads()}
+
+
 def own_copy(name: str) -> str:
     """Return a protocol's text as the start of a user's spec, named `my-NAME`, with its origin in it.
 

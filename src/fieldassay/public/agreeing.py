@@ -57,27 +57,27 @@ def agreement(
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
     given = list(_read_all(plan, _named(labels), inputs or InputOptions()))
     labeled = Labeled.of(given)
-    if not labeled.documents:
+    if not labeled.twice:
         documents = format_count(len({one.document for one in given}), "document")
         raise NothingEvaluatedError(f"nothing to compare: none of {documents} is labeled twice")
-    answers = [one for both in labeled.answers for one in both]
-    types = document_types(plan, [_record(one) for one in answers])
+    types = document_types(plan, [_record(one) for answers in labeled.answers for one in answers])
+    compared = [one for both in labeled.twice for one in both]
     resampling = BootstrapSettings(replicates, seed, level)
     measured = measure_agreement(plan, labeled, applicability(plan, types), resampling)
-    counts = Counter(one.reviewer for one in answers)
+    counts = Counter(one.reviewer for one in compared)
     return Agreement(
         plan.spec.name,
         dict(sorted(counts.items())),
-        len(labeled.documents),
+        len(labeled.twice),
         int(measured.is_independent.sum()),
-        len({one.document for one in given}) - len(labeled.documents),
+        len(labeled.documents) - len(labeled.twice),
         measured.overall,
         measured.fields,
         level,
         replicates,
         seed,
-        all(len({one.reviewer for one in both}) == 1 for both in labeled.answers),
-        tuple(_notes(plan, answers)),
+        all(len({one.reviewer for one in both}) == 1 for both in labeled.twice),
+        tuple(_notes(plan, compared)),
     )
 
 

@@ -84,9 +84,7 @@ def run_scoring(request: Request) -> Iterator[Run]:
             request.options, keeps_statistics=folder is not None or request.options.keeps_statistics
         )
         options = (
-            replace(options, evidence_folder=rows, holds_few=folder is None)
-            if rows is not None
-            else replace(options, evidence="none")
+            replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
         )
         try:
             yield _finish(request, options, folder)

@@ -339,16 +339,22 @@ def _effects(
             for entry in group:
                 levels.setdefault(entry.factors[factor], []).append(place / entry.name)
             if len(levels) > 1:
-                found += _effects_of(base, factor, levels, score(gold, levels, plan, _overall(options.score)))
+                made = score(gold, levels, plan, _overall(plan, options.score))
+                found += _effects_of(base, factor, levels, made)
     return tuple(found)
 
 
-def _overall(options: ScoreOptions) -> ScoreOptions:
+def _main(plan: Plan) -> str:
+    """Return the metric that systems are ranked by."""
+    return plan.spec.score or "accuracy"
+
+
+def _overall(plan: Plan, options: ScoreOptions) -> ScoreOptions:
     """Return options that give what effects are told of, and nothing else."""
     return replace(
         options,
-        metrics=("accuracy", "cost_usd", "latency_mean"),
-        compare=("accuracy",),
+        metrics=(_main(plan), "cost_usd", "latency_mean"),
+        compare=(_main(plan),),
         gates=(),
         slices=(),
         evidence="none",
@@ -360,7 +366,7 @@ def _effects_of(base: str, factor: str, levels: Mapping[str, Any], result: Resul
     first = next(iter(levels))
     found = []
     for comparison in result.comparisons:
-        if comparison.metric != "accuracy" or comparison.field or comparison.slice:
+        if comparison.field or comparison.slice:
             continue
         against, level = comparison.systems
         if against == first:
@@ -384,10 +390,12 @@ def _hold_out(
     seed = options.extract.seed
     drawn = shuffled(ids, f"holdout\n{seed}")
     held = _held_out(options.holdout, len(ids))
-    plain = replace(_overall(options.score), metrics=("accuracy",), compare=())
+    metric = _main(task.plan)
+    plain = replace(_overall(task.plan, options.score), metrics=(metric,), compare=())
     choosing = score(gold, _folders(entries, place), task.plan, replace(plain, only=tuple(drawn[held:])))
-    values = {entry.name: choosing.value("accuracy", system=entry.name) for entry in entries}
-    best = max(values, key=lambda name: -1.0 if values[name] is None else values[name] or 0.0)
+    found = {entry.name: choosing.estimate(metric, system=entry.name) for entry in entries}
+    known = {name: one.value for name, one in found.items() if one.value is not None}
+    sign = -1.0 if next(iter(found.values())).better == "lower" else 1.0
+    best = max(known, key=lambda name: sign * known[name], default=entries[0].name)
     final = score(gold, {best: place / best}, task.plan, replace(plain, only=tuple(drawn[:held])))
-    estimate = next(one for one in final.estimates if one.metric == "accuracy" and one.field is None)
-    return Holdout(best, len(ids) - held, values[best], held, estimate)
+    return Holdout(best, len(ids) - held, known.get(best), held, final.estimate(metric))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.result.agreement import Agreement, FieldAgreement, Measure
+from fieldassay.result.agreement import Agreement, Confusion, FieldAgreement, Measure
 from fieldassay.wording.numbers import NOTHING, format_count
 from fieldassay.wording.sentences import join_names
 from fieldassay.wording.shown import clip
@@ -58,9 +58,7 @@ def _qualify(found: Agreement) -> Iterator[str]:
     if found.independent < found.documents:
         yield f"In {found.independent:,} of them two labels of a value are independent (no value was shown)."
     if found.single:
-        yield f"{format_count(found.single, 'document')} labeled once, left out."
-    if any("few" in one.marks for one in found.overall.values()):
-        yield "Fewer than 20 documents: the intervals are too narrow."
+        yield f"{format_count(found.single, 'document')} labeled once, in the chance agreement of AC1 only."
 
 
 def format_measure(measure: Measure) -> str:
@@ -129,8 +127,14 @@ def _add_confusions(page: Page, fields: tuple[FieldAgreement, ...]) -> None:
     page.line()
     page.title("Most frequent disagreements")
     rows = [
-        [f"{count:,}", clip(path, _WIDE), clip(one.first), clip(one.second)]
+        [f"{count:,}", clip(path, _WIDE), clip(one.first), clip(one.second), _documents(one)]
         for count, path, one in found[:_MOST_CONFUSED]
     ]
-    columns = [Column("times", is_number=True), Column("field", is_name=True), Column("one"), Column("other")]
-    page.table(columns, rows)
+    heads = (Column("one"), Column("other"), Column("in"))
+    page.table([Column("times", is_number=True), Column("field", is_name=True), *heads], rows)
+
+
+def _documents(confusion: Confusion) -> str:
+    """Return the first document of a disagreement, and the number of others."""
+    first, *others = confusion.documents
+    return f"{clip(first)} and {len(others):,} more" if others else clip(first)

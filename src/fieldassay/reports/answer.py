@@ -8,8 +8,8 @@ from fieldassay.reports.findings import describe_loss_shortly, describe_points
 from fieldassay.reports.gates import STYLES
 from fieldassay.reports.losses import Loss
 from fieldassay.reports.page import Column, Page
-from fieldassay.reports.ranking import describe_order
-from fieldassay.reports.recommendation import Standing
+from fieldassay.reports.ranking import LONGEST_NAME, describe_order
+from fieldassay.reports.recommendation import Standing, describe_counts
 from fieldassay.reports.summary import Summary
 from fieldassay.result.decision import Answer, Decision
 from fieldassay.result.estimate import Estimate
@@ -19,8 +19,8 @@ from fieldassay.wording.shown import clip, format_pair, visible
 REPAIRS = 3
 """The most losses of the best system."""
 
-LONGEST_NAME, _NARROW, _MOST = 32, 16, 5
-"""The most characters of a name in a table, of one in a narrow table, and the most names of an answer."""
+_NARROW, _MOST = 16, 5
+"""The most characters of a name in a narrow table, and the most names of an answer."""
 _ORDER = (Answer.GO, Answer.INCONCLUSIVE, Answer.NO_GO)
 
 
@@ -31,6 +31,8 @@ def add_answer(page: Page, summary: Summary) -> None:
     page.line(". ".join([told.answer, *told.further]))
     if summary.order is not None:
         page.line(describe_order(summary.order))
+    if summary.silent:
+        page.line(summary.silent)
     page.line()
     systems = format_count(len(summary.systems), "system")
     page.title(f"{visible(summary.name)}: {format_count(summary.documents, 'document')}, {systems}")
@@ -71,6 +73,8 @@ def add_systems(page: Page, summary: Summary) -> None:
     numbers = [Column(head, is_number=True) for head in heads[3:]]
     columns = [Column(heads[0]), Column(heads[1], is_name=True), Column(heads[2]), *numbers]
     page.table(columns, shorten_names(page, columns, rows, 1))
+    if counts := describe_counts(summary.standings):
+        page.line(counts)
 
 
 def shorten_names(
@@ -122,7 +126,7 @@ def add_repairs(page: Page, summary: Summary, positions: Sequence[int], most: in
         losses = summary.losses[position][:most]
         name = f" in {clip(summary.systems[position], LONGEST_NAME)}" if len(summary.systems) > 1 else ""
         page.line()
-        page.title(f"What to fix first{name}: points of accuracy lost, at most")
+        page.title(f"What to fix first{name}: points of {summary.lost} lost, at most")
         if not losses:
             page.line("nothing")
             continue

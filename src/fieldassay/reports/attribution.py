@@ -49,25 +49,48 @@ def label_name(label: str) -> str:
     return f"{stage}: {rest.replace('_', ' ')}" if stage in ("reading", "model") else label.replace("_", " ")
 
 
-def answer_of(system: SystemShares) -> str:
+def stage_shares(system: SystemShares, rerun: Causal | None = None) -> dict[str, Share | Number]:
+    """Return the share of each stage: what running the system again has shown, else what is estimated."""
+    shown = (
+        {} if rerun is None else {name: one for name, one in rerun.shapley.items() if one.value is not None}
+    )
+    return dict(shown) if shown else {one.stage: one for one in system.whole.shares}
+
+
+def answer_of(system: SystemShares, rerun: Causal | None = None) -> str:
     """Return what to fix first for a system, in one sentence."""
-    defined = [one for one in system.whole.shares if one.value]
+    shares = stage_shares(system, rerun)
+    defined = {stage: one for stage, one in shares.items() if one.value and one.value > 0}
     if not system.whole.wrong:
         return "no value that gold has is wrong"
     if not defined:
-        reason = next((one.why for one in system.whole.shares if one.why), "nothing is known")
+        reason = next((one.why for one in shares.values() if one.why), "nothing is known")
         reason = next(iter(system.no_text), reason)
         return f"cannot be told: {reason}"
-    first = max(defined, key=lambda one: one.value or 0.0)
-    open_ = [one.stage for one in system.whole.shares if one.value is None]
+    first = max(defined, key=lambda stage: defined[stage].value or 0.0)
+    open_ = [stage for stage, one in shares.items() if one.value is None]
     but = f"; {' and '.join(NAMES[one] for one in open_)} cannot be told apart" if len(open_) > 1 else ""
-    others = [one for one in defined if one is not first and _overlap(first, one)]
-    tie = f", with {' or '.join(NAMES[one.stage] for one in others)} as likely" if others else ""
-    share = f"{format_stage(first)} of the wrong values are due to {NAMES[first.stage]}"
-    return f"{_TO_DO[first.stage]}: {share}{tie}{but}"
+    others = [stage for stage, one in defined.items() if stage != first and _overlap(defined[first], one)]
+    tie = f", with {' or '.join(NAMES[stage] for stage in others)} as likely" if others else ""
+    wrong, covered = system.whole.wrong, system.whole.covered
+    of = "wrong values" if covered == wrong else f"{covered:,} of {wrong:,} wrong values that can be told"
+    share = f"{format_stage(defined[first])} of the {of} are due to {NAMES[first]}"
+    if rerun is not None and rerun.shapley.get(first) is defined[first]:
+        share = f"run again, {format_stage(defined[first])} of the loss of accuracy is due to {NAMES[first]}"
+    elif others and any("missed_unknown" in one.marks for one in system.whole.shares):
+        ranges = " and ".join(
+            f"{' to '.join(format_share(end, 0) for end in one.interval or ())} due to {NAMES[stage]}"
+            for stage, one in defined.items()
+            if stage in ("reading", "model")
+        )
+        return (
+            f"cannot be told: of the {of} {ranges}, as it is not known how many values are missed in the "
+            "text; perfect texts (--twins) show it"
+        )
+    return f"{_TO_DO[first]}: {share}{tie}{but}"
 
 
-def _overlap(first: Share, other: Share) -> bool:
+def _overlap(first: Share | Number, other: Share | Number) -> bool:
     return (
         first.interval is not None and other.interval is not None and other.interval[1] >= first.interval[0]
     )
@@ -87,20 +110,33 @@ def describe_attribution(found: Attribution, most: int = 5) -> Told:
     """Return the report; each label of each system has at most `most` values."""
     documents = format_count(found.documents, "document")
     title = f"What to fix, the reader or the model: {clip(found.run, 60)}, {documents}"
-    systems = tuple((clip(one.system, _NAME), answer_of(one)) for one in found.systems)
+    systems = tuple(
+        (clip(one.system, _NAME), answer_of(one, found.rerun_of(one.system))) for one in found.systems
+    )
     parts: list[Part] = []
     parts += [_reruns(one) for one in found.causal]
     for one in found.systems:
-        parts += [_shares(one), _labels(one, found)]
+        parts += [_shares(one, is_answer=found.rerun_of(one.system) is None), _labels(one, found)]
         parts += _values(one, [value for value in found.labelled if value.system == one.system], most)
     return Told(title, (), systems, tuple(parts), _notes(found))
 
 
-def _shares(one: SystemShares) -> Part:
+def _shares(one: SystemShares, is_answer: bool) -> Part:
     whole = one.whole
-    lines = [f"{whole.wrong:,} wrong values that gold has; the shares are of {whole.covered:,} of them"]
+    lines = [] if is_answer else ["estimated without running it again: the part above is the answer"]
+    lines.append(f"{whole.wrong:,} wrong values that gold has; the shares are of {whole.covered:,} of them")
     if whole.wrong > whole.covered:
         lines.append(_uncovered(one))
+    if one.shared:
+        lines.append(
+            f"{one.shared:,} values, {one.shared_wrong:,} of them wrong, stand more than once in the gold of "
+            "their document: left out, since one copy is found where another was lost"
+        )
+    if one.missed_wrong:
+        lines.append(
+            f"{one.missed_wrong:,} wrong values are not found in the perfect text of their document, either: "
+            "left out"
+        )
     lines += [
         f"{format_count(count, 'document')} without the text that was sent: {clip(why, _FOUND)}"
         for why, count in one.no_text.items()
@@ -114,8 +150,10 @@ def _shares(one: SystemShares) -> Part:
             f"{one.mended:,} right values are not in the text: lost by reading and mended by the model, or "
             "missed"
         )
-    if "few_documents" in {mark for share in whole.shares for mark in share.marks}:
-        lines.append("few documents: the intervals are too narrow")
+    if any("missed_unknown" in share.marks for share in whole.shares):
+        lines.append("as many wrong values may have been missed: the intervals allow for it")
+    if whole.covered and any("few_wrong_values" in share.marks for share in whole.shares):
+        lines.append("few wrong values: the intervals are wide")
     stages = [stage for stage in STAGES if stage in ("reading", "model") or _is_used(one, stage)]
     heads = ("field", "wrong", *(NAMES[stage] for stage in stages), "chance", "missed")
     rows = [_row("all", whole, stages)]
@@ -179,7 +217,7 @@ def _reruns(one: Causal) -> Part:
 def _uncovered(one: SystemShares) -> str:
     names = [clip(field.field, _NAME) for field in one.fields if field.wrong > field.covered]
     more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"{one.whole.wrong - one.whole.covered:,} are left out, of {', '.join(names[:5])}{more}: see below"
+    return f"{one.whole.wrong - one.whole.covered:,} are left out, of {', '.join(names[:5])}{more}"
 
 
 def _reasons(one: SystemShares) -> tuple[str, ...]:
@@ -202,13 +240,12 @@ def _is_used(one: SystemShares, stage: str) -> bool:
 
 def _row(name: str, found: FieldShares, stages: Sequence[str]) -> tuple[str, ...]:
     rates = found.rates
-    shown = (
-        (NOTHING, NOTHING)
-        if rates is None
-        else tuple(
-            NOTHING if rate is None else format_share(rate, 0) for rate in (rates.chance, rates.missed)
+    shown = (NOTHING, NOTHING)
+    if rates is not None:
+        shown = (
+            NOTHING if rates.chance is None else format_share(rates.chance, 0),
+            "unknown" if rates.missed is None else format_share(rates.missed, 0),
         )
-    )
     return (
         clip(name, _NAME),
         f"{found.wrong:,}",
@@ -257,6 +294,7 @@ def _notes(found: Attribution) -> tuple[str, ...]:
     level = format_share(found.draw.level, 0)
     return (
         f"shares with {level} intervals from {found.draw.replicates:,} bootstrap replicates over documents; "
-        "the share of reading is corrected for values in the text by chance and for values that are missed",
+        "the share of reading is corrected for values in the text by chance; one unseen document with wrong "
+        "values is allowed for",
         "a label is evidence for a person, not a number to add up",
     )

@@ -12,14 +12,12 @@ from fieldassay.calibration.result import (
     Check,
     Group,
     LabelPlan,
-    Nearest,
     Point,
     PolicyCheck,
-    PromiseKind,
     PromiseStatus,
     Selection,
-    Unit,
 )
+from fieldassay.calibration.sentences import SHARES, describe_expected, describe_more, describe_promises
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.wording.numbers import NOTHING, format_count, format_p, format_p_cell, format_share
 from fieldassay.wording.shown import clip
@@ -29,11 +27,6 @@ STYLES = {
     PromiseStatus.UNDECIDED: "yellow",
     PromiseStatus.BROKEN: "red",
     PromiseStatus.EMPTY: "dim",
-}
-_SHARES = {
-    PromiseKind.VALUE: "wrong among accepted values",
-    PromiseKind.DOCUMENT: "documents with an error among those accepted as a whole",
-    PromiseKind.RESIDUAL: "wrong and accepted values among all",
 }
 _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
 
@@ -48,6 +41,9 @@ def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> st
         f"{format_count(census.observed, 'value')} with a confidence in "
         f"{format_count(census.documents, 'document')}, {wrong}"
     )
+    page.line()
+    page.title("What may pass unseen")
+    _add_promises(page, found)
     if found.pooled.calibration is not None:
         _add_calibration(page, found.pooled.calibration)
     if found.pooled.selection is not None:
@@ -60,10 +56,18 @@ def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> st
     return page.text()
 
 
+def render_promises(found: CalibrationPage, screen: Screen) -> str:
+    """Return what can be promised with these labels, and what more would bring, as text."""
+    page = Page(screen)
+    page.title(f"Promises for {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
+    _add_promises(page, found)
+    _add_remarks(page, found.remarks)
+    return page.text()
+
+
 def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
     """Return how many labels a promise takes as text."""
     page = Page(screen)
-    noun = "documents" if plan.promise.unit is Unit.DOCUMENT else "values"
     page.title(f"Labels for a risk of {format_share(plan.promise.risk)}")
     page.line(words)
     if plan.families > 1:
@@ -73,25 +77,19 @@ def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
         )
     page.line()
     needed = ", ".join(f"{number:,}" for number in plan.needed)
-    page.line(f"accepted {noun} needed with 0, 1, 2 and 3 errors among them: {needed}")
+    page.line(f"accepted documents needed with 0, 1, 2 and 3 errors among them: {needed}")
     page.line()
-    risks = [chance.true_risk for chance in plan.rows[0].chances]
-    columns = [
-        Column(f"labeled {noun}", is_number=True),
-        *(Column(f"truly {format_share(risk)}", is_number=True) for risk in risks),
-    ]
+    columns = [Column("labeled documents", is_number=True), *(Column(world) for world in plan.worlds)]
     rows = [
-        [f"{row.labels:,}", *(f"{format_share(one.chance, 0)} ({one.accepted:.2f})" for one in row.chances)]
+        [f"{row.labels:,}", *(describe_expected(one).partition(": ")[2] for one in row.expected)]
         for row in plan.rows
     ]
     page.table(columns, rows)
-    each = " (for each field)" if plan.families > 1 else ""
     page.line(
-        f"Chance that these labels{each} certify a threshold, and in parentheses the expected share of "
-        f"values accepted, by the share that is truly wrong. {plan.trials:,} simulations of the "
-        "certification, with "
-        f"one value a document and errors at any confidence. Less confident {noun} than that, with more "
-        "errors, are reviewed: label as many more."
+        "how likely anything is certified, and the mean share of values that passes unseen (in four fifths "
+        f"of cases), from {plan.draws} certifications each: {plan.values} values a document, "
+        f"{format_share(plan.accuracy, 1)} right. Which column yours is, only labels say: label "
+        f"{plan.rows[0].labels:,} documents, then `calibrate RUN --plan`."
     )
     return page.text()
 
@@ -102,8 +100,6 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
     page.title(f"{clip(found.policy, _WIDE)} on {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
     page.line(words)
     page.line()
-    unit = "documents" if found.promise.unit is Unit.DOCUMENT else "values"
-    what = _SHARES[found.promise.kind]
     heads = [
         ("fields", False),
         ("threshold", True),
@@ -120,13 +116,13 @@ def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
         [STYLES[check.standing] for check in found.checks],
     )
     page.line(
-        f"risk: share of {what}, weighted by {unit}; {format_share(found.level)} interval over documents"
+        f"risk: share of {SHARES[found.promise.kind]}; {format_share(found.level)} interval over documents"
     )
     for check in found.checks:
         if check.standing in (PromiseStatus.BROKEN, PromiseStatus.UNDECIDED):
             seen = (
-                f"{check.drawn_errors:,} of {check.drawn:,} {unit} have an accepted error: the risk is at "
-                f"least {format_share(check.lower, 2)}"
+                f"{check.wrong_documents:,} of {check.counted:,} documents have an accepted error: the risk "
+                f"is at least {format_share(check.lower, 2)}"
             )
             page.line(
                 f"{_names(check.fields)}: {seen}; promised: at most {format_share(found.promise.risk)}",
@@ -298,6 +294,27 @@ def _group_cells(group: Group) -> list[str]:
     ]
 
 
+def _add_promises(page: Page, found: CalibrationPage) -> None:
+    """Add what can be promised of each kind, side by side."""
+    heads = [("at most " + format_share(found.promise.risk) + " of the", False), ("accept from", True)]
+    heads += [("pass unseen", True), ("reviewed", True), ("with more labels", False)]
+    rows = []
+    for one in found.promises:
+        threshold = "nothing yet" if one.threshold is None else f"{one.threshold:.6g}"
+        more = describe_more(one) or NOTHING
+        shares = [format_share(share, 1) for share in (one.coverage, 1.0 - one.coverage)]
+        rows.append([SHARES[one.kind], threshold, *shares, more])
+    page.table([Column(head, is_number) for head, is_number in heads], rows)
+    for sentence in describe_promises(found.promises, found.promise):
+        page.line(sentence)
+    errs = format_share(1.0 - found.promise.confidence)
+    page.line(
+        f"each of the three is a method of its own that errs in at most {errs} of cases, if new documents "
+        "are like these: choose one before you look",
+        "dim",
+    )
+
+
 def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
     page.line()
     page.title("Review threshold")
@@ -318,22 +335,11 @@ def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
     for one in found.certificates:
         if one.threshold is None:
             page.line(f"{_names(one.fields)}: review everything: {clip(one.reason, _LONG)}", "yellow")
-            if one.nearest is not None:
-                page.line(f"{_names(one.fields)}: {_describe_nearest(one.nearest)}")
         elif not one.steps[-1].passed:
             step = one.steps[-1]
             bound = format_share(step.bound, 2)
             what = f"{step.errors:,} of {step.labels:,} tested have errors, a bound of {bound}"
             page.line(f"{_names(one.fields)}: stopped at {step.threshold:.6g}: {what}", "dim")
-
-
-def _describe_nearest(found: Nearest) -> str:
-    promised = f"at most {format_share(found.risk)} wrong (--risk {found.risk:g})"
-    gives = f"accept from {found.threshold:.6g}, coverage {format_share(found.coverage, 1)}"
-    return (
-        f"nearest promise with these labels: {promised}: {gives}; it was chosen after a look at them, "
-        "so check it on other documents"
-    )
 
 
 def _certificate_row(one: Certificate) -> list[str]:
@@ -384,8 +390,10 @@ def _range(low: float, high: float) -> str:
 def _auroc(found: Calibration, *, has_interval: bool) -> str:
     if found.auroc is None:
         return "undefined: all values are right, or all are wrong" if has_interval else NOTHING
-    if not has_interval or found.auroc_interval is None:
+    if not has_interval:
         return f"{found.auroc:.3f}"
+    if found.auroc_interval is None:
+        return f"{found.auroc:.3f} ({found.auroc_note})"
     low, high = found.auroc_interval
     return (
         f"{found.auroc:.3f} [{low:.3f}, {high:.3f}] (how well confidence tells right from wrong; "

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from fieldassay.reports.error_lines import KINDS, ErrorLine
 from fieldassay.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.result.result import Result
+from fieldassay.spec.parse import read_spec
 from fieldassay.wording.numbers import NOTHING, format_both, format_count, format_number
 from fieldassay.wording.shown import format_json, format_markdown, format_pair
 
@@ -25,7 +26,10 @@ MOST_ERRORS = 100
 
 _WIDTH = 60
 _NOTED = ("difficulty", "type", "variant")
-_OF_CASES = ("score", "critical_field_accuracy", "unit_accuracy", "value_accuracy", "structure_accuracy")
+_OF_CASES = (
+    *("score", "critical_field_accuracy", "unit_parsing_accuracy", "value_parsing_accuracy"),
+    *("structure_accuracy", "critical_complete_accuracy"),
+)
 
 
 def render_error_report(
@@ -53,29 +57,53 @@ def render_error_report(
 
 
 def _statistics(result: Result, system: str) -> list[str]:
-    """Return the figures over all documents; a pooled one follows the mean of its name."""
-    whole = {
+    """Return the figures over all documents; a pooled one follows the mean of its name.
+
+    What the spec says of its own metrics stands beside them, and so do its own counts.
+    """
+    every = {
         estimate.metric: estimate
         for estimate in result.estimates
-        if estimate.system == system
-        and estimate.field is None
-        and not estimate.slice
-        and estimate.unit in ("ratio", "percent")
+        if estimate.system == system and estimate.field is None and not estimate.slice
     }
+    whole = {name: one for name, one in every.items() if one.unit in ("ratio", "percent")}
     named = [metric for metric in whole if not metric.startswith("pooled_")]
     has_pooled = any(f"pooled_{metric}" in whole for metric in named)
+    meanings = _meanings(result)
     rows = []
     for metric in named:
         pooled = [format_both(whole.get(f"pooled_{metric}"))] if has_pooled else []
-        rows.append([metric.replace("_", " "), format_both(whole[metric]), *pooled, f"{whole[metric].n:,}"])
-    return (
-        [
-            "### Summary statistics",
-            _table(["", "value", *(["over all leaves"] if has_pooled else []), "n"], rows),
-        ]
-        if rows
-        else []
-    )
+        meaning = [format_markdown(meanings.get(metric, ""), 200)] if meanings else []
+        rows.append(
+            [metric.replace("_", " "), *meaning, format_both(whole[metric]), *pooled, f"{whole[metric].n:,}"]
+        )
+    if not rows:
+        return []
+    heads = [
+        "",
+        *(["meaning"] if meanings else []),
+        "value",
+        *(["over all leaves"] if has_pooled else []),
+        "n",
+    ]
+    counts = [
+        [name.replace("_", " "), format_markdown(meanings[name], 200), format_both(one)]
+        for name, one in every.items()
+        if one.unit == "count" and name in meanings
+    ]
+    return [
+        "### Summary statistics",
+        _table(heads, rows),
+        *([_table(["count", "meaning", ""], counts)] if counts else []),
+    ]
+
+
+def _meanings(result: Result) -> dict[str, str]:
+    """Return what the spec says of each metric that it defines."""
+    recorded = result.run.get("spec")
+    text = str(recorded.get("text") or "") if isinstance(recorded, Mapping) else ""
+    definitions = read_spec(text).definitions if text else ()
+    return {one.name: one.description for one in definitions if one.description}
 
 
 def _breakdown(errors: Sequence[ErrorLine]) -> list[str]:

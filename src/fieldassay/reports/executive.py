@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from fieldassay.reports.findings import describe_loss
+from fieldassay.reports.findings import describe_loss, name_lost
 from fieldassay.reports.losses import Loss
-from fieldassay.reports.ranking import Order, describe_order, order_systems
+from fieldassay.reports.ranking import describe_order, order_systems
+from fieldassay.reports.recommendation import list_standings, recommend
+from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named, list_fields
 from fieldassay.result.result import Result
@@ -20,7 +22,7 @@ from fieldassay.wording.numbers import (
     format_seconds,
     format_value,
 )
-from fieldassay.wording.sentences import describe_estimate, join_names
+from fieldassay.wording.sentences import describe_estimate
 from fieldassay.wording.shown import format_markdown
 
 _FAILURES = {
@@ -35,13 +37,17 @@ MOST_REPAIRS = 3
 
 
 def render_executive(
-    result: Result, generated: str = "", drawing: str = "", losses: Mapping[str, Sequence[Loss]] | None = None
+    result: Result,
+    generated: str = "",
+    drawing: str = "",
+    losses: Mapping[str, Sequence[Loss]] | None = None,
+    decisions: Sequence[Decision] = (),
 ) -> str:
     """Return the comparison as GitHub-flavored Markdown. `generated` is the time of the run.
 
     `drawing` is the file of the dashboard beside it, if any; `losses` are the costliest of each system, the
     costliest first. A system leads only if the difference to every other one is beyond chance; otherwise it
-    is `highest`.
+    is `highest`. The recommendation is that of all reports, by the gates' `decisions`.
     """
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
@@ -73,7 +79,7 @@ def render_executive(
                 *tables,
                 "## Key findings",
                 "\n".join(_findings(result, main)),
-                *_advice(result, main, losses or {}),
+                *_advice(result, [one.to_dict() for one in decisions], losses or {}),
                 *_remarks(result),
             ]
         )
@@ -105,7 +111,7 @@ def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
         )
         lines.append(f"- **Perfect documents**: {shown}")
     if cost is not None and cost.value is not None:
-        lines.append(f"- **Cost of 1,000 documents**: {format_cost(cost.value)}")
+        lines.append(f"- **Cost of 1,000 documents**: {format_cost(cost.value)} (n = {cost.documents:,})")
     return lines + _failures(result, system)
 
 
@@ -191,29 +197,22 @@ def _fastest(result: Result) -> str:
     return f"{system} has the shortest average processing time, {format_seconds(value)} ({others})"
 
 
-def _advice(result: Result, main: Estimate | None, losses: Mapping[str, Sequence[Loss]]) -> list[str]:
-    """Return the recommendations: a system only if significantly best, and the costliest losses of each."""
-    order = None if main is None else order_systems(result, by_system(result, main))
-    lines = [] if order is None else [_choice(order)]
-    best = order.first if order is not None else next(iter(result.systems), "")
-    for system in sorted(result.systems, key=lambda name: name != best):
+def _advice(
+    result: Result, decisions: Sequence[Mapping[str, Any]], losses: Mapping[str, Sequence[Loss]]
+) -> list[str]:
+    """Return the recommendation, and the costliest losses: most of the system to use, else of the best."""
+    standings = list_standings(result, decisions)
+    found = recommend(result, decisions, standings)
+    if not standings or standings[0].main is None:
+        return []
+    best, lost = next(iter(found.systems), standings[0].system), name_lost(standings[0].main)
+    said = ". ".join(format_markdown(text, 600) for text in (found.answer, *found.further))
+    lines = [f"- **{said}.**"]
+    for system in sorted((one.system for one in standings), key=lambda name: name != best):
         repairs = list(losses.get(system, ()))[: MOST_REPAIRS if system == best else 1]
-        lines += [
-            f"- **Repair first in {format_markdown(system)}**: {format_markdown(describe_loss(loss), 600)}"
-            for loss in repairs
-        ]
-    return ["## Recommendations", "\n".join(lines)] if lines else []
-
-
-def _choice(order: Order) -> str:
-    if all(lead.certainty == "beyond_chance" for lead in order.leads):
-        return f"- **Choose {format_markdown(order.first)}**: it is better than every other system."
-    rivals = [lead.other for lead in order.leads if lead.certainty != "beyond_chance"]
-    named = f"{format_markdown(order.first)} and {format_markdown(join_names(rivals), 300)}"
-    return (
-        f"- **Do not choose by accuracy alone**: no difference could be shown between {named}. Go by "
-        "cost and speed, or score more documents."
-    )
+        told = [format_markdown(describe_loss(loss, lost), 600) for loss in repairs]
+        lines += [f"- **Repair first in {format_markdown(system)}**: {text}" for text in told]
+    return ["## Recommendations", "\n".join(lines)]
 
 
 def _remarks(result: Result) -> list[str]:

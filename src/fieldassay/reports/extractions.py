@@ -27,13 +27,7 @@ def render_extraction(made: Extraction) -> str:
         lines.append(
             f"answered before: {counts['reused']:,} of {counts['attempted']:,}; asked for nothing twice"
         )
-    if told["failures"]:
-        listed = ", ".join(f"{count:,} {kind}" for kind, count in told["failures"].items())
-        lines.append(f"failed: {listed}")
-        lines += [
-            f"  {kind}, such as {visible(one['id'])}: {visible(' '.join(one['message'].split()))[:300]}"
-            for kind, one in told.get("first_failures", {}).items()
-        ]
+    lines += list_failures(told)
     if told["stop"] is not None:
         left = counts["given"] - counts["attempted"]
         stop = told["stop"]
@@ -47,6 +41,21 @@ def render_extraction(made: Extraction) -> str:
     return "".join(
         f"{line}\n" for line in [*lines, f"written to {made.folder}: {made.predictions.name}"] if line
     )
+
+
+def list_failures(manifest: Mapping[str, Any], name: str = "") -> list[str]:
+    """Return the lines on the failures of an extraction: how many of each kind, and the first of each."""
+    if not manifest["failures"]:
+        return []
+    listed = ", ".join(f"{count:,} {kind}" for kind, count in manifest["failures"].items())
+    firsts = manifest.get("first_failures", {}).items()
+    return [
+        f"{visible(name)} failed: {listed}" if name else f"failed: {listed}",
+        *(
+            f"  {kind}, such as {visible(one['id'])}: {visible(' '.join(one['message'].split()))[:300]}"
+            for kind, one in firsts
+        ),
+    ]
 
 
 def render_estimate(name: str, found: Estimate) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 
 from fieldassay.reports.losses import Loss
 from fieldassay.reports.wording import CAUSES, DIAGNOSES, PROBLEMS, describe
+from fieldassay.result.estimate import Estimate
 from fieldassay.wording.numbers import format_count, format_in_unit, format_size
 from fieldassay.wording.sentences import describe_interval, join_names
 from fieldassay.wording.shown import clip
@@ -21,25 +22,46 @@ from fieldassay.wording.shown import clip
 _NAME = 60
 
 
-def describe_loss(loss: Loss) -> str:
-    """Return the cost of one kind of wrong, as a sentence.
+ALL_VALUES = "accuracy over all values"
+"""The name of what losses are points of, where the systems are ranked by another number."""
+
+
+def is_of_all_values(one: Estimate) -> bool:
+    """Return whether an estimate is the accuracy of which losses are points: of a whole system, by values."""
+    kind = (one.metric, one.field, one.regime, one.granularity)
+    return kind == ("accuracy", None, "filled", "leaf") and not (one.slice or one.parameters)
+
+
+def name_lost(main: Estimate | None) -> str:
+    """Return what losses are points of, beside the metric that systems are ranked by.
+
+    >>> name_lost(None)
+    'accuracy'
+    """
+    if main is None or is_of_all_values(main):
+        return "accuracy"
+    return f"{ALL_VALUES}, not of {main.metric.replace('_', ' ')}"
+
+
+def describe_loss(loss: Loss, of: str = "accuracy") -> str:
+    """Return the cost of one kind of wrong, as a sentence; `of` is the name of what it is points of.
 
     >>> describe_loss(Loss("a", "total", "separator", 0.023, (0.016, 0.031), 41, 40, 72, "d1", "1", "2"))
     'total: a decimal or thousands separator was misread, in 41 values of 40 documents.
         It costs 2.3 points of accuracy (95% CI 1.6 to 3.1).'
     """
-    return f"{clip(loss.field, _NAME)}: {describe_cost(loss)}" if loss.field else describe_cost(loss)
+    cost = describe_cost(loss, of)
+    return f"{clip(loss.field, _NAME)}: {cost}" if loss.field else cost
 
 
-def describe_cost(loss: Loss) -> str:
+def describe_cost(loss: Loss, of: str = "accuracy") -> str:
     """Return one kind of wrong with its frequency and its cost, without the name of the field."""
     sure = describe_interval(loss.interval, 0.95)
-    without = (
-        ""
-        if loss.without is None
-        else f" Without them {clip(loss.system, _NAME)} has {format_in_unit(loss.without)}."
-    )
-    what = f"costs {describe_points(loss)} of accuracy{f' ({sure})' if sure else ''}"
+    without = ""
+    if loss.without is not None:
+        scale = "" if of == "accuracy" else f" of {ALL_VALUES}"
+        without = f" Without them {clip(loss.system, _NAME)} has {format_in_unit(loss.without)}{scale}."
+    what = f"costs {describe_points(loss)} of {of}{f' ({sure})' if sure else ''}"
     return f"{describe_cause(loss)}. It {what}.{without}"
 
 

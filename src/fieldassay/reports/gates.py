@@ -13,6 +13,7 @@ STYLES = {
     Verdict.PASS: "green",
     Verdict.FAIL: "red",
     Verdict.INCONCLUSIVE: "yellow",
+    Verdict.NO_LOSS: "dim",
     Verdict.SKIPPED: "dim",
     Answer.GO: "bold green",
     Answer.NO_GO: "bold red",
@@ -185,7 +186,7 @@ def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
             others = [
                 f"{system} {_cell(outcome)}"
                 for system, outcome in outcomes
-                if outcome.verdict is not Verdict.PASS
+                if outcome.verdict not in (Verdict.PASS, Verdict.NO_LOSS)
             ]
             rows.append(
                 [
@@ -212,11 +213,11 @@ def _cell(outcome: GateOutcome) -> str:
 
 
 def _undecided(decisions: Sequence[Decision]) -> list[str]:
-    """Return the reasons for undecided gates, a line each; systems with the same reason together."""
+    """Return the reasons for gates that say neither yes nor no, a line each; equal reasons together."""
     found: dict[tuple[str, str], list[str]] = {}
     for decision in decisions:
         for outcome in decision.outcomes:
-            if outcome.verdict is Verdict.INCONCLUSIVE:
+            if outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.NO_LOSS):
                 gate = outcome.title if outcome.title == UNGATED else outcome.gate
                 found.setdefault((f"{outcome.verdict}: {gate}", outcome.rule), []).append(decision.system)
     return [f"{gate} ({', '.join(systems)}): {rule}" for (gate, rule), systems in found.items()]

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fieldassay.reports.failed_answers import unusable_answers
 from fieldassay.stats.intervals import percentile_intervals
-from fieldassay.stats.poisson import document_keys, unseen_weights, weight_table, weights
+from fieldassay.stats.weights import STEPS, document_keys, unseen_weights, weight_table, weights
 
 if TYPE_CHECKING:
     import numpy as np
@@ -89,7 +89,7 @@ def find_losses(
     rows = wrong.select(
         "system", "doc", "field", "outcome", "gold", "pred", lost=lost, diagnosis=diagnosis, path=path
     )
-    rows = _with_items(rows.join(known.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
+    rows = join_items(rows.join(known.lazy(), on=["system", "doc"], maintain_order="left"), evidence)
     is_lost = pl.col("answer").is_not_null() & (pl.col("outcome") == "missing")
     is_item = ~is_lost & pl.col("item").is_not_null()
     rows = rows.with_columns(
@@ -115,10 +115,10 @@ def find_losses(
     }
 
 
-def _with_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the rows with their outermost items without a partner (`item`, null for none).
+def join_items(rows: pl.LazyFrame, evidence: pl.LazyFrame) -> pl.LazyFrame:
+    """Return rows of values with their outermost items without a partner (`item`, null for none).
 
-    `list` is the field of that item.
+    `path` is where a value is; `list` becomes the field of that item.
     """
     import polars as pl
 
@@ -171,10 +171,9 @@ def _of_system(
             .join(chosen.select("doc", "loss"), on="doc", how="left", maintain_order="left")["loss"]
             .fill_null(0.0)
         )
-    low, high = _intervals(columns, names.to_list(), replicates)
+    intervals = _intervals(columns, names.to_list(), replicates)
     return tuple(
-        make_loss(system, group, len(names), (float(low[at]), float(high[at])))
-        for at, group in enumerate(worst)
+        make_loss(system, group, len(names), bounds) for group, bounds in zip(worst, intervals, strict=True)
     )
 
 
@@ -198,23 +197,27 @@ def _failed(table: pl.DataFrame, of: int) -> dict[str, Any]:
     return {"kinds": tuple(kinds), "without": round(1 - others / rest, DIGITS) if rest else None}
 
 
-def _intervals(columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int) -> tuple[Any, Any]:
+def _intervals(
+    columns: npt.NDArray[np.float64], names: Sequence[str], replicates: int
+) -> list[tuple[float, float]]:
+    """Return the intervals of the means of losses (causes x documents).
+
+    Each replicate has an unseen document of the weight of any other, which a coin lets lose everything to
+    the cause, or nothing.
+    """
     import numpy as np
 
-    keys, table, unseen = (
-        document_keys(names, SEED),
-        weight_table(np.float32),
-        unseen_weights(SEED, replicates),
-    )
+    keys, table = document_keys(names, SEED), weight_table(np.float32)
+    unseen = STEPS * unseen_weights(SEED, replicates)
     width = max(4, _WEIGHTS // len(names) // 4 * 4)
     parts = []
     for first in range(0, replicates, width):
         drawn: Any = weights(keys, first, min(width, replicates - first), table)
         held = unseen[first : first + drawn.shape[1]]
-        low = (columns @ drawn) / (drawn.sum(axis=0) + held)
-        parts.append(np.stack([low, low + held / (drawn.sum(axis=0) + held)]))
-    low, high = np.concatenate(parts, axis=2)
-    return percentile_intervals(low, LEVEL).low, percentile_intervals(high, LEVEL).high
+        parts.append((columns @ drawn + np.maximum(-held, 0.0)) / (drawn.sum(axis=0) + np.abs(held)))
+    found, means = percentile_intervals(np.concatenate(parts, axis=1), LEVEL), columns.mean(axis=1)
+    low, high = np.minimum(found.low, means), np.maximum(found.high, means)
+    return [(float(first), float(last)) for first, last in zip(low, high, strict=True)]
 
 
 def make_loss(

@@ -10,8 +10,10 @@ from fieldassay.reports.checked import describe_first
 from fieldassay.reports.comparisons import comparisons_markdown
 from fieldassay.reports.gates import gates_markdown
 from fieldassay.reports.ranking import describe_order
+from fieldassay.reports.recommendation import describe_counts
 from fieldassay.reports.repeats import repeats_markdown
 from fieldassay.reports.summary import FieldLine, SliceTable, Summary, describe_method, measure_name
+from fieldassay.reports.suspicious_gold import FEWEST
 from fieldassay.wording.numbers import NOTHING, format_both, format_count, format_value
 from fieldassay.wording.shown import format_markdown, format_pair
 
@@ -56,11 +58,18 @@ def _answer(summary: Summary) -> list[str]:
     """Return the verdict, the recommendation with its reasons, and the table of all systems."""
     told = summary.recommendation
     verdict = [f"**{format_markdown(text, 600)}**" for text in [describe_answers(summary.decisions)] if text]
-    order = "" if summary.order is None else describe_order(summary.order)
+    said = ["" if summary.order is None else describe_order(summary.order), summary.silent]
+    order = "; ".join(filter(None, said))
     sentences = [format_markdown(text, 600) for text in (told.answer, *told.further, order) if text]
     heads, rows = systems_table(summary)
     table = _table([head.replace("\n", " ") for head in heads], rows)
-    return [*verdict, f"{'. '.join(sentences)}.", table]
+    counts = describe_counts(summary.standings)
+    return [
+        *verdict,
+        f"{'. '.join(sentences)}.",
+        table,
+        *([f"{counts[0].upper()}{counts[1:]}."] if counts else ()),
+    ]
 
 
 def _metrics(summary: Summary) -> str:
@@ -97,7 +106,7 @@ def _losses(summary: Summary) -> list[str]:
     return (
         [
             "## What to fix first",
-            _table(["system", "points of accuracy lost, at most", "cause", "for example"], rows),
+            _table(["system", f"points of {summary.lost} lost, at most", "cause", "for example"], rows),
         ]
         if rows
         else []
@@ -105,14 +114,18 @@ def _losses(summary: Summary) -> list[str]:
 
 
 def _suspicious(summary: Summary) -> list[str]:
-    """Return the gold values that all systems contradict."""
-    if not summary.suspicious:
+    """Return the gold values that all or most systems contradict, and how many documents were looked at."""
+    found = summary.suspicious
+    if len(summary.systems) < FEWEST or (not found.values and found.looked == found.documents):
         return []
+    extent = f"{found.extent[:1].upper()}{found.extent[1:]}."
+    if not found.values:
+        return ["## Suspicious gold", f"Nothing was found. {extent}"]
     rows = [
-        [one.doc, one.path, *format_pair(one.gold, one.agreed, 60), f"{one.systems}"]
-        for one in summary.suspicious
+        [one.doc, one.path, *format_pair(one.gold, one.agreed, 60), f"{one.systems} of {one.of}"]
+        for one in found.values
     ]
-    lead = "All systems agree on another value than gold, so gold may be wrong. A person should look."
+    lead = f"Systems agree on another value than gold, so gold may be wrong. A person should look. {extent}"
     more = (
         [f"And {summary.hidden_suspicious} more: `fieldassay export RUN --what suspicious-gold`."]
         if summary.hidden_suspicious
@@ -121,7 +134,7 @@ def _suspicious(summary: Summary) -> list[str]:
     return [
         "## Suspicious gold",
         lead,
-        _table(["document", "path", "gold", "all systems", "systems"], rows),
+        _table(["document", "path", "gold", "agreed", "systems"], rows),
         *more,
     ]
 

@@ -13,16 +13,15 @@ from fieldassay.atomic.typed_json import convert
 from fieldassay.atomic.whole_files import check_plain
 from fieldassay.diffs.diff import DiffOptions, diff_runs
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.gates.gate import decide_result
 from fieldassay.reports.export.export import write_whole
 from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
-from fieldassay.result.decision import UNGATED
+from fieldassay.reports.run_decisions import decisions_of_run
 from fieldassay.result.recorded import RecordedInputs
 from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run, corrupt_run_errors, read_runs
-from fieldassay.runs.run_file import GATES, OWN_FILES, RUN, find_changed
+from fieldassay.runs.run_file import OWN_FILES, RUN
 from fieldassay.runs.source_locations import places_of_run
 from fieldassay.runs.value_sources import ValueSources, open_value_sources
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.diffs.result import Diff
-    from fieldassay.result.decision import Decision, GateOutcome
+    from fieldassay.result.decision import Decision
     from fieldassay.result.result import Result
 
 
@@ -132,36 +131,6 @@ def _sources_of(facts: Mapping[str, Any]) -> Callable[[], ValueSources]:
 
 def _kept(word: object) -> Kept:
     return "all" if word == "all" else "errors" if word == "errors" else "none"
-
-
-def decisions_of_run(run: Run) -> tuple[Decision, ...]:
-    """Return the decisions by a run's gates, made again from its estimates.
-
-    Those that need more (a loss against a baseline) are as recorded.
-    """
-    known = {
-        (decision.system, outcome.gate): outcome
-        for decision in run.decisions
-        for outcome in decision.outcomes
-        if outcome.title != UNGATED
-    }
-    chances = {decision.system: decision.chance for decision in run.decisions}
-    again = decide_result(run.result, tuple(dict.fromkeys(gate for _, gate in known)))
-    if find_changed(run.folder, run.facts, (GATES,)):
-        return again  # whoever changed it could have made a loss a pass
-    return tuple(
-        replace(
-            one,
-            outcomes=tuple(_settle(one.system, outcome, known) for outcome in one.outcomes),
-            chance=chances.get(one.system, ""),
-        )
-        for one in again
-    )
-
-
-def _settle(system: str, outcome: GateOutcome, known: Mapping[tuple[str, Any], GateOutcome]) -> GateOutcome:
-    recorded = known.get((system, outcome.gate))
-    return recorded if recorded is not None and outcome.gate.function == "regression" else outcome
 
 
 def write_report(

@@ -100,6 +100,7 @@ def describe_verdict(decisions: Sequence[Decision]) -> tuple[str, str]:
     named = {
         Verdict.FAIL: "failed",
         Verdict.INCONCLUSIVE: "cannot be decided",
+        Verdict.NO_LOSS: "show no loss",
         Verdict.PASS: "passed",
         Verdict.SKIPPED: "do not apply",
     }

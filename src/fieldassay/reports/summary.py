@@ -7,30 +7,28 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.reports.asked import Grid, list_grids
 from fieldassay.reports.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.failed_answers import mark_failed_answers
-from fieldassay.reports.few_rows import (
-    count_row_mistakes,
-    find_row_losses,
-    find_suspicious_rows,
-    mark_failed_rows,
-)
+from fieldassay.reports.findings import name_lost
 from fieldassay.reports.losses import Loss, find_losses
 from fieldassay.reports.mistakes import Mistake, count_mistakes
-from fieldassay.reports.ranking import Order, order_systems
+from fieldassay.reports.ranking import FAILURES, Order, list_silent, order_systems
 from fieldassay.reports.recommendation import Recommendation, Standing, list_standings, recommend
 from fieldassay.reports.repeats import RepeatsShown, list_repeats
-from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
+from fieldassay.reports.suspicious_gold import SuspiciousGold, find_suspicious_gold
 from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
+from fieldassay.result.headline import find_main, is_same_metric
 from fieldassay.result.result import Result
 from fieldassay.result.violations import CheckCount, worst_first
-from fieldassay.result.wrong_rows import WrongRows
 from fieldassay.wording.folders import hide_folders
 from fieldassay.wording.numbers import FEW, format_share, is_narrow
+from fieldassay.wording.sentences import join_names
+from fieldassay.wording.shown import clip
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,7 +48,6 @@ HEADLINE: dict[str, str] = {
 }
 """The default metrics at the head of a report, and their names there."""
 
-FAILURES = ("missing", "invalid", "error", "timeout")
 SIDE_BY_SIDE = 4
 """The most systems side by side; more are one below the other, with fewer fields each."""
 MOST_FIELDS, FEW_FIELDS = 8, 3
@@ -117,12 +114,16 @@ class Summary(Struct, frozen=True, eq=False):
     notes: tuple[str, ...]
     warnings: tuple[str, ...]
     decisions: tuple[Decision, ...] = ()
+    silent: str = ""
+    """The systems that never answered, in a sentence."""
     compared: Compared | None = None
     """None: one system."""
+    lost: str = "accuracy"
+    """What losses are points of."""
     losses: tuple[tuple[Loss, ...], ...] = ()
     """The costliest losses of accuracy of each system, without intervals; empty without judged values."""
-    suspicious: tuple[Suspicion, ...] = ()
-    """Gold values that all systems contradict in the same way, the first ones."""
+    suspicious: SuspiciousGold = SuspiciousGold()
+    """Gold values that all or most systems contradict in the same way, the first ones."""
     hidden_suspicious: int = 0
     grids: tuple[Grid, ...] = ()
     """Tables of requested metrics."""
@@ -177,30 +178,39 @@ def summarize(
         notes=tuple(hide_folders(text, paths) for text in _grouped(result.notes, systems)),
         warnings=tuple(hide_folders(text, paths) for text in _grouped(result.warnings, systems)),
         decisions=tuple(sorted(decisions, key=lambda one: _place_of(one.system, systems))),
-        compared=summarize_comparisons(result.comparisons, result.rankings, {**HEADLINE, "f1": "F1"}),
+        silent=describe_silent(result),
+        compared=summarize_comparisons(
+            [one for one in result.comparisons if not {*one.systems} & {*list_silent(result)}],
+            result.rankings,
+            {**HEADLINE, "f1": "F1"},
+        ),
+        lost=name_lost(standings[0].main if standings else None),
         losses=losses,
-        suspicious=suspicious[:MOST_SUSPICIOUS],
-        hidden_suspicious=max(0, len(suspicious) - MOST_SUSPICIOUS),
+        **cut_suspicious(suspicious),
         grids=list_grids(result),
         repeats=list_repeats(result),
     )
 
 
-_Found: TypeAlias = tuple[tuple[Mistake, ...], tuple[tuple[Loss, ...], ...], tuple[Suspicion, ...]]
+def cut_suspicious(found: SuspiciousGold) -> dict[str, Any]:
+    """Return the first suspicious gold values and the number of the others, as a summary has them."""
+    first = replace(found, values=found.values[:MOST_SUSPICIOUS])
+    return {"suspicious": first, "hidden_suspicious": len(found.values) - len(first.values)}
+
+
+_Found: TypeAlias = tuple[tuple[Mistake, ...], tuple[tuple[Loss, ...], ...], SuspiciousGold]
 
 
 def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...]) -> _Found:
     """Return the mistakes, the costliest losses of each system, and the suspicious gold values."""
-    if evidence is None and (few := result.few_wrong()) is not None:
-        return _find_in_few(few, systems)
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     documents = result.documents
     rows = mark_failed_answers(rows, documents)
     if rows is None:
-        return (), (), ()
+        return (), (), SuspiciousGold()
     mistakes = count_mistakes(rows)
     if documents is None:
-        return mistakes, (), ()
+        return mistakes, (), SuspiciousGold()
     suspicious = find_suspicious_gold(rows, documents, result.systems)
     if "leaves" not in documents.columns:
         return mistakes, (), suspicious
@@ -208,10 +218,13 @@ def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...
     return mistakes, tuple(losses[system] for system in systems), suspicious
 
 
-def _find_in_few(found: WrongRows, systems: tuple[str, ...]) -> _Found:
-    rows = mark_failed_rows(found)
-    losses = tuple(find_row_losses(rows, system, MOST_LOSSES) for system in systems)
-    return count_row_mistakes(rows), losses, find_suspicious_rows(rows, systems)
+def describe_silent(result: Result) -> str:
+    """Return which systems have no usable answer to any document; empty where all have one."""
+    silent = list_silent(result)
+    if not silent or len(result.systems) == 1:
+        return ""
+    names, whom = join_names([clip(name, 60) for name in silent]), "it" if len(silent) == 1 else "them"
+    return f"{names} answered none of the documents, so nothing is said of {whom}"
 
 
 def _place_of(system: str, systems: Sequence[str]) -> int:
@@ -271,6 +284,8 @@ def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tupl
     told = [line for line in lines if any(line.estimates)]
     if shows_all:
         return tuple(told)
+    main = find_main(result)
+    told.sort(key=lambda line: not any(main and one and is_same_metric(one, main) for one in line.estimates))
     return tuple(line for line in told if any(_says_something(estimate) for estimate in line.estimates))
 
 

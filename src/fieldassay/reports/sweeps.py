@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fieldassay.result.headline import find_headline
+from fieldassay.reports.extractions import list_failures
+from fieldassay.reports.recommendation import count_apart
+from fieldassay.result.headline import find_headline, find_named
 from fieldassay.wording.compared import format_changes
 from fieldassay.wording.numbers import (
     NOTHING,
@@ -28,6 +30,8 @@ def render_sweep(made: Sweep) -> str:
     lines: list[str] = []
     if made.run is not None:
         lines += trade_offs(made)
+    failures = [line for name, one in made.extractions.items() for line in list_failures(one.manifest, name)]
+    lines += ["", *failures] if failures else []
     if made.effects:
         lines += ["", "Effects, averaged over the other factors"]
         lines += [f"  {line}" for line in map(_effect, made.effects)]
@@ -66,6 +70,11 @@ def trade_offs(made: Sweep) -> list[str]:
     names = [name for name, one in made.extractions.items() if one.is_complete]
     costs = {name: _cost(made, result, name) for name in names}
     headline = {one.system: one for one in find_headline(result)}
+    documents = max((one.documents for one in headline.values()), default=0)
+    priced, timed = (
+        count_apart([find_named(result, name, (metric,)) for name in names], documents)
+        for metric in ("cost_usd", "latency_p50")
+    )
     values = {name: headline[name].value if name in headline else None for name in names}
     metric = next((one.metric for one in headline.values()), "accuracy")
     points = {
@@ -74,16 +83,17 @@ def trade_offs(made: Sweep) -> list[str]:
         if (cost := costs[name]) is not None and (value := values[name]) is not None
     }
     best = frontier(points) if len(points) > 1 else set()
-    rows = [("", metric.replace("_", " "), "cost of 1,000", "median time", "failed", "")]
-    for name in names:
+    rows = [("", _words(metric), "cost of 1,000", "median time", "failed", "")]
+    for at, name in enumerate(names):
         told = made.extractions[name].manifest
-        time = told["timings"]["p50_ms"]
+        median = find_named(result, name, ("latency_p50",))
+        time = told["timings"]["p50_ms"] if median is None else median.value
         rows.append(
             (
                 visible(name),
                 format_value(headline.get(name)),
-                "unknown" if costs[name] is None else format_cost(costs[name] or 0.0),
-                NOTHING if time is None else format_seconds(time),
+                "unknown" if costs[name] is None else format_cost(costs[name] or 0.0) + priced[at],
+                (NOTHING if time is None else format_seconds(time)) + timed[at],
                 f"{told['documents']['failed']:,}",
                 "on the frontier" if name in best else "",
             )
@@ -97,6 +107,10 @@ def trade_offs(made: Sweep) -> list[str]:
 def _line(row: tuple[str, ...], widths: list[int]) -> str:
     numbers = (text.rjust(width) for text, width in zip(row[1:5], widths[1:5], strict=True))
     return "  ".join([row[0].ljust(widths[0]), *numbers, row[5]]).rstrip()
+
+
+def _words(metric: str) -> str:
+    return metric.replace("_", " ")
 
 
 def _cost(made: Sweep, result: Result, name: str) -> float | None:
@@ -118,8 +132,8 @@ def _effect(one: Effect) -> str:
     name = f"{visible(one.factor)}: {visible(one.level)} against {visible(one.against)}"
     if told.difference is None:
         return f"{name}: undefined"
-    interval = "" if told.interval is None else f" ({format_changes(told.interval)})"
-    parts = [f"{format_difference(told.difference)} of accuracy{interval}"]
+    interval = "" if told.interval is None else f" ({format_changes(told.interval, told.unit)})"
+    parts = [f"{format_difference(told.difference, told.unit)} of {_words(told.metric)}{interval}"]
     if one.cost_usd is not None:
         parts.append(f"{format_difference(one.cost_usd, 'usd')} a document")
     if one.latency_ms is not None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from fieldassay.regex import lazy_regex
-from fieldassay.reports.answer import LONGEST_NAME, REPAIRS, add_answer, add_repairs, shorten_names
+from fieldassay.reports.answer import REPAIRS, add_answer, add_repairs, shorten_names
 from fieldassay.reports.asked import Grid
 from fieldassay.reports.checked import describe_first
 from fieldassay.reports.comparisons import add_comparisons
 from fieldassay.reports.gates import add_gates
 from fieldassay.reports.page import Column, Page, Screen
+from fieldassay.reports.ranking import LONGEST_NAME
 from fieldassay.reports.repeats import add_repeats
 from fieldassay.reports.summary import (
     MOST_LOSSES,
@@ -48,10 +49,11 @@ def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False
         _head(page, summary)
         _tables(page, summary)
     page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
+    first = summary.systems.index(next(iter(summary.recommendation.systems), summary.systems[0]))
     if any(summary.losses):
-        add_repairs(page, summary, (0,), REPAIRS)
-    elif summary.systems:
-        _fields(page, summary, 0, REPAIRS)
+        add_repairs(page, summary, (first,), REPAIRS)
+    else:
+        _fields(page, summary, first, REPAIRS)
     _remarks(page, summary.warnings, [note for note in summary.notes if _PART.search(note)])
     _hint(page, summary)
     return page.text()

@@ -19,6 +19,7 @@ REASONS: dict[str, str] = {
     "coarser": "the prediction says the date less precisely",
     "components_exchanged": "the same runs of digits in another order",
     "contained": "one text is contained in the other",
+    "contained_items": "some items match only because one contains the other",
     "currency_differs": "the currencies differ",
     "currency_unknown": "one side does not say the currency",
     "day_month_swapped": "day and month are exchanged",
@@ -28,6 +29,7 @@ REASONS: dict[str, str] = {
     "equal_ignoring": "equal, apart from what the comparison leaves out",
     "inside": "the value lies inside the range",
     "items_not_judged": "some items could not be judged",
+    "matching_items": "all items match, though not all are the same",
     "missing": "the prediction has no value",
     "no_digits": "there are no digits to compare",
     "not_a_date": "one side is not a date",
@@ -43,6 +45,7 @@ REASONS: dict[str, str] = {
     "same_digits": "the digits are the same",
     "same_items": "the same items",
     "same_meaning": "two words for the same thing",
+    "shared_items": "one item of gold stands for several predicted ones",
     "similar": "the texts are similar",
     "some_items": "some items agree",
     "spurious": "gold has no value",
@@ -78,6 +81,7 @@ DIAGNOSES: dict[str, str] = {
     "currency": "the amount agrees, the currency does not",
     "day_month_exchanged": "day and month are exchanged",
     "two_digit_year": "the century is wrong, as with a year of two digits",
+    "value_of_another_field": "the value belongs to another field",
     "off_by_one": "off by one",
     "digits_transposed": "two digits are exchanged",
     "one_digit_wrong": "one digit is wrong",
@@ -87,7 +91,6 @@ DIAGNOSES: dict[str, str] = {
     "word_order": "the same words in another order",
     "abbreviation": "one side abbreviates the other",
     "synonym": "another word for the same thing",
-    "value_of_another_field": "the value belongs to another field",
     "value_of_another_item": "the value belongs to another item",
     "list_split_or_joined": "items were split or joined",
     "duplicate_item": "the prediction repeats an item",
@@ -97,12 +100,14 @@ DIAGNOSES: dict[str, str] = {
     "missing": "the prediction has no value",
     "spurious": "gold has no value",
     "different": "no rule names the difference",
+    "item_missing": "its item of the list is missing",
+    "item_spurious": "its item of the list has no counterpart in gold",
     "answer_missing": "there is no answer for the whole document",
     "answer_timeout": "the answer for the whole document timed out",
     "answer_error": "the answer for the whole document ended in an error",
     "answer_unreadable": "the answer for the whole document could not be read",
 }
-"""The meaning of each diagnosis; those of answers are of values in documents whose answer failed."""
+"""The meaning of each diagnosis; those of items and answers are of values whose item or answer is wrong."""
 
 PROBLEMS: dict[str, tuple[str, str]] = {
     "answer_missing": ("missing", "missing"),

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 from msgspec import field as default
+from msgspec.structs import asdict
 
 SCHEMA_VERSION = 1
 
@@ -18,9 +19,8 @@ class Measure(Struct, frozen=True):
     """One number about agreement.
 
     `value` is None where it is undefined, for `reason`. `n` is the number of values (of a list: items) behind
-    it, in so many `documents`. `marks`: `few` (below 20 documents the interval is too narrow),
-    `few_replicates`, `sampled` (chance agreement from a sample of pairs of answers),
-    `undefined_replicates=K`.
+    it, in so many `documents`. `marks`: `few_replicates`, `sampled` (chance agreement from a sample of pairs
+    of answers), `undefined_replicates=K`.
     """
 
     value: float | None
@@ -37,11 +37,15 @@ class Measure(Struct, frozen=True):
 
 
 class Confusion(Struct, frozen=True):
-    """Two answers to one value that do not agree, and how often; `absent` and `illegible` are in brackets."""
+    """Two answers to one value that do not agree, how often, and in which documents, in the order of ids.
+
+    `absent` and `illegible` are in brackets.
+    """
 
     first: str
     second: str
     count: int
+    documents: tuple[str, ...]
 
 
 class FieldAgreement(Struct, frozen=True):
@@ -66,7 +70,7 @@ class Agreement(Struct, frozen=True):
     independent: int
     """Documents with two labels of one value that were made without seeing a value."""
     single: int
-    """Documents with one sheet only, which are left out."""
+    """Documents with answers of one sheet only, which count in nothing but the shares of answers of AC1."""
     overall: Mapping[str, Measure]
     fields: tuple[FieldAgreement, ...]
     level: float
@@ -105,7 +109,7 @@ class Agreement(Struct, frozen=True):
 
 
 def _field_dict(found: FieldAgreement) -> dict[str, Any]:
-    confusions = [{"first": one.first, "second": one.second, "count": one.count} for one in found.confusions]
+    confusions = [{**asdict(one), "documents": list(one.documents)} for one in found.confusions]
     return {
         "field": found.field,
         "type": found.type,

@@ -17,11 +17,16 @@ VERDICTS: tuple[str, ...] = get_args(Outcome)
 class Comparison(Struct, frozen=True):
     """The second of two systems against the first, in one metric, on the same documents.
 
-    `difference` is second minus first of `values`, whatever is better; None if either is undefined.
-    `interval` is that of the difference. `p` is two-sided, `p_adjusted` accounts for the comparisons beside
-    it by the method `correction` (`min_p` or `holm`). `wins` are documents in which the second is better.
-    `detectable` is the true difference detected beside them with probability 0.8. `marks`: `few_documents` (a
-    metric without bounds: the interval is too narrow), `few_replicates`, `undefined_replicates=K`.
+    `difference` is second minus first of `values`, whatever is better; None if either is undefined. `p` is
+    two-sided, `p_adjusted` accounts for the comparisons beside it by the method `correction` (`min_p` or
+    `holm`), `p_needed` is the p value at which this one is shown beside them. `interval` is that of the
+    verdict, of 1 - `p_needed`: it excludes 0 exactly if a difference is shown. `interval_alone`, of `level`,
+    has no regard to them. `interval_guarded` also allows
+    for one unseen document that only one of the systems has right (None: the metric has no bounds). `wins`
+    are documents in which the second is better. `detectable` is the true difference found with probability
+    0.8 if it is made of documents that differ by as much as those seen, `detectable_whole` if it is made of
+    whole documents; `documents_needed` find this difference. `marks`: `few_documents` (a metric without
+    bounds: the interval is too narrow), `few_large_documents`, `few_replicates`, `undefined_replicates=K`.
     """
 
     metric: str
@@ -41,7 +46,12 @@ class Comparison(Struct, frozen=True):
     documents: int
     method: str
     verdict: Outcome
+    p_needed: float | None = None
     detectable: float | None = None
+    detectable_whole: float | None = None
+    documents_needed: int | None = None
+    interval_alone: tuple[float, float] | None = None
+    interval_guarded: tuple[float, float] | None = None
     marks: tuple[str, ...] = ()
     unit: str = "ratio"
     better: str = "higher"
@@ -68,12 +78,24 @@ class Comparison(Struct, frozen=True):
             systems=(self.systems[1], self.systems[0]),
             values=(self.values[1], self.values[0]),
             difference=None if self.difference is None else -self.difference,
-            interval=None if self.interval is None else (-self.interval[1], -self.interval[0]),
+            interval=_turn(self.interval),
+            interval_alone=_turn(self.interval_alone),
+            interval_guarded=_turn(self.interval_guarded),
             effect_size=None if self.effect_size is None else -self.effect_size,
             wins=self.losses,
             losses=self.wins,
             verdict=opposite.get(self.verdict, self.verdict),
         )
+
+    @property
+    def is_guarded(self) -> bool:
+        """Return whether a difference is shown for documents of an unseen kind, too.
+
+        That is where the guarded interval excludes 0; never where the metric has none, or where it is of too
+        few replicates.
+        """
+        ends = None if "few_replicates" in self.marks else self.interval_guarded
+        return self.verdict in ("better", "worse") and excludes_zero(ends)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in the form of `comparisons.json`."""
@@ -85,9 +107,12 @@ class Comparison(Struct, frozen=True):
             "values": list(self.values),
             "difference": self.difference,
             "interval": None if self.interval is None else list(self.interval),
+            "interval_alone": None if self.interval_alone is None else list(self.interval_alone),
+            "interval_guarded": None if self.interval_guarded is None else list(self.interval_guarded),
             "level": self.level,
             "p": self.p,
             "p_adjusted": self.p_adjusted,
+            "p_needed": self.p_needed,
             "effect_size": self.effect_size,
             "wins": self.wins,
             "losses": self.losses,
@@ -96,11 +121,26 @@ class Comparison(Struct, frozen=True):
             "method": self.method,
             "verdict": self.verdict,
             "detectable": self.detectable,
+            "detectable_whole": self.detectable_whole,
+            "documents_needed": self.documents_needed,
             "marks": list(self.marks),
             "unit": self.unit,
             "better": self.better,
             "correction": self.correction,
         }
+
+
+def excludes_zero(interval: tuple[float, float] | None) -> bool:
+    """Return whether an interval lies on one side of 0; never without one.
+
+    >>> excludes_zero((0.01, 0.2)), excludes_zero((0.0, 0.2)), excludes_zero(None)
+    (True, False, False)
+    """
+    return interval is not None and (interval[0] > 0.0 or interval[1] < 0.0)
+
+
+def _turn(interval: tuple[float, float] | None) -> tuple[float, float] | None:
+    return None if interval is None else (-interval[1], -interval[0])
 
 
 class Place(Struct, frozen=True):
@@ -120,14 +160,15 @@ class Place(Struct, frozen=True):
 class RankedPair(Struct, frozen=True):
     """Two systems of a ranking, the better first.
 
-    `p_adjusted` is that of their comparison and accounts for all tests. `is_shown`: the difference is shown,
-    by the p value and by the interval (None: an older version did not say).
+    `p_adjusted` is that of their comparison and accounts for all tests. `is_shown`: the difference is shown;
+    `is_guarded`: it is for documents of an unseen kind, too.
     """
 
     systems: tuple[str, str]
     difference: float
     p_adjusted: float
-    is_shown: bool | None = None
+    is_shown: bool = False
+    is_guarded: bool = False
 
 
 class Ranking(Struct, frozen=True):
@@ -148,12 +189,6 @@ class Ranking(Struct, frozen=True):
     method: str = "holm"
     on_new_documents: float | None = None
 
-    def shows(self, pair: RankedPair) -> bool:
-        """Return whether the two systems of a pair are shown to differ."""
-        if pair.is_shown is not None:
-            return pair.is_shown
-        return pair.p_adjusted <= 1.0 - self.level + 1e-12 and pair.difference != 0
-
     def to_dict(self) -> dict[str, Any]:
         """Return the ranking in the form of `comparisons.json`."""
         places = [
@@ -171,7 +206,8 @@ class Ranking(Struct, frozen=True):
                 "systems": list(one.systems),
                 "difference": one.difference,
                 "p_adjusted": one.p_adjusted,
-                "is_shown": self.shows(one),
+                "is_shown": one.is_shown,
+                "is_guarded": one.is_guarded,
             }
             for one in self.pairs
         ]

@@ -25,6 +25,8 @@ class Verdict(StrEnum):
     PASS = "PASS"
     FAIL = "FAIL"
     INCONCLUSIVE = "INCONCLUSIVE"
+    NO_LOSS = "NO LOSS SHOWN"
+    """A regression gate without a margin is an alarm: it fails, or shows no loss and holds nothing up."""
     SKIPPED = "SKIPPED"
 
 
@@ -114,7 +116,7 @@ class Decision(Struct, frozen=True):
 
     @property
     def answer(self) -> Answer:
-        """Return GO only if all applicable gates passed, at least one; NO-GO if one failed.
+        """Return GO only if all applicable gates passed or show no loss, at least one; NO-GO if one failed.
 
         >>> Decision("llama", ()).answer.value
         'INCONCLUSIVE'
@@ -122,8 +124,8 @@ class Decision(Struct, frozen=True):
         verdicts = [outcome.verdict for outcome in self.outcomes]
         if Verdict.FAIL in verdicts:
             return Answer.NO_GO
-        is_go = Verdict.PASS in verdicts and Verdict.INCONCLUSIVE not in verdicts
-        return Answer.GO if is_go else Answer.INCONCLUSIVE
+        has_passed = Verdict.PASS in verdicts or Verdict.NO_LOSS in verdicts
+        return Answer.GO if has_passed and Verdict.INCONCLUSIVE not in verdicts else Answer.INCONCLUSIVE
 
     @property
     def is_about_nothing(self) -> bool:
@@ -147,12 +149,14 @@ class Decision(Struct, frozen=True):
             )
         stands_on = [outcome.documents for outcome in self.outcomes if outcome.verdict is Verdict.PASS]
         passed, known = len(stands_on), sorted(filter(None, stands_on))
+        alarms = tuple(f"{one.gate}: {one.rule}" for one in self.outcomes if one.verdict is Verdict.NO_LOSS)
         if not passed:
-            return ("no gate applies" if self.outcomes else "there is no gate",)
-        skipped = len(self.outcomes) - passed
+            return alarms or ("no gate applies" if self.outcomes else "there is no gate",)
+        skipped = len(self.outcomes) - passed - len(alarms)
         return (
             f"{passed} of {passed} gates that apply passed{_on_documents(known)}"
             + (f"; {skipped} do not apply" if skipped else ""),
+            *alarms,
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,12 +12,12 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.metrics.recipes import Coalesce, Constant, Evaluated, Quantile, Ratio, SumTable, Total
+from fieldassay.metrics.recipes import Coalesce, Constant, Evaluated, Quantile, SumTable, Total
 from fieldassay.metrics.selection import BoundMetric
 from fieldassay.metrics.statistics import Statistic
 from fieldassay.metrics.sums import Sum, add_sums
 from fieldassay.metrics.units import HIGHEST
-from fieldassay.metrics.unseen_document import UnseenDocument, size_by_sums
+from fieldassay.metrics.unseen_document import UnseenDocument, is_bounded, size_by_sums
 from fieldassay.result.estimate import Estimate
 from fieldassay.stats.intervals import (
     FEW_DOCUMENTS,
@@ -26,9 +26,10 @@ from fieldassay.stats.intervals import (
     percentile_intervals,
     quantile_interval,
 )
-from fieldassay.stats.poisson import unseen_weights
+from fieldassay.stats.weights import unseen_weights
 
 Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 SliceKey: TypeAlias = tuple[str, str] | None
 _Drawn: TypeAlias = tuple[float, float, int]
 
@@ -60,7 +61,7 @@ class _Draft(Struct, frozen=True, eq=False):
     """An estimate without its interval.
 
     `ordered` are the values behind a quantile. `replicates` are those of the documents alone and, if the
-    metric has bounds, with an unseen document at its worst and at its best; () if there are none.
+    metric has bounds, with an unseen document, right or wrong by a coin; () if there are none.
     """
 
     bound: BoundMetric
@@ -125,7 +126,7 @@ def estimate_slices(
 def _draft_slice(
     metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums, unseen: Floats
 ) -> list[_Draft]:
-    weight = np.concatenate([np.zeros(1), unseen])  # the value itself holds none
+    weight = np.concatenate([np.zeros(1), np.abs(unseen)])  # the value itself holds none
     sums = SumTable(table.sums, repeats=table.repeats)
     with_unseen = replace(sums, unseen=UnseenDocument(weight, partial(size_by_sums, sums)), _ratios={})
     drafts: list[_Draft] = []
@@ -135,12 +136,13 @@ def _draft_slice(
         elif isinstance(bound.recipe, Quantile):
             drafts.append(_draft_quantile(bound, bound.recipe, key, table))
         else:
-            is_bounded = len(unseen) > 0 and has_bounds(bound)
-            drafts += _draft_sums(bound, key, (with_unseen if is_bounded else sums).evaluate(bound.recipe))
+            has_unseen = len(unseen) > 0 and value_bounds(bound) is not None
+            found = (with_unseen if has_unseen else sums).evaluate(bound.recipe)
+            drafts += _draft_sums(bound, key, found, unseen > 0)
     return drafts
 
 
-def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Draft]:
+def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, is_right: Bools) -> list[_Draft]:
     is_count, has_draws = (
         bound.metric.unit == "count",
         not isinstance(bound.recipe, Total) and found.values.shape[1] > 1,
@@ -152,7 +154,10 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Dr
         found.documents.tolist(),
         found.failed.tolist(),
     )
-    blocks = np.split(found.values, 3, axis=1) if has_draws and has_bounds(bound) else [found.values]
+    blocks, limits = [found.values[:, 1:]], value_bounds(bound)
+    if has_draws and limits is not None:
+        resampled, worst, best = (block[:, 1:] for block in np.split(found.values, 3, axis=1))
+        blocks = [resampled, np.where(is_right, best, worst)]
     drafts = []
     for label in _choose_labels(bound, found.labels):
         if label not in rows:
@@ -163,9 +168,9 @@ def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated) -> list[_Dr
         is_undefined = math.isnan(values[row]) or (n[row] == 0 and not is_settled)
         value = None if is_undefined else _whole(values[row]) if is_count else values[row]
         has_replicates = has_draws and value is not None and documents[row] > 0
-        is_within = value is not None and 0.0 <= value <= highest_value(bound) * (1.0 + 1e-9)
+        is_within = value is not None and limits is not None and _is_within(value, limits)
         drawn = blocks if is_within else blocks[:1]  # what a spec calls a ratio can be any number
-        replicates = tuple(block[row, 1:] for block in drawn) if has_replicates else ()
+        replicates = tuple(block[row] for block in drawn) if has_replicates else ()
         drafts.append(_Draft(bound, key, label, value, n[row], documents[row], failed[row], replicates))
     return drafts
 
@@ -206,21 +211,39 @@ def _bound_one(draft: _Draft, level: float, drawn: Sequence[_Drawn]) -> _Bounds:
         return _bound_quantile(draft, draft.bound.recipe, level)
     if not drawn or draft.value is None:
         return _Bounds()
-    worst, best = (drawn[1], drawn[2]) if len(drawn) > 1 else (drawn[0], drawn[0])
-    (lowest, highest, _), low, high, dropped = drawn[0], worst[0], best[1], worst[2]
-    few = () if has_bounds(draft.bound) else _mark_few(draft)
+    (lowest, highest, _), (low, high, dropped) = drawn[0], drawn[-1]
+    limits = value_bounds(draft.bound)
+    if limits is not None and not _is_within(draft.value, limits):
+        limits = None
+    few = () if limits is not None else _mark_few(draft)
     marks = (*few, "few_replicates") if are_too_few(len(draft.replicates[0]) - dropped, level) else few
     marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
     resampled = None if math.isnan(lowest) else (lowest, highest)
     if math.isnan(low):
         return _Bounds(None, marks, resampled)
-    if has_bounds(draft.bound):  # sums of rounded parts may exceed them in the last digit
-        low, high = max(low, 0.0), min(high, highest_value(draft.bound))
+    if limits is not None:  # sums of rounded parts may exceed them in the last digit
+        low, high = max(low, limits[0]), min(high, limits[1])
     return _Bounds((min(low, draft.value), max(high, draft.value)), marks, resampled)
 
 
 def _mark_few(draft: _Draft) -> tuple[str, ...]:
     return ("few_documents",) if draft.documents < FEW_DOCUMENTS else ()
+
+
+def value_bounds(bound: BoundMetric) -> tuple[float, float] | None:
+    """Return the smallest and the largest value of a metric, which an unseen document has; None without both.
+
+    Shares lie between 0 and their largest value, a difference of two shares between -1 and 1.
+
+    >>> from fieldassay.metrics.grammar import parse_metric
+    >>> from fieldassay.metrics.selection import bind_metric
+    >>> [value_bounds(bind_metric(parse_metric(name))) for name in ("f1", "latency_mean")]
+    [(0.0, 1.0), None]
+    """
+    unit = bound.metric.unit
+    if unit not in (*HIGHEST, "difference") or not is_bounded(bound.recipe):
+        return None
+    return (-1.0, 1.0) if unit == "difference" else (0.0, HIGHEST[unit])
 
 
 def highest_value(bound: BoundMetric) -> float:
@@ -231,14 +254,12 @@ def highest_value(bound: BoundMetric) -> float:
     >>> [highest_value(bind_metric(parse_metric(name))) for name in ("f1", "latency_mean")]
     [1.0, 0.0]
     """
-    if bound.metric.group == "extras":
-        return float(isinstance(bound.recipe, Ratio) and bound.recipe.is_proportion)
-    return HIGHEST.get(bound.metric.unit, 0.0)
+    low, high = value_bounds(bound) or (0.0, 0.0)
+    return high if low == 0.0 else 0.0
 
 
-def has_bounds(bound: BoundMetric) -> bool:
-    """Return whether a metric lies between 0 and a largest value: the bounds of an unseen document."""
-    return highest_value(bound) > 0
+def _is_within(value: float, limits: tuple[float, float]) -> bool:
+    return limits[0] <= value <= limits[1] * (1.0 + 1e-9)
 
 
 def _bound_quantile(draft: _Draft, recipe: Quantile, level: float) -> _Bounds:

@@ -3,32 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 
+from fieldassay.metrics.grammar import parse_metric
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 
 MAIN = ("overall_accuracy", "accuracy")
-"""The preferred metrics; without them it is the first ratio over all documents."""
+"""The preferred metrics where the spec names no score; without them it is the first ratio."""
 POOLED = ("pooled_accuracy", "accuracy_pooled")
 PER_FIELD = ("field_accuracy",)
 
 
 def find_main(result: Result) -> Estimate | None:
-    """Return the first system's estimate of the main metric; None without a candidate."""
+    """Return the first system's estimate of the main metric; None without a candidate.
+
+    It is the score of the spec. A score of single documents, which is not estimated, stands behind the first
+    ratio of the spec's metrics.
+    """
     whole = [estimate for estimate in result.estimates if estimate.field is None and not estimate.slice]
-    named = [estimate for name in MAIN for estimate in whole if estimate.metric == name]
-    ratios = [estimate for estimate in whole if estimate.unit in ("ratio", "percent")]
-    return next(iter(named or ratios), None)
+    score = result.run.get("score")
+    scores = [] if score is None else [one for one in _select(result, score) if one in whole]
+    named = [one for name in MAIN for one in whole if one.metric == name] if score is None else []
+    ratios = (estimate for estimate in whole if estimate.unit in ("ratio", "percent"))
+    return next(chain(scores, named, ratios), None)
+
+
+def _select(result: Result, metric: str) -> tuple[Estimate, ...]:
+    try:
+        return tuple(result.select(parse_metric(metric)))
+    except ValueError:  # of a run that was edited
+        return ()
 
 
 def find_headline(result: Result) -> tuple[Estimate, ...]:
-    """Return each system's estimate of the headline metric; () if there is none.
-
-    It is the first metric defined by the spec, else the main one.
-    """
-    own = [name for name in result.run.get("definitions", ()) if isinstance(name, str)]
-    whole = [one for one in result.estimates if one.field is None and not one.slice]
-    main = next((one for name in own for one in whole if one.metric == name), None) or find_main(result)
+    """Return each system's estimate of the main metric; () if there is none."""
+    main = find_main(result)
     return tuple(by_system(result, main).values()) if main is not None else ()
 
 

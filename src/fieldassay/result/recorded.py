@@ -82,6 +82,8 @@ class Provenance(msgspec.Struct, frozen=True):
 
     spec: RecordedText | None = None
     metrics: list[str] = []
+    score: str | None = None
+    """The metric of a document's score, by which systems are ranked; None: the accuracy."""
     definitions: list[str] = []
     kept: RecordedMetrics | None = None
     slices: list[str] = []

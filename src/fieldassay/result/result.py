@@ -26,7 +26,6 @@ from fieldassay.result.notebook import (
 from fieldassay.result.pairing import PairedData
 from fieldassay.result.repeats import Repeats
 from fieldassay.result.violations import CheckCount
-from fieldassay.result.wrong_rows import WrongRows
 from fieldassay.wording.numbers import format_count
 
 if TYPE_CHECKING:
@@ -60,8 +59,6 @@ class Result(Struct, frozen=True, eq=False):
     """The systems with repeated runs: variances within and between documents, and the flaky values."""
     paired: PairedData | None = None
     """The statistics for comparing other pairs; None for one system, and for a result read from a file."""
-    wrong_rows: Callable[[], WrongRows | None] | None = None
-    """Makes `few_wrong`; None for a result whose evidence is in a file."""
     writer: Callable[[Result, Path, bool], Run] | None = None
     """The function that writes the result as a run; None unless it comes from `fieldassay.score`."""
 
@@ -78,7 +75,7 @@ class Result(Struct, frozen=True, eq=False):
                 ("evidence_table", self.evidence_table),
             )
         }
-        return Result, astuple(replace(self, **tables, wrong_rows=None))
+        return Result, astuple(replace(self, **tables))
 
     def _repr_html_(self) -> str:
         """Return the HTML for a notebook: the overall metrics, by system."""
@@ -143,10 +140,6 @@ class Result(Struct, frozen=True, eq=False):
         Its texts and diagnoses are made on first use.
         """
         return None if self.evidence_table is None else self.evidence_table()
-
-    def few_wrong(self) -> WrongRows | None:
-        """Return the wrong rows of the evidence if they are few; else None, and the evidence has them."""
-        return None if self.wrong_rows is None or self.evidence_table is None else self.wrong_rows()
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from fieldassay.calibration.audit import AuditEstimate, ReviewedValue, estimate_accuracy
 from fieldassay.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
@@ -141,7 +141,7 @@ class Status(Struct, frozen=True, eq=False):
                 for alias, counts in self.reviewers.items()
             },
             "anchoring": anchoring,
-            "residual_error": {"value": self.residual, "upper": self.residual_upper},
+            "residual_error": {"value": self.residual, "upper": self.residual_upper, "level": LEVEL},
             "effort": {name: asdict(one) for name, one in self.effort.items()},
             "head": self.head,
         }
@@ -157,8 +157,8 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
     accuracy = estimate_accuracy([value for _, value in looked], chance)
     missed = _count_missed(db)
     total = missed.get("", Count(0, 0))
-    flagged = [value for _, value in looked if not value.is_accepted]
-    residual = _residual(facts, accuracy.risk, estimate_accuracy(flagged, chance).value, total)
+    counts = (facts["values"] or 0, facts["accepted"] or 0)
+    residual, residual_upper = bound_residual(counts, [value for _, value in looked], total) or (None, None)
     asked, labeled = db.execute(
         "SELECT (SELECT count(*) FROM asked JOIN sheet USING(document) WHERE shown<>'context'), "
         "(SELECT count(*) FROM label)"
@@ -172,7 +172,8 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
         total,
         _reviewers(rows, missed, judge),
         _anchoring(rows, judge, chance),
-        *residual,
+        residual,
+        residual_upper,
         {name: _effort(rows, name) for name in (Shown.PREDICTION, Shown.NOTHING)},
         bool(facts["closed"]),
         str(read_head(db)),
@@ -316,22 +317,44 @@ def _anchoring(rows: Sequence[Labeled], judge: _Judge, chance: BootstrapSettings
     return Anchoring(shown, withheld, shown.share - withheld.share, (low, high) if low < high else None)
 
 
-def _residual(
-    facts: Mapping[str, Any], accepted_risk: float | None, flagged_right: float | None, missed: Count
-) -> tuple[float | None, float | None]:
-    """Return the share of values that stay wrong, and that with the upper bound of the miss rate.
+def bound_residual(
+    counts: tuple[int, int], looked: Sequence[ReviewedValue], missed: Count
+) -> tuple[float, float] | None:
+    """Return the share of values that stay wrong, and its upper bound at 95 %; None without a part of it.
 
-    Wrong values among the accepted stay; of those sent to review the overlooked ones do.
+    Wrong values among the accepted stay; of those sent to review the overlooked ones do. `counts` are all
+    values and the accepted ones. Each of the three shares has its bound at a third of 5 % (Bonferroni), so
+    that all hold at once: Gaffke's over documents for wrong values, Clopper and Pearson's for overlooked
+    ones.
+
+    >>> found = [ReviewedValue(f"d{at}", at > 4, 1.0, is_accepted=False) for at in range(50)]
+    >>> [round(one, 3) for one in bound_residual((50, 0), found, Count(3, 60)) or ()]
+    [0.005, 0.03]
     """
-    if not facts["values"]:
-        return None, None
-    share = facts["accepted"] / facts["values"]
-    has_accepted = not share or accepted_risk is not None
-    if not has_accepted or (share < 1 and flagged_right is None) or missed.share is None:
-        return None, None
-    kept = share * (accepted_risk or 0.0)
-    wrong = (1 - share) * (1 - (flagged_right if flagged_right is not None else 1.0))
-    return kept + wrong * missed.share, kept + wrong * (missed.upper or 0.0)
+    if not counts[0]:
+        return None
+    accepted = counts[1] / counts[0]
+    tail = (1 - LEVEL) / (2 * (accepted < 1) + (accepted > 0))
+    value = upper = 0.0
+    for share, is_accepted in ((accepted, True), (1 - accepted, False)):
+        if not share:
+            continue
+        wrong = _bound_wrong([one for one in looked if one.is_accepted == is_accepted], tail)
+        if wrong is None or (not is_accepted and missed.share is None):
+            return None
+        stay = (1.0, 1.0)
+        if not is_accepted:
+            stay = (missed.share or 0.0, clopper_pearson_upper(missed.found, missed.n, tail))
+        value += share * wrong[0] * stay[0]
+        upper += share * wrong[1] * stay[1]
+    return value, upper
+
+
+def _bound_wrong(looked: Sequence[ReviewedValue], tail: float) -> tuple[float, float] | None:
+    """Return the share of wrong values with its upper bound over documents; None without any value."""
+    alike = [replace(one, is_accepted=True) for one in looked]
+    found = estimate_accuracy(alike, BootstrapSettings(level=1 - 2 * tail), len(alike))
+    return None if found.risk is None or found.risk_interval is None else (found.risk, found.risk_interval[1])
 
 
 def _effort(rows: Sequence[Labeled], shown: str) -> Effort:

@@ -99,18 +99,18 @@ def make_review(folder: Path, request: Request) -> Made:
 
 
 def make_suspicious_review(folder: Path, run: Run, request: Request) -> Made:
-    """Return a new review of the gold values of a run that all its systems contradict in the same way.
+    """Return a new review of the gold values that all or most systems of a run contradict in the same way.
 
     Each is asked with nothing shown: neither gold nor the systems' value.
     """
-    found = list_suspicious_gold_of_run(run).rows
-    if not found:
-        what = "no gold value is contradicted by all systems in the same way"
+    listing = list_suspicious_gold_of_run(run)
+    if not listing.rows:
+        what = f"no gold value is contradicted by all or most systems in the same way; {listing.extent}"
         raise ProblemsError(
             [Problem(str(run.folder), what, "there is nothing to review", "nothing_to_review")]
         )
     places: dict[str, list[tuple[str, str, str]]] = {}
-    for doc, path, _, gold, agreed, *_ in found:
+    for doc, path, _, gold, agreed, *_ in listing.rows:
         places.setdefault(doc, []).append((path, agreed or "null", gold or "null"))
     known = _Known(run.plan, None, tuple(places))
     return _create(folder, request, known, {name: ask_blind(asked) for name, asked in places.items()})

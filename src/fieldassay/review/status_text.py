@@ -70,8 +70,7 @@ def _anchoring(found: Anchoring) -> str:
 def _residual(value: float | None, upper: float | None) -> str:
     if value is None or upper is None:
         return "not known"
-    bound = f"{format_in_unit(upper)} with the upper bound of missed errors"
-    return f"{format_in_unit(value)} of all values; {bound}"
+    return f"{format_in_unit(value)} of all values, at most {format_in_unit(upper)} at 95 %"
 
 
 def _missed(count: Count) -> str:

@@ -243,11 +243,6 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         check_unchanged(self.folder, self.facts, EVIDENCE)
         return self.scan_evidence()
 
-    @property
-    def stored_evidence(self) -> pl.LazyFrame | None:
-        """Return the judged values, unread, unless the result itself has the wrong ones in memory."""
-        return None if self.result.wrong_rows is not None else self.evidence
-
     def scan_evidence(self) -> pl.LazyFrame | None:
         """Return the judged values, unread; only their columns are checked. None if the run kept none."""
         import polars as pl

@@ -19,10 +19,13 @@ from fieldassay.records.source import Source, open_source
 from fieldassay.spec.document_id import DocumentId, find_document_id, has_id_name
 from fieldassay.spec.field_summaries import FieldSummary, sight
 from fieldassay.spec.infer import infer_seen, render_spec_with_comments
+from fieldassay.spec.model import Field
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.schema_with_gold import with_gold
 from fieldassay.spec.source import named_source
 from fieldassay.spec.write import write_spec
+from fieldassay.stats.power import plan_margin
+from fieldassay.wording.numbers import format_count
 
 _CHUNK = 1000
 _HEAD = (
@@ -32,6 +35,14 @@ _HEAD = (
     "# Text is compared exactly: `{{type: text, normalize: [case, punctuation, white_space]}}` ignores "
     "case, punctuation and spaces.\n"
     "# Then: fieldassay validate --spec THIS_FILE --gold GOLD\n"
+)
+_MARGIN = (
+    "# Against a baseline: `gates: [regression(accuracy) > -{margin:g}]`, the least usual margin that an "
+    "unchanged system passes 4 times out of 5 with {count}.\n"
+)
+_ALARM = (
+    "# Against a baseline: `gates: [regression(accuracy) >= 0]` fails if a loss is shown; for a margin "
+    "{count} would be too few.\n"
 )
 
 
@@ -64,7 +75,17 @@ def spec_from_gold(
         found = replace(found, spec=replace(found.spec, gold_keys=(gold_key,)))
     elif remarks:
         found = replace(found, comments={**found.comments, ("fieldassay",): "\n".join(remarks)})
-    return Draft(_head(gold) + render_spec_with_comments(found), remarks)
+    margin = plan_margin(count, sum(map(_count_values, found.spec.fields)))
+    proposed = (_ALARM if margin is None else _MARGIN).format(
+        margin=margin, count=format_count(count, "document")
+    )
+    return Draft(_head(gold) + proposed + render_spec_with_comments(found), remarks)
+
+
+def _count_values(field: Field) -> int:
+    """Return the values that a field has at least: those of its fields, and of one item of a list."""
+    inner = (*field.fields, *((field.items,) if field.items is not None else ()))
+    return sum(map(_count_values, inner)) or 1
 
 
 def spec_from_schema(schema: str) -> str:

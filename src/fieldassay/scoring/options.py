@@ -62,8 +62,6 @@ class ScoreOptions(Struct, frozen=True):
     inputs: InputOptions = InputOptions()
     evidence_folder: Path | None = None
     """Where evidence goes while the run lasts, in parts, instead of being held in memory."""
-    holds_few: bool = False
-    """Whether the evidence of 200 answers or fewer is held in memory even if there is a folder for it."""
     reference: str | None = None
     compare: tuple[str, ...] | None = None
     correction: Literal["min_p", "holm"] = "min_p"

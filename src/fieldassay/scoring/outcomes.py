@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
@@ -14,10 +13,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.engine.fold import Partial, merge
-from fieldassay.evidence import Evidence, Outcome, WrongRow
-from fieldassay.printable import make_printable
-from fieldassay.result.documents import DocumentValues
-from fieldassay.result.wrong_rows import AnswerFacts, WrongRows
+from fieldassay.evidence import Evidence
 from fieldassay.scoring.answer_remarks import MOST_NAMED
 from fieldassay.scoring.checking import Tallies, join_tallies
 from fieldassay.scoring.fit import Fill, merge_fills
@@ -28,15 +24,9 @@ if TYPE_CHECKING:
 Frame: TypeAlias = "pl.DataFrame | Path | HeldRows"
 Value = TypeVar("Value")
 
-FEW_ANSWERS = 200
-"""As many answers, of all systems together, are held in memory although there is a folder for evidence."""
-FEW_ROWS = 20_000
-"""As many wrong rows are found one by one sooner than the library of tables is loaded."""
-_RIGHT = (Outcome.MATCH, Outcome.ABSENT)
-
 
 class HeldRows(Struct, frozen=True):
-    """The evidence of a judged batch, of which a table or plain rows are made on demand."""
+    """The evidence of a judged batch, of which a table is made on demand."""
 
     evidence: Evidence
     only_errors: bool
@@ -50,15 +40,6 @@ class HeldRows(Struct, frozen=True):
         import polars as pl
 
         return frame.filter(~pl.col("outcome").is_in(["match", "absent"]))
-
-    def count(self) -> int:
-        """Return how many rows are neither right nor absent."""
-        return int((~np.isin(self.evidence.outcome, _RIGHT)).sum())
-
-    def wrong(self) -> Iterator[WrongRow]:
-        """Yield the rows of values below a score of 1, and of items that only one side has."""
-        assert self.evidence.wrong is not None
-        return self.evidence.wrong(self.only_errors)
 
 
 class Done(Struct, frozen=True, eq=False):
@@ -143,26 +124,3 @@ def _name_first(
     first: Mapping[str, tuple[str, ...]], second: Mapping[str, tuple[str, ...]]
 ) -> dict[str, tuple[str, ...]]:
     return _by_name(first, second, lambda one, other: (one + other)[:MOST_NAMED])
-
-
-def find_few_wrong(frames: Sequence[Frame], partials: Iterable[Partial]) -> WrongRows | None:
-    """Return the wrong rows held in memory; None if they are many, or of repeated runs."""
-    held = [frame for frame in frames if isinstance(frame, HeldRows)]
-    is_plain = len(held) == len(frames) and all(one.repeats == 1 for one in partials)
-    if not is_plain or sum(one.count() for one in held) > FEW_ROWS:
-        return None
-    return WrongRows(
-        tuple(chain.from_iterable(one.wrong() for one in held)),
-        tuple(
-            chain.from_iterable(_list_answers(one.system, part) for one in partials for part in one.documents)
-        ),
-    )
-
-
-def _list_answers(system: str, values: DocumentValues) -> Iterator[AnswerFacts]:
-    name = make_printable(system)
-    claims = {claim: mask.tolist() for claim, mask in values.claims.items()}
-    for at, (doc, leaves) in enumerate(zip(values.documents, values.values["leaves"].tolist(), strict=True)):
-        yield AnswerFacts(
-            name, make_printable(doc), leaves, {claim: mask[at] for claim, mask in claims.items()}
-        )

@@ -38,6 +38,7 @@ def provenance(plan: Plan, folding: FoldPlan, matching: Matching) -> dict[str, A
     return {
         "spec": {"name": plan.spec.name, "digest": plan.digest, "text": write_spec(plan.spec)},
         "metrics": [str(call) for call in folding.metrics],
+        "score": plan.spec.score,
         "definitions": [definition.name for definition in plan.spec.definitions],
         "kept": {
             "compared": [str(call) for call in folding.compared],

@@ -58,7 +58,7 @@ from fieldassay.scoring.fit import (
 )
 from fieldassay.scoring.inputs import Records, drop_absent_fields, open_inputs
 from fieldassay.scoring.options import ScoreOptions, with_keywords
-from fieldassay.scoring.outcomes import FEW_ANSWERS, Done, HeldRows, find_few_wrong, join_outcomes
+from fieldassay.scoring.outcomes import Done, HeldRows, join_outcomes
 from fieldassay.scoring.provenance import provenance
 from fieldassay.scoring.shard_runs import run_shards
 from fieldassay.scoring.shards import Progress, Work
@@ -108,8 +108,6 @@ def score(
         matching = replace(matching.take(np.arange(min(options.limit, len(matching)))), notes=chosen)
     if not len(matching) or not matching.predictions:
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
-    if options.holds_few and len(matching) * len(matching.predictions) <= FEW_ANSWERS and not plan.checks:
-        options = replace(options, evidence_folder=None)
     check_reference(options.reference, matching.systems)
     keeps_statistics = options.keeps_statistics or has_regression(plan, options)
     if len(matching.systems) > 1 or keeps_statistics:
@@ -237,7 +235,6 @@ def _result(run: _Run, done: Done) -> Result:
             *describe_ambiguity(run.plan, done.fills),
             *remark_comparisons(paired),
         ),
-        wrong_rows=Lazy(partial(find_few_wrong, done.frames, tuple(partials.values()))) if is_held else None,
         checks=_checks(run, done),
         comparisons=compared.comparisons,
         rankings=compared.rankings,

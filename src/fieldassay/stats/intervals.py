@@ -30,6 +30,17 @@ def are_too_few(replicates: int, level: float) -> bool:
     return replicates * (1.0 - level) / 2.0 < 20.0 - 1e-9
 
 
+def say_too_few(level: float) -> str:
+    """Return the reason why an interval from too few replicates decides nothing, and what to do.
+
+    >>> say_too_few(0.99)
+    'too few bootstrap replicates to decide by: score again with at least 4,000 (--bootstrap 4000)'
+    """
+    least = max(2000, math.ceil(40.0 / (1.0 - level) - 1e-6))
+    again = f"score again with at least {least:,} (--bootstrap {least})"
+    return f"too few bootstrap replicates to decide by: {again}"
+
+
 class Interval(NamedTuple):
     """A lower and an upper bound."""
 

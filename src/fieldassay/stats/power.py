@@ -1,173 +1,266 @@
-"""The smallest difference that a comparison could detect, and the documents needed for a smaller one."""
+"""The power of the verdict: the difference that it would find, and the documents that it takes.
+
+All differences are in units of the metric. A true difference is thought of as made of documents that
+differ by as much as those seen, which adds to the variance as well.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property
+from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from msgspec import Struct
 
 POWER = 0.8
 FEWEST_DIFFERING = 6
-"""With fewer differing documents no sign-flip test at 5% can show anything, so no power is computed."""
+"""With fewer differing documents their spread says nothing of other samples, so no power is computed."""
 
-MOST_EXACT = 1000
-"""Up to so many documents power is computed exactly where each is right or wrong."""
+FEWEST_EFFECTIVE = 40
+"""A pilot of fewer effective documents does not say how many are needed."""
+
+MARGINS = (0.01, 0.02, 0.03, 0.05, 0.1)
+"""The margins that are proposed for regression gates, in shares."""
 
 _MOST_DOCUMENTS = 10**9
-_STEPS = 50
+_STEPS = 60
 
 Floats = npt.NDArray[np.float64]
+_Z_POWER = NormalDist().inv_cdf(POWER)
 
 
-def minimum_detectable_effect(standard_error: float, level: float = 0.95, power: float = POWER) -> float:
-    """Return the distance excluded by an interval at `level` with chance `power`: (z[1 - a/2] + z[power]) SE.
+class Alike(NamedTuple):
+    """The fewest differing documents that are called, all to one side, and their p value.
 
-    >>> round(minimum_detectable_effect(0.01), 4)
-    0.028
+    `expected` is how many must be expected for so many to occur with probability 0.8 (Poisson).
     """
-    from statistics import NormalDist
 
-    normal = NormalDist()
-    return (normal.inv_cdf(0.5 + level / 2.0) + normal.inv_cdf(power)) * standard_error
+    documents: int
+    p: float
+    expected: float
+
+    @classmethod
+    def at(cls, alpha: float) -> Alike:
+        """Return them at a level: k documents to one side have the mid-p value 2^-k.
+
+        >>> Alike.at(0.05).documents, Alike.at(0.05).p, round(Alike.at(0.05).expected, 1)
+        (5, 0.03125, 6.7)
+        """
+        from scipy.special import gammaincinv
+
+        count = max(1, math.ceil(-math.log2(alpha) - 1e-9))
+        return cls(count, 2.0**-count, float(gammaincinv(count, POWER)))
 
 
-def detectable_difference(
-    differences: Floats, standard_error: float, level: float = 0.95, *, is_mid_p: bool = False
-) -> float | None:
-    """Return the true difference found with probability 0.8 on as many documents; None if under 6 differ.
+class Spread(Struct, frozen=True, dict=True):
+    """How documents of two systems differ: what the power of their comparison follows from.
 
-    `differences` are those of the documents, `standard_error` is that of their mean, or of the ratio that
-    they are part of. A true difference adds differing documents, and with them variance. Where all differ by
-    the same amount, the power of the binomial test is computed exactly: of McNemar's mid-p test if
-    `is_mid_p`, else of the sign-flip test.
+    `variance` is that of a document's difference, `each` the size of a differing document (sum of squares /
+    sum of absolute differences: large ones bring more variance), `whole` the size of a document that one
+    system loses (0: the metric has no bounds). `alpha` is the p value needed in the family of tests.
     """
-    known = differences[~np.isnan(differences)]
-    size, sizes = len(known), np.abs(known[known != 0.0])
-    if len(sizes) < FEWEST_DIFFERING:
-        return None
-    if np.ptp(sizes) <= 1e-12 * sizes.max() and size <= MOST_EXACT:
-        return float(sizes[0]) * _detectable_share(size, len(sizes) / (2.0 * size), level, is_mid_p)
-    each, variance, factor = (
-        float(sizes.mean()),
-        size * standard_error**2,
-        minimum_detectable_effect(1.0, level),
-    )
-    found = _bisect(
-        lambda m: factor * math.sqrt(max(variance + m * each - m * m, 0.0) / size) - m,
-        0.0,
-        max(each, factor * standard_error),
-    )
-    return max(found, _differing_needed(level) * each / size)
 
+    documents: int
+    differing: int
+    variance: float
+    each: float
+    whole: float = 0.0
+    alpha: float = 0.05
+    effective: float = 0.0
+    """The effective number of documents, (sum of sizes)^2 / sum of squares; their number if all are alike."""
+    highest: float = math.inf
+    """The largest difference that there can be."""
 
-def _differing_needed(level: float) -> float:
-    """Return the mean number of differing documents needed for power 0.8: twice 2^-k is at most the error.
+    @classmethod
+    def measure(
+        cls, differences: Floats, centered: Floats, whole: float = 0.0, effective: float = 0.0
+    ) -> Spread:
+        """Return the spread of documents: their differences, and the same less the mean difference.
 
-    >>> round(_differing_needed(0.95), 1)
-    7.9
-    """
-    from scipy.special import gammaincinv
+        >>> found = Spread.measure(np.array([1.0, 0, 0, 0]), np.array([0.75, -0.25, -0.25, -0.25]))
+        >>> found.variance, found.each, found.differing, found.effective
+        (0.25, 1.0, 1, 4.0)
+        """
+        n, sizes = len(differences), np.abs(differences)
+        total, differing = float(sizes.sum()), int(np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)))
+        variance = float((centered**2).sum()) / (n - 1) if n > 1 else 0.0
+        each = float((sizes**2).sum()) / total if total else 0.0
+        return cls(n, differing, variance, each, whole, effective=effective or float(n))
 
-    return float(gammaincinv(math.ceil(1.0 - math.log2(1.0 - level)), POWER))
+    @cached_property
+    def z(self) -> float:
+        """Return the normal quantile of the test's level."""
+        return NormalDist().inv_cdf(1.0 - self.alpha / 2.0)
 
+    def detectable(self, each: float | None = None, margin: float = 0.0) -> float | None:
+        """Return the difference found with probability 0.8; None if fewer than 6 documents differ.
 
-def _detectable_share(size: int, chance: float, level: float, is_mid_p: bool) -> float:
-    """Return the detectable difference of two shares, with a share `chance` each of wins and losses."""
-    most = 1.0 - 2.0 * chance
-    return (
-        _bisect(
-            lambda m: POWER - mcnemar_power(size, chance + m, chance, level, is_mid_p=is_mid_p), 0.0, most
+        None, too, if it would be larger than any can be. `each` is the size of the documents that it is made
+        of (None: that of those seen); it is found if it is shown to be beyond the margin.
+
+        >>> spread = Spread(150, 30, 0.2, 1.0)
+        >>> round(spread.detectable(), 3), round(spread.detectable(margin=0.02), 3)
+        (0.13, 0.154)
+        """
+        size = self.each if each is None else each
+        if self.differing < FEWEST_DIFFERING:
+            return None
+
+        def lacks(m: float) -> float:
+            spread = self.variance + m * size
+            here = max(spread - 2.0 * m * margin + margin**2, 0.0)
+            return (
+                self.z * math.sqrt(here)
+                + _Z_POWER * math.sqrt(max(spread - m * m, 0.0))
+                - math.sqrt(self.documents) * (m - margin)
+            )
+
+        least = margin + Alike.at(self.alpha).expected * size / self.documents
+        found = max(_bisect(lacks, margin, margin + 4.0 * max(size, math.sqrt(self.variance), 1e-12)), least)
+        return found if found <= self.highest * (1.0 + 1e-9) else None
+
+    def needed(self, difference: float) -> int | None:
+        """Return the documents that find a difference with probability 0.8; None where these do not say.
+
+        >>> Spread(150, 30, 0.2, 1.0, effective=150).needed(0.05), Spread(30, 9, 0.2, 1.0).needed(0.05)
+        (783, None)
+        """
+        m = abs(difference)
+        if not m or self.differing < FEWEST_DIFFERING or self.effective < FEWEST_EFFECTIVE:
+            return None
+        spread = self.variance + m * self.each
+        root = self.z * math.sqrt(spread) + _Z_POWER * math.sqrt(max(spread - m * m, 0.0))
+        found = max((root / m) ** 2, Alike.at(self.alpha).expected * self.each / m)
+        return math.ceil(found - 1e-9) if found < _MOST_DOCUMENTS else None
+
+    def to_pass(self, margin: float) -> int | None:
+        """Return the documents with which an unchanged system passes a margin 4 times out of 5.
+
+        None for no margin, and where these documents do not say. One more differing document than seen is
+        reckoned with.
+
+        >>> Spread(40, 0, 0.0, 0.0, 1.0, effective=40).to_pass(0.05)
+        120
+        """
+        if margin <= 0.0 or self.effective < FEWEST_EFFECTIVE:
+            return None
+        size = self.each or self.whole
+        variance = self.variance + size**2 / self.documents
+        return documents_to_show(
+            margin, math.sqrt(variance), self.whole * unseen_reach(self.alpha), self.alpha
         )
-        if most > 0.0
-        else 1.0
-    )
+
+    def proposed_margin(self) -> float | None:
+        """Return the least usual margin that an unchanged system passes 4 times out of 5 with them.
+
+        It is in the unit of the metric. None under 60 effective documents and where none is wide enough: a
+        gate is an alarm there.
+
+        >>> Spread(150, 8, 0.005, 0.3, 1.0, effective=150).proposed_margin()
+        0.03
+        """
+        if self.effective < 60:
+            return None
+        scale = self.highest if math.isfinite(self.highest) else 1.0
+        needed = ((margin * scale, self.to_pass(margin * scale)) for margin in MARGINS)
+        return next(
+            (margin for margin, count in needed if count is not None and count <= self.documents), None
+        )
 
 
-def mcnemar_power(size: int, lost: float, won: float, level: float = 0.95, *, is_mid_p: bool = True) -> float:
-    """Return the chance that McNemar's test shows a loss among so many documents with these shares of each.
+def plan_margin(documents: int, values: int) -> float | None:
+    """Return the margin to propose for documents of so many values before any two runs are compared.
 
-    `is_mid_p`: the mid-p test, else the exact one, the sign-flip test of documents that differ by the same
-    amount.
+    A system that is asked again is thought to change 1 verdict in 100 (5% of values anew, 10% of them wrong).
 
-    >>> round(mcnemar_power(100, 0.2, 0.05), 2), round(mcnemar_power(10, 0.1, 0.0), 2)
-    (0.88, 0.0)
+    >>> [plan_margin(count, 10) for count in (40, 100, 200, 1000)], plan_margin(200, 1)
+    ([None, 0.05, 0.02, 0.01], 0.03)
     """
-    from scipy.stats import binom
-
-    differing = np.arange(size + 1)
-    chances = binom.pmf(differing, size, lost + won)
-    shown = binom.sf(_critical_losses(size, level, is_mid_p) - 1, differing, lost / (lost + won))
-    return float((chances * shown).sum())
+    count, each = max(documents, 1), 1.0 / max(values, 1)
+    return Spread(count, count, 0.009 * each, each, 1.0, effective=float(documents)).proposed_margin()
 
 
-@lru_cache(maxsize=16)
-def _critical_losses(size: int, level: float, is_mid_p: bool) -> npt.NDArray[np.int64]:
-    """Return the fewest losses that the test shows of n = 0 to `size` differing ones; n + 1 for none."""
-    from scipy.stats import binom
-
-    differing = np.arange(size + 1)
-    wins = binom.ppf((1.0 - level) / 2.0, differing, 0.5).astype(np.int64)
-    for _ in range(3):  # the quantile is at most two off
-        seen = binom.pmf(wins, differing, 0.5)
-        p = 2.0 * binom.cdf(wins - 1, differing, 0.5) + (seen if is_mid_p else 2.0 * seen)
-        wins = np.where((p > 1.0 - level + 1e-12) & (wins >= 0), wins - 1, wins)
-    needed: npt.NDArray[np.int64] = differing - wins
-    return needed
-
-
-def documents_needed(documents: int, detectable: float, margin: float) -> int | None:
-    """Return the documents that make `margin` detectable if `documents` detect `detectable`; None for 0.
-
-    That is about D (detectable / m)^2.
-
-    >>> documents_needed(100, 0.04, 0.02), documents_needed(100, 0.04, 0)
-    (400, None)
-    """
-    if margin == 0:
-        return None
-    needed = documents * (detectable / margin) ** 2
-    return math.ceil(needed - 1e-9 * needed) if math.isfinite(needed) else None
-
-
-def documents_to_show(gap: float, spread: float, unseen: float, level: float = 0.95) -> int | None:
-    """Return how many documents put a bound beyond a number, `gap` from the truth, in 4 of 5 samples.
+def gap_shown(documents: float, spread: float, unseen: float, alpha: float = 0.05) -> float:
+    """Return how far from a threshold a truth must be for its bound to be beyond it in 4 of 5 samples.
 
     `spread` is the standard deviation of one document, `unseen` the shift of the bound of a single document
     by the unseen one: the bound lies sqrt((z spread)^2 / N + (unseen / N)^2) from the value.
 
-    >>> documents_to_show(0.02, 0.0, unseen_reach(0.95)), documents_to_show(0.05, 0.2, 0.0)
+    >>> round(gap_shown(126, 0.2, 0.0), 3), round(gap_shown(150, 0.0, unseen_reach(0.05)), 3)
+    (0.05, 0.02)
+    """
+    error = spread / math.sqrt(documents)
+    z = NormalDist().inv_cdf(1.0 - alpha / 2.0)
+    return _Z_POWER * error + math.hypot(z * error, unseen / documents)
+
+
+def documents_to_show(gap: float, spread: float, unseen: float, alpha: float = 0.05) -> int | None:
+    """Return how many documents put a bound beyond a number, `gap` from the truth, in 4 of 5 samples.
+
+    >>> documents_to_show(0.02, 0.0, unseen_reach(0.05)), documents_to_show(0.05, 0.2, 0.0)
     (150, 126)
     >>> documents_to_show(0.0, 0.1, 1.0)
     """
-    from statistics import NormalDist
-
-    normal = NormalDist()
-    z, power = normal.inv_cdf(0.5 + level / 2.0), normal.inv_cdf(POWER)
 
     def lacks(count: float) -> float:
-        return (
-            power * spread / math.sqrt(count)
-            + math.hypot(z * spread / math.sqrt(count), unseen / count)
-            - gap
-        )
+        return gap_shown(count, spread, unseen, alpha) - gap
 
     if gap <= 0.0 or lacks(_MOST_DOCUMENTS) > 0.0:
         return None
     return max(1, math.ceil(_bisect(lacks, 1.0, float(_MOST_DOCUMENTS)) - 1e-6)) if lacks(1.0) > 0.0 else 1
 
 
-def unseen_reach(level: float) -> float:
+def documents_to_show_share(share: float, threshold: float, alpha: float = 0.05) -> int | None:
+    """Return the least documents, right or wrong, whose lower bound reaches a threshold in 4 of 5 samples.
+
+    `share` is right in truth. The bound is that of Clopper and Pearson by mid-p values, in binomial sums; its
+    level is a tenth higher, since a bound of 2,000 replicates lies so far from it. None where it takes more
+    than 20,000, and where the share is not above the threshold.
+
+    >>> [documents_to_show_share(*case) for case in ((0.98, 0.93), (0.95, 0.90), (1.0, 0.99))]
+    [138, 215, 309]
+    """
+    if not threshold < share <= 1.0:
+        return None
+    from scipy.stats import binom
+
+    def passes(n: int) -> bool:
+        wrong = np.arange(n + 1)
+        held = (
+            binom.cdf(wrong - 1, n, 1.0 - threshold) + 0.5 * binom.pmf(wrong, n, 1.0 - threshold)
+            <= 0.9 * alpha / 2.0
+        )
+        most = int(held.sum()) - 1  # the tail rises with the number of wrong documents
+        return most >= 0 and float(binom.cdf(most, n, 1.0 - share)) >= POWER
+
+    first = max(1, math.floor(math.log(alpha) / math.log(threshold)) - 1) if threshold > 0.0 else 1
+    step = next((n for n in _growing(first) if passes(n)), None)
+    if step is None:
+        return None
+    low = max(first, step * 3 // 4)
+    return next(n for n in range(low, step + 1) if passes(n))
+
+
+def _growing(first: int) -> list[int]:
+    counts = [first]
+    while counts[-1] < 20_000:
+        counts.append(max(counts[-1] + 1, counts[-1] * 21 // 20))
+    return counts
+
+
+def unseen_reach(alpha: float) -> float:
     """Return the shift of a bound, in documents, by the unseen document if none is wrong: the rule of three.
 
-    It is the upper percent point of its weight: an exponential draw with probability one half.
+    It is the percent point of its weight at `alpha / 2`: an exponential draw with probability one half.
 
-    >>> round(unseen_reach(0.95), 1)
+    >>> round(unseen_reach(0.05), 1)
     3.0
     """
-    return -math.log1p(-level)
+    return -math.log(alpha)
 
 
 def _bisect(lacks: Callable[[float], float], low: float, high: float) -> float:

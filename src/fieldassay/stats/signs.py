@@ -8,13 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from fieldassay.blas_threads import one_blas_thread
-from fieldassay.stats.poisson import document_keys, draw_words
+from fieldassay.stats.weights import document_keys, draw_words
 
 DRAWS = 9999
-"""Random sign patterns of a test that cannot go through all of them."""
+"""Random halves of the documents of a test that cannot go through all of them; each has a complement."""
 
 MOST_ENUMERATED = 16
-"""Up to so many documents in which two systems differ, all sign patterns are gone through."""
+"""Up to so many documents in which two systems differ, all their halves are gone through."""
 
 MOST_SIGNS = 2**14
 """More documents than this share signs: each belongs to one of so many groups, by its key."""
@@ -79,26 +79,16 @@ def signed_sums(columns: Ints, keys: Keys, draws: int = DRAWS) -> Ints:
         at = slice(first * _BITS, first * _BITS + bits.shape[1])
         for rows, shift, values in parts:
             plus[rows, at] += (values @ bits.astype(values.dtype)).astype(np.int64) << shift
-    return _signed(plus, columns)
+    return np.asarray(2 * plus - columns.sum(axis=1, keepdims=True))
 
 
-def enumerate_sums(columns: Ints) -> Ints:
-    """Return the exact sums of the columns under all 2^k patterns of signs, columns x 2^k.
+def list_patterns(documents: int) -> Ints:
+    """Return all 2^k halves of k documents, k x 2^k: 1 for those in the half.
 
-    >>> enumerate_sums(np.array([[1, 10]])).tolist()
-    [[-11, -9, 9, 11]]
+    >>> list_patterns(2).tolist()
+    [[0, 1, 0, 1], [0, 0, 1, 1]]
     """
-    documents = columns.shape[1]
-    bits = (np.arange(2**documents) >> np.arange(documents)[:, None]) & 1
-    plus = np.zeros((len(columns), 2**documents), np.int64)
-    for rows, shift, values in _exact_parts(columns):
-        plus[rows] += (values @ bits.astype(values.dtype)).astype(np.int64) << shift
-    return _signed(plus, columns)
-
-
-def _signed(plus: Ints, columns: Ints) -> Ints:
-    signed: Ints = 2 * plus - columns.sum(axis=1, keepdims=True)
-    return signed
+    return (np.arange(2**documents) >> np.arange(documents)[:, None]) & 1
 
 
 def _sign_bits(keys: Keys, first: int, count: int) -> npt.NDArray[np.uint8]:

@@ -34,6 +34,7 @@ NORMALIZERS = Catalogue(
         "accents": "fieldassay.types.normalizers:Accents",
         "case": "fieldassay.types.normalizers:Case",
         "decimal_comma": "fieldassay.types.normalizers:DecimalComma",
+        "leading_zero": "fieldassay.types.normalizers:LeadingZero",
         "digits": "fieldassay.types.normalizers:Digits",
         "ftfy": "fieldassay.types.normalizers:Ftfy",
         "punctuation": "fieldassay.types.normalizers:Punctuation",

@@ -120,7 +120,7 @@ class Unicode(Normalizer, Struct, frozen=True):
         return text if text.isascii() else unicodedata.normalize(self.form, text)
 
 
-_NAMES = {".": "decimal_point", "-": "minus_sign"}
+_NAMES = {".": "decimal_point", "-": "minus_sign", "/": "slash", "%": "percent"}
 
 
 @cache
@@ -136,6 +136,8 @@ def _punctuation(keep: frozenset[str]) -> re.Pattern[str]:
         patterns.append(r"(?<!\d)\.|\.(?!\d)")
     if "minus_sign" in keep and "-" not in keep:
         patterns.append(r"(?<=[^\W_])-|-(?!\d)")
+    if "slash" in keep and "/" not in keep:
+        patterns.append(r"(?<!\d)/|/(?!\d)")
     return re.compile("|".join(patterns) or r"(?!)")
 
 
@@ -143,10 +145,13 @@ class Punctuation(Normalizer, Struct, frozen=True):
     """Deletes punctuation (every Unicode category P), or replaces each mark by a space.
 
     `keep` lists exceptions: `decimal_point` (a point between two digits), `minus_sign` (a `-` before a digit
-    with no letter or digit before it), or single characters. The context is that of the original text.
+    with no letter or digit before it), `slash` (between two digits, without the spaces around it), `percent`
+    (`%`, a word of its own among spaces), or single characters. The context is that of the original text.
 
     >>> Punctuation("space", ("decimal_point", "minus_sign")).apply("1-2 tab. (0.5), -3")
     '1 2 tab   0.5   -3'
+    >>> Punctuation("space", ("slash", "percent")).apply("1 / 2 tab/día al 5%")
+    '1/2 tab día al 5 % '
     >>> Punctuation().apply("O'Neil, Inc.")
     'ONeil Inc'
     """
@@ -161,7 +166,13 @@ class Punctuation(Normalizer, Struct, frozen=True):
                 _check("keep", kept, tuple(_NAMES.values()))
 
     def apply(self, text: str) -> str:
-        return _punctuation(frozenset(self.keep)).sub(" " if self.mode == "space" else "", text)
+        if "slash" in self.keep:
+            text = _SPACED_SLASH.sub("/", text)
+        text = _punctuation(frozenset(self.keep)).sub(" " if self.mode == "space" else "", text)
+        return text.replace("%", " % ") if "percent" in self.keep and self.mode == "space" else text
+
+
+_SPACED_SLASH = lazy_regex(r"(?<=\d)\s*/\s*(?=\d)")
 
 
 _DECIMAL_COMMA = lazy_regex(r"(?<=\d),(?=\d)")
@@ -176,6 +187,20 @@ class DecimalComma(Normalizer, Struct, frozen=True):
 
     def apply(self, text: str) -> str:
         return _DECIMAL_COMMA.sub(".", text)
+
+
+_BARE_POINT = lazy_regex(r"(?<![\w.,])[.,](?=\d)")
+
+
+class LeadingZero(Normalizer, Struct, frozen=True):
+    """Writes the 0 of a number that begins with its decimal point or comma.
+
+    >>> LeadingZero().apply(".5 mg (,25), -.5, h.5")
+    '0.5 mg (0.25), -0.5, h.5'
+    """
+
+    def apply(self, text: str) -> str:
+        return _BARE_POINT.sub("0.", text)
 
 
 class WhiteSpace(Normalizer, Struct, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fieldassay.stats.power import documents_needed
+from fieldassay.stats.power import Alike
 from fieldassay.wording.numbers import (
     format_bounds,
     format_count,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _NAME = 60
 _MOST_NEEDED = 10_000_000
+_FOUND = "made of documents that differ by as much as those here, is found in 8 of 10 such samples"
 
 
 def describe_estimate(estimate: Estimate) -> str:
@@ -60,9 +61,13 @@ def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None)
     """Return one comparison as a sentence; `names` are those of metrics in reports.
 
     >>> from fieldassay.result.comparison import Comparison
-    >>> describe_comparison(Comparison("accuracy", None, {}, ("llama", "qwen"), (0.8, 0.861), 0.061,
-    ...     (0.02, 0.104), 0.95, 0.004, 0.004, 0.4, 20, 9, 71, 100, "sign_flip", "better"))
+    >>> found = Comparison("accuracy", None, {}, ("llama", "qwen"), (0.8, 0.861), 0.061, (0.02, 0.104), 0.95,
+    ...     0.004, 0.004, 0.4, 20, 9, 71, 100, "halves", "better", interval_guarded=(0.01, 0.11))
+    >>> describe_comparison(found)
     'qwen is better than llama by 6.1 points of accuracy (95% CI 2.0 to 10.4, p = .004)'
+
+    Where the guarded interval includes 0, the sentence is about documents like these, and says what is open:
+    `(…; if others occur, worse by 1.2 points is possible)`.
     """
     first, second = (clip(name, _NAME) for name in one.systems)
     metric = describe_metric(one, names)
@@ -73,54 +78,106 @@ def describe_comparison(one: Comparison, names: Mapping[str, str] | None = None)
     if one.verdict == "identical":
         return f"{second} and {first} are the same in {metric} (n = {one.documents:,})"
     if one.verdict == "no_difference_shown":
-        detail = f"{_signed(one)}{_bounds(one, 1.0)}, {describe_p(one)}, n = {one.documents:,}{_doubt(one)}"
+        detail = f"{_signed(one)}{_bounds(one, 1.0)}, {describe_p(one)}, n = {one.documents:,}"
         return f"no difference could be shown between {first} and {second} in {metric} ({detail})"
     bounds = _bounds(one, 1.0 if one.difference > 0 else -1.0).removeprefix(", ")
     detail = f"{bounds}, {describe_p(one)}" if bounds else f"{describe_p(one)}, n = {one.documents:,}"
-    return f"{second} is {one.verdict} than {first} by {_size(one)} of {metric} ({detail})"
+    if one.is_guarded:
+        return f"{second} is {one.verdict} than {first} by {_size(one)} of {metric} ({detail})"
+    return (
+        f"{second} is {one.verdict} than {first} by {_size(one)} of {metric} on documents like these "
+        f"({detail}; {_not_excluded(one)})"
+    )
 
 
 def describe_shortly(one: Comparison) -> str:
-    """Return the verdict on the second system for a cell of a table.
+    r"""Return the verdict on the second system for a cell of a table.
 
     >>> from fieldassay.result.comparison import Comparison
-    >>> describe_shortly(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.7), -0.1, None, 0.95, 0.0001, 0.0002,
-    ...     1.0, 0, 9, 1, 10, "exchange", "worse"))
-    'worse by 10.0 points (p < .001)'
+    >>> lost = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.7), -0.1, None, 0.95, 0.0001, 0.0002,
+    ...     1.0, 0, 9, 1, 10, "halves", "worse", interval_guarded=(-0.2, 0.03))
+    >>> print(describe_shortly(lost).replace("; ", ";\n"))
+    worse by 10.0 points on documents like these (p < .001;
+    if others occur, better by 3.0 points is possible)
     """
     if one.verdict in ("better", "worse"):
-        return f"{one.verdict} by {_size(one)} ({describe_p(one)})"
+        scope, doubt = ("", "") if one.is_guarded else (" on documents like these", f"; {_not_excluded(one)}")
+        return f"{one.verdict} by {_size(one)}{scope} ({describe_p(one)}{doubt})"
     if one.verdict == "no_difference_shown":
-        return f"no difference shown ({_signed(one)}, {describe_p(one)}{_doubt(one)})"
+        return f"no difference shown ({_signed(one)}, {describe_p(one)})"
     return {"identical": "the same", "undefined": "undefined"}[one.verdict]
 
 
-def _doubt(one: Comparison) -> str:
-    """Return why a difference is not shown although its p value is small: its interval has 0 in it."""
-    is_small = one.p_adjusted is not None and one.p_adjusted <= 1.0 - one.level + 1e-12
-    return "; the interval includes 0" if is_small and one.difference else ""
+def _not_excluded(one: Comparison) -> str:
+    """Return what a difference that is shown on documents like these leaves open for others."""
+    if "few_replicates" in one.marks:
+        return "too few replicates to say what others would show"
+    if one.interval_guarded is None:
+        return "if others occur, nothing is excluded"
+    low, high = one.interval_guarded
+    opposite = max(-low if (one.difference or 0.0) > 0.0 else high, 0.0)
+    if not format_points(opposite, one.unit).strip("0.,$"):
+        return "if others occur, no difference is possible"
+    turned = "worse" if one.verdict == "better" else "better"
+    return (
+        f"if others occur, {turned} by {format_size(opposite, one.unit)}{_other_unit(one.unit)} is possible"
+    )
 
 
 def describe_power(one: Comparison) -> str:
     r"""Return the detectable difference where none was shown, and the documents needed for this one.
 
     >>> from fieldassay.result.comparison import Comparison
-    >>> interval = (-0.01, 0.03)
-    >>> print(describe_power(Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, interval, 0.95, 0.4,
-    ...     0.4, 0.1, 3, 2, 5, 100, "exchange", "no_difference_shown", 0.03)).replace("; ", ";\n"))
-    a difference of 3.0 points would have been found with probability 0.8;
-    for one of 1.0 it takes about 900 documents
+    >>> found = Comparison("f1", None, {}, ("a", "b"), (0.8, 0.81), 0.01, (-0.01, 0.03), 0.95, 0.4, 0.4, 0.1,
+    ...     3, 4, 93, 100, "halves", "no_difference_shown", 0.05, 0.03, 0.09, 840)
+    >>> print(describe_power(found).replace(", ", ",\n").replace("; ", ";\n"))
+    a difference of 3.0 points,
+    made of documents that differ by as much as those here,
+    is found in 8 of 10 such samples;
+    if whole documents are lost,
+    only one of 9.0;
+    for one of 1.0 it takes about 840 documents
     """
-    if one.verdict != "no_difference_shown" or one.detectable is None:
+    if one.verdict != "no_difference_shown" or one.interval is None:
         return ""
-    found = (
-        f"a difference of {format_size(one.detectable, one.unit)} would have been found with probability 0.8"
-    )
-    smaller = format_points(one.difference or 0.0, one.unit)
-    needed = documents_needed(one.documents, one.detectable, one.difference or 0.0) or 0
-    if not one.documents < needed < _MOST_NEEDED or not smaller.strip("0.,"):
-        return found
-    return f"{found}; for one of {smaller} it takes about {format_count(_round_up(needed), 'document')}"
+    if one.detectable is None:
+        return describe_least(one.documents, one.p_needed or 1.0 - one.level)
+    parts = [f"a difference of {format_size(one.detectable, one.unit)}, {_FOUND}"]
+    whole = format_points(one.detectable_whole or 0.0, one.unit)
+    if one.detectable < (one.detectable_whole or 0.0) and whole != format_points(one.detectable, one.unit):
+        parts.append(f"if whole documents are lost, only one of {whole}")
+    smaller, needed = format_points(one.difference or 0.0, one.unit), one.documents_needed or 0
+    if one.documents < needed < _MOST_NEEDED and smaller.strip("0.,"):
+        count = format_count(_round_up(needed), "document")
+        parts.append(f"for one of {smaller} it takes about {count}")
+    return "; ".join(parts)
+
+
+def describe_least(documents: int, alpha: float = 0.05) -> str:
+    r"""Return what a test at `alpha` can find in documents that do not say which difference it finds.
+
+    >>> print(describe_least(40).replace("; ", ";\n"))
+    these 40 documents do not say which difference would have been found;
+    at least 5 must change, all to one side, to be called (p = .031);
+    a loss that hits 17% of documents is called in 8 of 10 samples
+    >>> describe_least(3)
+    'no difference is called in 3 documents: at least 5 must change, all to one side (p = .031)'
+    """
+    least, count = Alike.at(alpha), format_count(documents, "document")
+    if documents < least.documents:
+        return (
+            f"no difference is called in {count}: at least {least.documents} must change, all to one side "
+            f"({format_p(least.p)})"
+        )
+    these = "this document does" if documents == 1 else f"these {count} do"
+    said = [
+        f"{these} not say which difference would have been found",
+        f"at least {least.documents} must change, all to one side, to be called ({format_p(least.p)})",
+    ]
+    if least.expected < documents:
+        share = format_share(least.expected / documents, 0)
+        said.append(f"a loss that hits {share} of documents is called in 8 of 10 samples")
+    return "; ".join(said)
 
 
 def describe_power_of_fields(family: Sequence[Comparison]) -> str:
@@ -130,10 +187,7 @@ def describe_power_of_fields(family: Sequence[Comparison]) -> str:
         return ""
     sizes, unit = sorted(one.detectable or 0.0 for one in open_), open_[0].unit
     span = "" if len(sizes) == 1 else f"{format_points(sizes[0], unit)} to "
-    return (
-        f"where no difference could be shown, one of {span}{format_size(sizes[-1], unit)} "
-        "would have been found with probability 0.8"
-    )
+    return f"where no difference could be shown, one of {span}{format_size(sizes[-1], unit)}, {_FOUND}"
 
 
 def describe_metric(one: Comparison, names: Mapping[str, str] | None = None) -> str:
@@ -175,14 +229,14 @@ def describe_p(one: Comparison) -> str:
     return format_p(1.0 if one.p_adjusted is None else one.p_adjusted)
 
 
-def join_names(names: Sequence[str], most: int = 4) -> str:
+def join_names(names: Sequence[str], most: int = 4, last: str = "and") -> str:
     """Return names as a list in a sentence.
 
-    >>> join_names(["a"]), join_names(["a", "b", "c"]), join_names(list("abcdefg"))
-    ('a', 'a, b and c', 'a, b, c, d and 3 more')
+    >>> join_names(["a"]), join_names(["a", "b", "c"], last="or"), join_names(list("abcdefg"))
+    ('a', 'a, b or c', 'a, b, c, d and 3 more')
     """
     shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
 def _bounds(one: Comparison, sign: float) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pytest
 from tests.reports.html.opened_report import OpenReport
 from tests.reports.html.unpacked_rows import read_blocks
@@ -13,6 +14,7 @@ import fieldassay as fa
 from fieldassay import score
 from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
 from fieldassay.calibration.policy import describe_promise
+from fieldassay.calibration.sentences import describe_promises
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 
@@ -44,9 +46,36 @@ def test_the_page_has_the_numbers_and_the_promise_of_calibrate(result: Result) -
         assert page.pooled.calibration is not None
         assert [row[2] for row in one["bins"]] == [bin_.n for bin_ in page.pooled.calibration.bins]
         assert one["promise"] == describe_promise(page.promise)
+        assert one["sentences"] == describe_promises(page.promises, page.promise)
     assert shown["sure"]["threshold"] is not None
-    assert "can go through unseen" in shown["sure"]["sentence"]
-    assert shown["wild"]["sentence"].startswith("wild: no value can go through unseen")
+    assert shown["sure"]["sentences"][0].startswith(
+        "after review: of 100 values in the output at most 2 are wrong"
+    )
+    assert any("accepted documents: not certified" in sentence for sentence in shown["wild"]["sentences"])
+
+
+def test_the_page_never_says_that_labels_do_not_help_where_they_do() -> None:
+    # 180 documents certify nothing of accepted values here, 900 of the same kind do
+    generator = np.random.default_rng(3)
+    confidence = generator.beta(8, 0.6, (900, 4))
+    right = generator.random((900, 4)) < confidence
+    said = []
+    for n in (180, 900):
+        gold = [{"id": str(at), **dict.fromkeys("abcd", 1)} for at in range(n)]
+        pred = [
+            {
+                "id": str(at),
+                **{name: 2 - int(right[at, place]) for place, name in enumerate("abcd")},
+                "confidence": {name: confidence[at, place] for place, name in enumerate("abcd")},
+            }
+            for at in range(n)
+        ]
+        run = score(gold, pred, "fields: {a: number, b: number, c: number, d: number}")
+        [one] = read_blocks(fa.report(run))["confidences"]
+        assert "labels do not help" not in " ".join(one["sentences"])
+        assert "labels will not help" not in " ".join(one["sentences"])
+        said.append(one["threshold"] is not None)
+    assert said == [False, True]
 
 
 @pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
@@ -59,7 +88,7 @@ def test_both_charts_are_drawn_and_axe_finds_nothing(
         for chart in ("risk", "reliability"):
             report.page.locator(f'[data-chart="{chart}"] .plot svg path').first.wait_for(state="attached")
         assert "`" not in report.text("#confidence")
-        assert report.page.locator("#confidence .lead code", has_text="--bound betting").count() == 1
+        assert report.page.locator("#confidence .lead code", has_text="--proven").count() == 1
         assert report.check_access() == []
         assert report.overflow() <= 0
         assert report.complaints == []

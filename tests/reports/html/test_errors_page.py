@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,25 @@ def test_a_kind_of_one_system_is_one_click_from_its_field(demo: OpenReport, wron
         "#errors-grid .row .cell:nth-child(4) .value", "cells => cells.map(cell => cell.textContent)"
     )
     assert set(shown) == {text.strip('"') for text in found["pred"]}
+
+
+@pytest.mark.parametrize("view", ["summary", "fields", "fields?field=lines[].quantity"])
+def test_the_count_on_a_link_is_the_count_behind_it(demo: OpenReport, view: str) -> None:
+    demo.show(view)
+    found = demo.page.eval_on_selector_all(
+        "a[href*='#errors?'], a[href*='#documents?'][href*='answer=']",
+        "links => links.map(link => [link.getAttribute('href'), link.textContent])",
+    )
+    counted = {
+        href: int(number[0].replace(",", ""))
+        for href, text in found
+        if "%" not in text and (number := re.search(r"\d[\d,]*", text))
+    }
+    assert len(counted) > 5
+    for href, count in counted.items():
+        demo.show(href.partition("#")[2])
+        name = href.partition("#")[2].partition("?")[0]
+        assert demo.text(f"#{name}-count").startswith(f"{count:,} of "), href
 
 
 def test_counts_of_facets_follow_the_other_filters(demo: OpenReport, wrong: pl.DataFrame) -> None:

@@ -17,7 +17,7 @@ ROW = '#field-rows tr[data-row="total_amount"]'
 def test_a_field_says_values_intervals_numbers_and_kinds_without_a_click(demo: OpenReport) -> None:
     demo.show("fields")
     cells = demo.page.locator(f"{ROW} td")
-    assert cells.nth(1).inner_text().split() == ["76.9%", "64.1", "to", "88.4", "·", "n", "52"]
+    assert cells.nth(1).inner_text().split() == ["76.9%", "63.9", "to", "87.1", "·", "n", "52"]
     assert cells.nth(1).locator(".whisker").count() == 1
     kinds = cells.nth(3).locator(".kind").all_inner_texts()
     assert kinds[:2] == ["separator 4", "digits transposed 4"]

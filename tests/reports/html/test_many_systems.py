@@ -160,3 +160,11 @@ def test_axe_finds_nothing_on_a_phone(browser: Browser, demo_report: Path, view:
     with OpenReport.opened(browser, demo_report, width=390) as report:
         report.show(view)
         assert report.check_access() == []
+
+
+def test_bars_are_spoken_of_where_they_are(browser: Browser, many_report: Path, demo_report: Path) -> None:
+    for file, has_bars in ((many_report, False), (demo_report, True)):
+        with OpenReport.opened(browser, file) as report:
+            report.show("fields")
+            assert ("Bars go from" in report.text("#measure-meaning")) is has_bars
+            assert (report.page.locator("#field-rows svg.whisker").count() > 0) is has_bars

@@ -30,6 +30,6 @@ def test_all_misread_separators_of_a_system_need_two_clicks(demo: OpenReport, de
 
 def test_why_an_answer_failed_needs_two_clicks(demo: OpenReport) -> None:
     demo.page.locator('.ranking a[href*="system=cedar"][href*="failed"]').click()
-    demo.wait("errors")
-    demo.page.locator("#errors-grid .row a", has_text="stm-013").first.click()
+    demo.wait("documents")
+    demo.page.locator("#documents-grid .row a", has_text="stm-013").first.click()
     demo.page.locator("#document-one .failed-answer", has_text="timeout after 30 s").wait_for()

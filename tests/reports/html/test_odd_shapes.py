@@ -60,7 +60,7 @@ def test_long_names_have_room_for_their_parts(browser: Browser, twenty: Path, vi
 
 def test_the_answer_counts_names_that_are_longer_than_it(browser: Browser, twenty: Path) -> None:
     with OpenReport.opened(browser, twenty) as report:
-        assert "(10 others pass them too)" in report.text("#recommendation p")
+        assert "or 10 others: all 11 pass all gates" in report.text("#recommendation p")
 
 
 def test_systems_are_told_apart_in_the_list_of_errors(browser: Browser, twenty: Path) -> None:

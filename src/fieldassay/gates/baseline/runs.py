@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.compare.permutation_test import PairedMatrix
+from fieldassay.compare.pair import PairedMatrix
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, hash_text
 from fieldassay.gates.baseline.file import FORMAT, read_baseline

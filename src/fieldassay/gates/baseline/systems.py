@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
-from fieldassay.compare.permutation_test import PairedMatrix
+from fieldassay.compare.pair import PairedMatrix
 from fieldassay.errors import ProblemsError
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, hash_text
 from fieldassay.gates.baseline.file import read_baseline

@@ -21,7 +21,8 @@ ALL = "all documents"
 _NAME, _MESSAGE, _VALUE, _RULE = 200, 240, 1_000, 600
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
 _OF_VERDICT: dict[Verdict, Status] = {
-    Verdict.PASS: "passed", Verdict.FAIL: "failed", Verdict.INCONCLUSIVE: "error", Verdict.SKIPPED: "skipped",
+    Verdict.PASS: "passed", Verdict.NO_LOSS: "passed", Verdict.FAIL: "failed",
+    Verdict.INCONCLUSIVE: "error", Verdict.SKIPPED: "skipped",
 }  # fmt: skip
 _TAGS: dict[Status, str] = {"failed": "failure", "error": "error", "skipped": "skipped"}
 

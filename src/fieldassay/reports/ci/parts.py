@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from fieldassay.reports.answer import repair_row, systems_table
 from fieldassay.reports.ci.annotations import describe_document
 from fieldassay.reports.ci.github_text import Block, code, prose
+from fieldassay.reports.recommendation import describe_counts
 from fieldassay.reports.reported import Reported, describe_verdict
 from fieldassay.reports.summary import FieldLine, Line, Summary, describe_method, measure_name, summarize
 from fieldassay.reports.wording import DIAGNOSES, describe
@@ -17,8 +18,8 @@ from fieldassay.wording.numbers import format_both, format_count, format_value
 from fieldassay.wording.shown import format_pair
 
 _NAME, _VALUE = 60, 80
-_SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "❔"}
-_FIRST = {Verdict.FAIL: 0, Verdict.INCONCLUSIVE: 1, Verdict.PASS: 2, Verdict.SKIPPED: 3}
+_SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "❔", Verdict.NO_LOSS: "➖"}
+_FIRST = {Verdict.FAIL: 0, Verdict.INCONCLUSIVE: 1, Verdict.NO_LOSS: 2, Verdict.PASS: 3, Verdict.SKIPPED: 4}
 
 
 def summarize_run(run: Reported) -> Summary:
@@ -48,8 +49,10 @@ def systems_block(summary: Summary) -> Block:
     """Return the recommendation, and a table of all systems, the best first."""
     told = summary.recommendation
     heads, rows = systems_table(summary)
+    counts = describe_counts(summary.standings)
+    sentences = [told.answer, *told.further, *([f"{counts[0].upper()}{counts[1:]}"] if counts else ())]
     return Block(
-        f"{'. '.join(prose(text) for text in (told.answer, *told.further))}.",
+        f"{'. '.join(map(prose, sentences))}.",
         tuple(prose(head.replace("\n", " "), 100) for head in heads),
         [[row[0], code(row[1], _NAME), *(prose(_unbroken(cell)) for cell in row[2:])] for row in rows],
         numbers=tuple(range(2, len(heads))),
@@ -168,7 +171,7 @@ def losses_block(summary: Summary) -> Block:
         for system, losses in zip(summary.systems, summary.losses, strict=False)
         for points, cause, example in (repair_row(loss, _VALUE) for loss in losses)
     ]
-    head = ("system", "points of accuracy lost, at most", "cause", "for example")
+    head = ("system", f"points of {summary.lost} lost, at most", "cause", "for example")
     return Block("### What to fix first", head, rows, numbers=(1,)) if rows else Block()
 
 

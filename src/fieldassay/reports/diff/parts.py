@@ -110,8 +110,8 @@ def _all(found: Diff) -> Sequence[Comparison]:
 
 def _method(found: Diff) -> list[str]:
     drawn = (
-        f"{format_share(found.level)} intervals of the difference from {found.replicates:,} paired "
-        f"bootstrap replicates, seed {found.seed}"
+        f"{format_share(found.level)} intervals of the difference by random halves of the documents, or by "
+        f"{found.replicates:,} bootstrap replicates where wider, seed {found.seed}"
     )
     return [
         "p: how often chance alone would show a difference as large, if it were the only one looked at",
@@ -275,6 +275,6 @@ def _standing(one: Comparison | None) -> tuple[str, ...]:
 
 
 def _describe_pairs(ranking: Ranking, name: str) -> str:
-    shown = sum(map(ranking.shows, ranking.pairs))
+    shown = sum(pair.is_shown for pair in ranking.pairs)
     pairs = format_count(len(ranking.pairs), "pair")
     return f"{name}: {shown:,} of {pairs} of systems differ by more than chance"

@@ -23,6 +23,7 @@ from fieldassay.reports.export.judgements import Judgement, counts_silence, list
 from fieldassay.reports.export.run_errors import error_report_of_run
 from fieldassay.reports.export.tables import Listing, list_losses_of_run, list_suspicious_gold_of_run
 from fieldassay.reports.losses import find_losses
+from fieldassay.reports.run_decisions import decisions_of_run
 from fieldassay.result.curves import trace_curves
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
@@ -171,7 +172,8 @@ def _markdown(asked: _Asked) -> Iterator[str]:
         if rows is None or result.documents is None
         else find_losses(rows, result.documents, result.systems)
     )
-    text = render_executive(result, str(asked.run.facts.get("started") or ""), drawing.name, losses)
+    started, decisions = str(asked.run.facts.get("started") or ""), decisions_of_run(asked.run)
+    text = render_executive(result, started, drawing.name, losses, decisions)
     write_whole(drawing, [draw_dashboard(result)])
     yield text
 

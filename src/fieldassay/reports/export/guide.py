@@ -21,7 +21,7 @@ MOST_FIELDS = 5
 def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     """Return one system's result as the guide's programmatic evaluation does; any spec will do.
 
-    `overall_accuracy` is the main metric (`overall_accuracy`, else `accuracy`); `overall_correct` and
+    `overall_accuracy` is the main metric (the spec's score, else the accuracy); `overall_correct` and
     `overall_total` are numerator and denominator of the pooled one. Each field has `accuracy`, `correct` (a
     sum of scores) and `total`; each image its accuracy and its fields. A missing value is None, and so is an
     undefined figure. `best_fields` and `worst_fields` pair names and figures. Raises `ProblemsError` if the

@@ -12,9 +12,10 @@ from msgspec.structs import asdict
 
 from fieldassay.atomic.spreadsheets import csv_text, show_names
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.reports.findings import describe_loss
+from fieldassay.reports.findings import describe_loss, name_lost
 from fieldassay.reports.losses import find_losses
-from fieldassay.reports.suspicious_gold import FEWEST, find_suspicious_gold
+from fieldassay.reports.suspicious_gold import FEWEST, Suspicion, find_suspicious_gold
+from fieldassay.result.headline import find_main
 from fieldassay.runs.run import Run
 from fieldassay.wording.shown import format_markdown
 
@@ -33,6 +34,8 @@ class Listing(Struct, frozen=True):
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[Any, ...], ...]
+    extent: str = ""
+    """What was looked at, where that is not everything."""
 
     def write(self, ending: str) -> Iterator[str]:
         """Yield the table as JSON, CSV or Markdown, by the ending of a file."""
@@ -54,7 +57,8 @@ class Listing(Struct, frozen=True):
             ["---"] * len(self.columns),
             *([format_markdown(_plain(one), 300) for one in row] for row in self.rows),
         ]
-        yield f"# {self.title}\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+        extent = f"{self.extent[:1].upper()}{self.extent[1:]}.\n\n" if self.extent else ""
+        yield f"# {self.title}\n\n{extent}" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
@@ -83,7 +87,7 @@ def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
         "pred",
         "said",
     )
-    lines = []
+    lines, lost = [], name_lost(find_main(result))
     for one in losses:
         low, high = one.interval or (None, None)
         size = (one.points, low, high, one.count or one.values, one.values, one.documents, one.of)
@@ -96,14 +100,14 @@ def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
                 one.doc,
                 one.gold,
                 one.pred,
-                describe_loss(one),
+                describe_loss(one, lost),
             )
         )
     return Listing("What to fix first", columns, tuple(lines))
 
 
 def list_suspicious_gold_of_run(run: Run, system: str | None = None) -> Listing:
-    """Return the gold values of a run that all of its systems contradict in the same way.
+    """Return the gold values of a run that all or most of its systems contradict in the same way.
 
     Raises `ProblemsError` for a run of one system.
     """
@@ -121,8 +125,8 @@ def list_suspicious_gold_of_run(run: Run, system: str | None = None) -> Listing:
         )
     assert result.documents is not None
     found = find_suspicious_gold(rows, result.documents, result.systems)
-    columns = ("doc", "path", "field", "gold", "agreed", "systems", "is_identical", "diagnosis")
-    return Listing("Suspicious gold", columns, tuple(tuple(asdict(one).values()) for one in found))
+    lines = tuple(tuple(asdict(one).values()) for one in found.values)
+    return Listing("Suspicious gold", Suspicion.__struct_fields__, lines, found.extent)
 
 
 def kept_of_run(run: Run) -> tuple[Result, pl.LazyFrame]:

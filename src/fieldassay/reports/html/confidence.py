@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.wording.numbers import format_count, format_share
-from fieldassay.wording.shown import clip
 
 if TYPE_CHECKING:
-    from fieldassay.calibration.result import CalibrationPage, Certificate
+    from fieldassay.calibration.result import CalibrationPage
 
 MOST_POINTS = 200
 """The points of a curve on the page at most."""
@@ -40,11 +38,10 @@ def _describe(source: ReportSource, system: str) -> dict[str, Any]:
     from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
     from fieldassay.calibration.confidences import choose_confidences
     from fieldassay.errors import ProblemsError
-    from fieldassay.stats.intervals import BootstrapSettings
 
     assert source.evidence is not None
     assert source.result.documents is not None
-    options = CalibrationOptions(system=system, chance=BootstrapSettings(replicates=0), is_brief=True)
+    options = CalibrationOptions(system=system, is_brief=True)
     try:
         given = choose_confidences(source.evidence, source.result.documents, system, source.kept)
         page = calibrate(given, options).page
@@ -56,13 +53,13 @@ def _describe(source: ReportSource, system: str) -> dict[str, Any]:
 def _shown(page: CalibrationPage) -> dict[str, Any]:
     from fieldassay.calibration.policy import describe_promise
     from fieldassay.calibration.result import thin
+    from fieldassay.calibration.sentences import describe_promises
 
-    certificate = page.certificates[0]
     selection, calibration = page.pooled.selection, page.pooled.calibration
     return {
-        "sentence": _sentence(page, certificate),
+        "sentences": describe_promises(page.promises, page.promise),
         "promise": describe_promise(page.promise),
-        "threshold": certificate.threshold,
+        "threshold": page.certificates[0].threshold,
         "points": []
         if selection is None
         else [
@@ -74,17 +71,3 @@ def _shown(page: CalibrationPage) -> dict[str, Any]:
         else [[one.confidence, one.accuracy, one.n, one.low, one.high] for one in calibration.bins],
         "remarks": list(page.remarks),
     }
-
-
-def _sentence(page: CalibrationPage, one: Certificate) -> str:
-    """Return which values can be accepted without review, or why none can."""
-    risk, name = format_share(page.promise.risk), clip(page.system, 60)
-    if one.threshold is None:
-        return f"{name}: no value can go through unseen with a risk of at most {risk} yet: {one.reason}"
-    risk_here = one.observed_risk
-    seen = "" if risk_here is None else f", of which {format_share(risk_here, 1)} are wrong here"
-    labels = format_count(one.labels, "labeled document")
-    return (
-        f"{name}: values with a confidence of at least {one.threshold:.6g} can go through unseen: "
-        f"{format_share(one.coverage, 1)} of all values{seen} ({labels})"
-    )

@@ -32,10 +32,10 @@ def index_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
     """
     import polars as pl
 
-    if source.evidence is None:
+    if source.wrong is None:
         return {"fields": [], "diagnoses": [], "outcomes": list(WRONG), "columns": {}}
     keys = ["doc", "system", "field", "diagnosis", "outcome"]
-    counted = _wrong(source.evidence).group_by(keys).agg(pl.len().alias("count"))
+    counted = source.wrong.group_by(keys).agg(pl.len().alias("count"))
     rows = (
         counted.join(_places(ids), on="doc")
         .sort("place", "system", "field", "diagnosis", "outcome")
@@ -60,17 +60,18 @@ def list_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
     """Return every wrong value as columns of codes, the worst documents first, and their number, `total`.
 
     `also` has a bit for each system that is wrong in the same place of gold (0: the place is not in gold, or
-    there are too many systems). `agreed` are the rows in which all systems have one other value than gold.
+    there are too many systems). `agreed` are the rows in which all systems that answered have one other value
+    than gold.
     """
     import polars as pl
 
-    if source.evidence is None:
+    if source.wrong is None:
         return {"total": 0, "columns": {}}
     systems = pl.DataFrame(
         {"system": list(source.systems), "code": range(len(source.systems))},
         schema={"system": pl.String, "code": pl.Int64},
     )
-    wrong = _wrong(source.evidence).with_columns(
+    wrong = source.wrong.with_columns(
         *(pl.col(name).str.slice(0, LONGEST) for name in ("gold", "pred", "pred_value"))
     )
     found = wrong.join(_places(ids), on="doc").join(systems.lazy(), on="system")
@@ -100,15 +101,6 @@ def list_errors(source: ReportSource, ids: pl.Series) -> dict[str, Any]:
     return {"total": total, "texts": texts, "paths": paths, **names, "columns": columns}
 
 
-def _wrong(evidence: pl.LazyFrame) -> pl.LazyFrame:
-    """Return the wrong values with their main kind of wrong, `diagnosis`, and their order of judgement."""
-    import polars as pl
-
-    is_wrong = (pl.col("kind") == "value") & pl.col("outcome").is_in(WRONG)
-    named = pl.col("diagnoses").list.first().fill_null(pl.col("reason"))
-    return evidence.with_row_index("row").filter(is_wrong).with_columns(diagnosis=named)
-
-
 def _places(ids: pl.Series) -> pl.LazyFrame:
     return ids.to_frame("doc").with_row_index("place").lazy()
 
@@ -126,7 +118,7 @@ def _with_neighbors(rows: pl.DataFrame, source: ReportSource, systems: int) -> p
     table = table.join(also, on=keys, how="left", maintain_order="left").with_columns(
         also=pl.when(has_place).then("also").otherwise(0).fill_null(0)
     )
-    found = () if REPEAT in rows.columns else source.suspicious
+    found = () if REPEAT in rows.columns else [one for one in source.suspicious.values if one.is_unanimous]
     agreed = pl.DataFrame(
         [{"doc": one.doc, "field": one.field, "path": one.path} for one in found],
         schema={"doc": pl.String, "field": pl.String, "path": pl.String},

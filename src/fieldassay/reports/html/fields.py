@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.mistakes import WRONG
 from fieldassay.result.estimate import Estimate
 from fieldassay.wording.numbers import format_difference
 
@@ -48,7 +47,7 @@ def describe_fields(source: ReportSource) -> dict[str, Any]:
     return {
         **data,
         "scores": _scores(source, values),
-        "mistakes": _mistakes(source, values),
+        "mistakes": _mistakes(source),
         "confusions": _confusions(values),
         "residuals": _residuals(source, values),
     }
@@ -123,22 +122,16 @@ def _scores(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[list[i
     return found
 
 
-def _mistakes(source: ReportSource, values: pl.LazyFrame) -> dict[str, list[dict[str, Any]]]:
+def _mistakes(source: ReportSource) -> dict[str, list[dict[str, Any]]]:
     """Return field -> kinds of wrong, the most frequent first, with counts per system and examples.
 
     An example has system, document, gold and prediction.
     """
     import polars as pl
 
-    wrong = values.filter(pl.col("outcome").is_in(WRONG))
-    named = wrong.select(
-        "field",
-        "system",
-        "doc",
-        "outcome",
-        _short("gold"),
-        _short("pred"),
-        diagnosis=pl.col("diagnoses").list.first().fill_null(pl.col("reason")),
+    assert source.wrong is not None
+    named = source.wrong.select(
+        "field", "system", "doc", "outcome", "diagnosis", _short("gold"), _short("pred")
     )
     grouped = named.group_by("field", "diagnosis", "system", maintain_order=True).agg(
         pl.len().alias("count"),

@@ -12,8 +12,8 @@ from fieldassay.reports.html.overview import NAMES
 from fieldassay.wording.compared import WORDS, format_compared, format_threshold
 from fieldassay.wording.numbers import NOTHING, difference_unit, format_bounds
 
-SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "SKIPPED": "–"}
-TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "SKIPPED": "none"}
+SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NO LOSS SHOWN": "○", "SKIPPED": "–"}
+TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "NO LOSS SHOWN": "none", "SKIPPED": "none"}
 _FUNCTIONS = {"lower": "cautious value", "upper": "cautious value"}
 
 

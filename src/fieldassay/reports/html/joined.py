@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
+from fieldassay.diffs.diff import diff_runs
+from fieldassay.errors import ProblemsError
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.reported import Reported
 from fieldassay.result.comparison import Comparison, Ranking
@@ -19,10 +21,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 _KEPT = ("all", "errors", "none")
-_BESIDE = (
-    "systems of different runs stand side by side but are not compared with each other here; "
-    "`fieldassay diff` does that"
-)
+_NO_FOLDER = "they are in no folder"
 
 
 def join_runs(reported: Sequence[Reported]) -> ReportSource:
@@ -36,7 +35,7 @@ def join_runs(reported: Sequence[Reported]) -> ReportSource:
     ]
     kept = [run.kept for run in reported if run.evidence is not None]
     return ReportSource(
-        result=renamed[0] if len(renamed) == 1 else _join(renamed),
+        result=renamed[0] if len(renamed) == 1 else _join(renamed, _compare(reported, names)),
         evidence=_concat(evidence) if evidence else None,
         decisions=tuple(
             decision
@@ -120,10 +119,39 @@ def _decisions(run: Reported, names: Mapping[str, str]) -> list[dict[str, Any]]:
     return [{**one, "system": names.get(one["system"], one["system"])} for one in found]
 
 
-def _join(results: Sequence[Result]) -> Result:
+class _Joint(NamedTuple):
+    """The comparisons of the systems of all runs with each other, or why there are none."""
+
+    comparisons: tuple[Comparison, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
+    reason: str = ""
+
+
+def _compare(reported: Sequence[Reported], names: Sequence[Mapping[str, str]]) -> _Joint:
+    """Return what a diff of the runs says of their systems, under their names in the report."""
+    folders = [str(run.folder) for run in reported if run.folder is not None]
+    if len(folders) < len(reported):
+        return _Joint(reason=_NO_FOLDER)
+    try:
+        found = diff_runs(*folders)
+    except ProblemsError as error:
+        first, *others = error.problems
+        told = f"{first.where}: {first.what}" + (f" (and {len(others)} more)" if others else "")
+        for folder, run in zip(folders, reported, strict=True):
+            told = told.replace(folder, run.label)
+        return _Joint(reason=told)
+    known = dict(zip(folders, names, strict=True))
+    labels = {side.label: known[side.run][side.system] for side in found.sides}
+    return _Joint(
+        tuple(_rename_comparison(one, labels) for one in (*found.overall, *found.by_slice)),
+        tuple(_rename_ranking(one, labels) for one in found.rankings),
+    )
+
+
+def _join(results: Sequence[Result], joint: _Joint) -> Result:
     """Return the results as one: estimates and documents of all, provenance of the first.
 
-    Its metrics and slices are those common to all.
+    Its metrics and slices are those common to all, its comparisons those of all systems with each other.
     """
     import polars as pl
 
@@ -142,18 +170,22 @@ def _join(results: Sequence[Result]) -> Result:
         run=run,
         counts=counts,
         notes=tuple(text for result in results for text in result.notes),
-        warnings=(*_remark(results), *(text for result in results for text in result.warnings)),
+        warnings=(
+            *_remark(results, joint.reason),
+            *(text for result in results for text in result.warnings),
+        ),
         checks=tuple(one for result in results for one in result.checks),
-        comparisons=tuple(one for result in results for one in result.comparisons),
+        comparisons=joint.comparisons,
+        rankings=joint.rankings,
     )
 
 
-def _remark(results: Sequence[Result]) -> tuple[str, ...]:
+def _remark(results: Sequence[Result], reason: str) -> tuple[str, ...]:
     specs = {str(dict(result.run.get("spec") or {}).get("digest") or "") for result in results}
     differ = (
         ("the runs have different specs, so their numbers are not of one kind",) if len(specs) > 1 else ()
     )
-    return (*differ, _BESIDE)
+    return (*differ, *([f"the systems of these runs are not compared: {reason}"] if reason else []))
 
 
 def _union(results: Sequence[Result], name: str) -> list[Any]:

@@ -8,12 +8,13 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.reports.findings import describe_cost
+from fieldassay.reports.findings import ALL_VALUES, describe_cost, is_of_all_values
 from fieldassay.reports.html.ranking import RankingTable, rank
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.losses import Loss, find_losses
+from fieldassay.reports.ranking import list_silent
 from fieldassay.reports.recommendation import Recommendation, list_standings, recommend
-from fieldassay.reports.summary import HEADLINE, MOST_SUSPICIOUS, Line, Summary, summarize
+from fieldassay.reports.summary import HEADLINE, Line, Summary, cut_suspicious, describe_silent, summarize
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
@@ -163,25 +164,21 @@ def _format_bounds(interval: tuple[float, float], unit: str) -> str:
 def overview(source: ReportSource) -> Overview:
     """Return the content of the summary page on a result."""
     result = replace(source.result, evidence_table=None)
-    suspicious = source.suspicious
     standings = list_standings(result, source.decisions)
-    summary = replace(
-        summarize(result),
-        suspicious=suspicious[:MOST_SUSPICIOUS],
-        hidden_suspicious=max(0, len(suspicious) - MOST_SUSPICIOUS),
-    )
+    summary = replace(summarize(result), **cut_suspicious(source.suspicious))
     lines = summary.headline
     main = find_main(result)
     of_main = [
         line for line in lines if main and any(one and one.metric == main.metric for one in line.estimates)
     ]
     main_line = next(iter((*of_main, *lines)), None)
-    best = _best(main_line, source.systems)
-    fixes, fixes_from = _fixes(source, best)
+    best = standings[0].system if standings else ""
+    recommendation = recommend(source.result, source.decisions, standings)
+    fixes, fixes_from = _fixes(source, recommendation.systems or (best,))
     failures = dict(zip(summary.systems, summary.failures, strict=True))
     return Overview(
         summary=summary,
-        recommendation=recommend(source.result, source.decisions, standings),
+        recommendation=recommendation,
         table=rank(standings, source),
         main="" if main_line is None else main_line.label,
         listed=tuple(Card(one.system, one.answer, failures[one.system]) for one in standings),
@@ -194,26 +191,17 @@ def overview(source: ReportSource) -> Overview:
     )
 
 
-def _best(line: Line | None, systems: Sequence[str]) -> str:
-    if line is None:
-        return systems[0] if systems else ""
-    known = [one for one in line.estimates if one is not None and one.value is not None]
-    if not known:
-        return systems[0]
-    sign = -1.0 if known[0].better == "lower" else 1.0
-    return max(known, key=lambda one: sign * float(one.value or 0.0)).system
-
-
 def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
     if line is None:
         return []
     own = next((one for one in line.estimates if one is not None and one.system == best), None)
     if own is None or own.value is None:
         return []
+    silent = {*list_silent(source.result)}
     compared = [
         one
         for one in source.result.comparisons
-        if _is_about(one, own) and best in one.systems and one.field is None
+        if _is_about(one, own) and best in one.systems and one.field is None and not {*one.systems} & silent
     ]
     overall = [_finding(one) for one in compared if not one.slice]
     sliced = sorted((one for one in compared if one.slice), key=lambda one: -abs(one.difference or 0.0))
@@ -224,6 +212,7 @@ def _findings(source: ReportSource, line: Line | None, best: str) -> list[str]:
     ]
     return [
         _head(source, line, own),
+        *filter(None, [describe_silent(source.result)]),
         *ranked[:1],
         *overall[:3],
         *(_finding(one) for one in sliced),
@@ -268,13 +257,15 @@ def _describe_ranking(ranking: Ranking, best: str) -> str:
     level = f"at the {format_share(ranking.level)} level, corrected for all pairs, {documents}"
     first = f"; {told}" if (told := describe_first(ranking)) else ""
     if not others:
-        return f"{clip(best, 60)} is better than every other system ({level}){first}"
+        is_guarded = all(pair.is_guarded for pair in ranking.pairs if best in pair.systems)
+        doubt = "" if is_guarded else " on documents like these, but perhaps not on others"
+        return f"{clip(best, 60)} is better than every other system{doubt} ({level}){first}"
     names = join_names([clip(name, 60) for name in others])
     return f"no difference could be shown between {clip(best, 60)} and {names} ({level}){first}"
 
 
-def _fixes(source: ReportSource, best: str) -> tuple[dict[str, Fixes], str]:
-    """Return the costliest losses of each system, the best system first, and where their axis begins."""
+def _fixes(source: ReportSource, first: Sequence[str]) -> tuple[dict[str, Fixes], str]:
+    """Return the costliest losses of each system, those systems first, and where their axis begins."""
     if (
         source.evidence is None
         or source.result.documents is None
@@ -282,32 +273,25 @@ def _fixes(source: ReportSource, best: str) -> tuple[dict[str, Fixes], str]:
     ):
         return {}, ""
     found = find_losses(source.evidence, source.result.documents, source.systems, MOST_LOSSES)
-    order = [system for system in sorted(source.systems, key=lambda one: one != best) if found[system]]
-    known = {one.system: one.value for one in source.result.estimates if _is_whole_accuracy(one)}
+    order = [system for system in dict.fromkeys((*first, *source.systems)) if found[system]]
+    known = {one.system: one.value for one in source.result.estimates if is_of_all_values(one)}
     reached = {
         system: 1.0 - sum(loss.points for loss in found[system])
         if (value := known.get(system)) is None
         else value
         for system in order
     }
+    main = find_main(source.result)
+    of = "accuracy" if main is None or is_of_all_values(main) else ALL_VALUES
     begin = math.floor(20 * min(reached.values(), default=0.0)) / 20
     fixes = {
-        system: Fixes(format_in_unit(reached[system]), _line_up(found[system], reached[system], begin))
+        system: Fixes(format_in_unit(reached[system]), _line_up(found[system], reached[system], begin, of))
         for system in order
     }
     return fixes, format_share(begin, 0)
 
 
-def _is_whole_accuracy(one: Estimate) -> bool:
-    return (one.metric, one.field, one.regime, one.granularity) == (
-        "accuracy",
-        None,
-        "filled",
-        "leaf",
-    ) and not (one.slice or one.parameters)
-
-
-def _line_up(losses: Sequence[Loss], reached: float, begin: float) -> tuple[Fix, ...]:
+def _line_up(losses: Sequence[Loss], reached: float, begin: float, of: str) -> tuple[Fix, ...]:
     """Return losses one behind the other, from the accuracy of a system on."""
 
     def place(accuracy: float) -> float:
@@ -320,7 +304,7 @@ def _line_up(losses: Sequence[Loss], reached: float, begin: float) -> tuple[Fix,
         if loss.interval is not None:
             bounds = (place(reached + loss.interval[0]), place(reached + loss.interval[1]))
         end = reached + loss.points
-        made.append(Fix(loss, describe_cost(loss), gold, pred, place(reached), place(end), bounds))
+        made.append(Fix(loss, describe_cost(loss, of), gold, pred, place(reached), place(end), bounds))
         reached = end
     return tuple(made)
 

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from fieldassay.metrics.grammar import parse_gate
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.recommendation import Standing
+from fieldassay.reports.recommendation import Standing, count_apart
 from fieldassay.result.estimate import Estimate
 from fieldassay.wording.numbers import format_bounds, format_cost, format_in_unit, format_seconds, is_narrow
 from fieldassay.wording.sentences import describe_estimate
@@ -66,7 +66,11 @@ def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
     """Return the table; columns that no system has a value for are left out."""
     threshold = _threshold(standings, source)
     low, high = _axis([one.main for one in standings if one.main is not None], threshold)
-    cells = [_cells(one) for one in standings]
+    documents = max((one.main.documents for one in standings if one.main is not None), default=0)
+    counts = [
+        count_apart([getattr(one, name) for one in standings], documents) for name in ("median", "cost")
+    ]
+    cells = [_cells(*row) for row in zip(standings, *counts, strict=True)]
     kept = [at for at in range(len(_HEADS)) if any(own[at] != _NOTHING for own in cells)]
     rows = tuple(
         _row(one, standings[0], tuple(own[at] for at in kept), (low, high), source)
@@ -77,7 +81,7 @@ def rank(standings: Sequence[Standing], source: ReportSource) -> RankingTable:
         rows, tuple(_HEADS[at] for at in kept), format_in_unit(low, unit), format_in_unit(high, unit),
         threshold, None if threshold is None else _place(threshold, low, high),
         "" if threshold is None else format_in_unit(threshold, unit),
-        max((one.main.documents for one in standings if one.main is not None), default=0),
+        documents,
     )  # fmt: skip
 
 
@@ -151,14 +155,17 @@ def _behind(one: Standing, first: Standing) -> str:
     if one.system == first.system or first.main.unit not in ("ratio", "percent"):
         return ""
     points = (one.main.value - first.main.value) * (100 if first.main.unit == "ratio" else 1)
-    return f"{points:+.1f} points".replace("-", "−") if points else "the same"
+    if abs(points) < 0.05:
+        return "less than 0.1 points" if points else "the same"
+    return f"{points:+.1f} points".replace("-", "−")
 
 
-def _cells(one: Standing) -> tuple[str, ...]:
+def _cells(one: Standing, timed: str, priced: str) -> tuple[str, ...]:
+    """Return the cells in the order of `_HEADS`, the documents behind the last two with them."""
     times = [part.value for part in (one.median, one.slow) if part is not None and part.value is not None]
     cost = _NOTHING if one.cost is None or one.cost.value is None else format_cost(one.cost.value)
     told = " / ".join(map(format_seconds, times)) or _NOTHING
-    return (_share(one.critical), _share(one.perfect), told, cost)
+    return (_share(one.critical), _share(one.perfect), told + timed, cost + priced)
 
 
 def _share(one: Estimate | None) -> str:

@@ -11,7 +11,10 @@ from msgspec.structs import replace
 
 from fieldassay.diffs.result import Diff
 from fieldassay.paths import ITEM, Step, join_path
-from fieldassay.reports.suspicious_gold import Suspicion, find_suspicious_gold
+from fieldassay.reports.failed_answers import ANSWERS
+from fieldassay.reports.losses import join_items
+from fieldassay.reports.mistakes import WRONG
+from fieldassay.reports.suspicious_gold import SuspiciousGold, find_suspicious_gold
 from fieldassay.result.result import Result
 from fieldassay.runs.value_sources import ValueSources
 from fieldassay.wording.numbers import format_count
@@ -42,9 +45,7 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
 
     def without_tables(self) -> ReportSource:
         """Return what the templates show: a rendered template leaves a cycle of jinja2's that holds it."""
-        bare = replace(
-            self.result, documents_table=None, evidence_table=None, wrong_rows=None, paired=None, writer=None
-        )
+        bare = replace(self.result, documents_table=None, evidence_table=None, paired=None, writer=None)
         return replace(self, result=bare, evidence=None, sources={}, diffs=())
 
     @property
@@ -106,11 +107,32 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
         return {name: _describe(given.get(name) if isinstance(given, Mapping) else None) for name in names}
 
     @cached_property
-    def suspicious(self) -> tuple[Suspicion, ...]:
-        """Return the gold values that all systems contradict with one value."""
+    def suspicious(self) -> SuspiciousGold:
+        """Return the gold values that all or most systems contradict with one value."""
         if self.evidence is None or self.result.documents is None:
-            return ()
+            return SuspiciousGold()
         return find_suspicious_gold(self.evidence, self.result.documents, self.systems)
+
+    @cached_property
+    def wrong(self) -> pl.LazyFrame | None:
+        """Return the wrong values with their main kind of wrong, `diagnosis`, and order of judgement, `row`.
+
+        Values of an item that is missing or has no counterpart are of the kind `item_missing` or
+        `item_spurious`, as they are in the costs of errors.
+        """
+        import polars as pl
+
+        if self.evidence is None:
+            return None
+        is_wrong = (pl.col("kind") == "value") & pl.col("outcome").is_in(WRONG)
+        wrong = self.evidence.with_row_index("row").filter(is_wrong)
+        wrong = wrong.with_columns(
+            path=pl.coalesce("gold_path", "pred_path"),
+            diagnosis=pl.col("diagnoses").list.first().fill_null(pl.col("reason")),
+        )
+        is_of_item = pl.col("item").is_not_null() & ~pl.col("diagnosis").is_in(list(ANSWERS))
+        kind = pl.when(is_of_item).then("item_" + pl.col("outcome")).otherwise("diagnosis")
+        return join_items(wrong, self.evidence).with_columns(diagnosis=kind).drop("item", "list", "path")
 
     @cached_property
     def fields(self) -> pl.DataFrame:

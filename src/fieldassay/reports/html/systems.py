@@ -103,7 +103,7 @@ def _compare(ranking: Ranking, pair: RankedPair) -> Comparison:
         values=(values.get(worse), values.get(better)), difference=pair.difference, interval=None,
         level=ranking.level, p=None, p_adjusted=pair.p_adjusted, effect_size=None, wins=0, losses=0, ties=0,
         documents=ranking.documents, method=ranking.method,
-        verdict="better" if ranking.shows(pair) else "no_difference_shown",
+        verdict="better" if pair.is_shown else "no_difference_shown",
         unit=ranking.unit, better=ranking.better,
     )  # fmt: skip
 

@@ -111,9 +111,16 @@ class QuantityReader(Reader, Struct, frozen=True):
 class UnitReader(Reader, Struct, frozen=True):
     """Reads units as their canonical text (`m³ h⁻¹` is `m3/h`).
 
+    With `spelling: canonical` only that text is the unit, whatever its letter case and white space: another
+    spelling is another value.
+
     >>> UnitReader().read("m³ h⁻¹").canonical, UnitReader().read("boxes").problem
     ('m3/h', "unknown unit 'boxes'")
+    >>> [UnitReader(spelling="canonical").read(text).canonical for text in ("M3 / h", "m³/h")]
+    ['m3/h', 'm³/h']
     """
+
+    spelling: Literal["any", "canonical"] = "any"
 
     def read(self, raw: Scalar) -> Reading:
         if not isinstance(raw, str):
@@ -121,4 +128,8 @@ class UnitReader(Reader, Struct, frozen=True):
             return unreadable(number.text, "not a unit")
         text = raw.strip()
         unit = canonical_unit(text)
-        return unreadable(text, f"unknown unit {shown(text)}") if unit is None else Reading(text, unit, unit)
+        if unit is None:
+            return unreadable(text, f"unknown unit {shown(text)}")
+        written = "".join(text.split())
+        is_other = self.spelling == "canonical" and written.lower() != unit.lower()
+        return Reading(text, unit, written if is_other else unit)

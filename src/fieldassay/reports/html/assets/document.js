@@ -276,5 +276,5 @@ function why(row) {
   rest.push(...row.flags.filter((flag) => !["lone_parent", "under_wrong_kind", "unreadable_pred"].includes(flag)).map((flag) => say("flags", flag)));
   if (row.confidence !== null && row.confidence !== undefined) rest.push(`confidence ${showScore(row.confidence)}`);
   const head = main && main !== row.outcome ? say("diagnoses", main) : row.outcome;
-  return el("span", { class: "why" }, el("a", { href: addressOf("errors", { field: row.field, diagnosis: main ?? row.reason, system: CORE.systems[row.system] }), title: "All values like this", text: head }), rest.length ? ` · ${rest.join(" · ")}` : "");
+  return el("span", { class: "why" }, el("a", { href: addressOf("errors", { field: row.field, diagnosis: row.flags.includes("lone_parent") ? "" : main ?? row.reason, system: CORE.systems[row.system] }), title: "All values like this", text: head }), rest.length ? ` · ${rest.join(" · ")}` : "");
 }

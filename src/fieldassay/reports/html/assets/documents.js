@@ -74,7 +74,7 @@ function hasAnswer(data, place, { answer, system }) {
 
 function claimed(system, claim) {
   system.sets ||= new Map();
-  if (!system.sets.has(claim)) system.sets.set(claim, new Set(own(system.claims, claim) || []));
+  if (!system.sets.has(claim)) system.sets.set(claim, new Set(claim === "failed" ? Object.keys(CLAIMS).flatMap((name) => own(system.claims, name) || []) : own(system.claims, claim) || []));
   return system.sets.get(claim);
 }
 
@@ -126,7 +126,7 @@ async function drawTools(data, params) {
   const count = ["value", "field", "diagnosis", "outcome", "answer", "system"].filter((name) => params[name]).length;
   const filters = el("details", { id: "filters", open: opened || count > 0 }, el("summary", { text: count ? `Filters (${count})` : "Filters" }), el("div", { class: "bar-of-tools" }, groups,
     choose("field", "wrong in field", errors.fields, params.field), choose("diagnosis", "kind of wrong", errors.diagnoses, params.diagnosis, spaced),
-    choose("outcome", "outcome", errors.outcomes, params.outcome), choose("answer", "answer", Object.keys(ANSWERS).filter((claim) => data.systems.some((system) => own(system.claims, claim))), params.answer, (claim) => ANSWERS[claim]), CORE.systems.length > 1 && errors.fields.length ? choose("system", "wrong by", CORE.systems, params.system) : null));
+    choose("outcome", "outcome", errors.outcomes, params.outcome), choose("answer", "answer", Object.keys(ANSWERS).filter((claim) => data.systems.some((system) => claimed(system, claim).size)), params.answer, (claim) => ANSWERS[claim]), CORE.systems.length > 1 && errors.fields.length ? choose("system", "wrong by", CORE.systems, params.system) : null));
   replace(find("#documents-tools"), search, clear, el("button", { type: "button", class: "button", text: "CSV", on: { click: () => download("documents.csv", documentsCsv(data)) } }), filters);
   if (focused && find(`#${CSS.escape(focused)}`)) find(`#${CSS.escape(focused)}`).focus();
   if (from !== null) find("#search").setSelectionRange(from, from);
@@ -207,7 +207,7 @@ function keptNote(data) {
 }
 
 const CLAIMS = { has_prediction: "no prediction", is_invalid: "unreadable answer", has_error: "error", is_timeout: "timeout" };
-const ANSWERS = { ...CLAIMS, is_repaired: "repaired" };
+const ANSWERS = { failed: "failed", ...CLAIMS, is_repaired: "repaired" };
 
 // The answers of a document that failed, and whose they were.
 function claimsAt(data, place) {

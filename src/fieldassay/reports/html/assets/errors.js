@@ -1,7 +1,7 @@
 // Every wrong value: filtered by facets whose counts follow the filter, searched, grouped, each a way to its document.
 const FACETS = [["system", "system"], ["diagnosis", "kind of wrong"], ["field", "field"], ["type", "type"], ["only", "only"]];
 const ONLY = {
-  single: "this system alone is wrong", agreed: "all systems agree, and differ from gold",
+  single: "this system alone is wrong", agreed: "all systems that answered agree, and differ from gold",
   failed: "the whole answer failed", critical: "critical fields",
 };
 const GROUPS = { diagnosis: "kind of wrong", field: "field", system: "system", pair: "same gold and prediction" };

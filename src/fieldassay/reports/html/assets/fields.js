@@ -13,7 +13,7 @@ painters.fields = async (params) => {
   const cells = data.measures[measure];
   const low = lowestOf(cells, unit);
   const rows = sortFields(data.fields.filter((field) => own(cells, field.field) || field.field === params.field), cells, params.sort || "worst", better);
-  replace(find("#measure-meaning"), el("a", { href: addressOf("methods", { metric: measure }), text: metricLabel(measure) }), ": ", meaningOf(measure), low === null ? "" : ` Bars go from ${Math.round(100 * low)}% to 100%.`, better === "lower" ? " Lower is better." : "");
+  replace(find("#measure-meaning"), el("a", { href: addressOf("methods", { metric: measure }), text: metricLabel(measure) }), ": ", meaningOf(measure), low === null || !hasBars() ? "" : ` Bars go from ${Math.round(100 * low)}% to 100%.`, better === "lower" ? " Lower is better." : "");
   find("#fields-csv").onclick = () => download(`fields-${measure}.csv`, fieldsCsv(rows, cells, measure));
   const table = find("#field-rows");
   const chosen = rows.findIndex((field) => field.field === params.field);
@@ -32,6 +32,7 @@ const MOST_KINDS = 3;
 
 const metricLabel = (name) => (own(CORE.metrics, name) ? CORE.metrics[name][0] : name.replaceAll("_", " "));
 const meaningOf = (name) => (own(CORE.metrics, name) ? CORE.metrics[name][1] : "Defined by the spec.");
+const hasBars = () => CORE.systems.length <= MOST_BARS;
 const HEADS = () => shortNames(CORE.systems, 36);
 
 // Where the bars of all fields begin, in whole tenths; null: no shares of one.
@@ -56,7 +57,7 @@ function sortFields(fields, cells, sort, better) {
 
 function drawFields(table, rows, shown) {
   const { data, cells, measure, chosen } = shown;
-  const few = CORE.systems.length <= MOST_BARS;
+  const few = hasBars();
   const heads = CORE.systems.map((system) => el("th", { scope: "col", title: plain(system, 200) }, el("bdi", {}, breakable(HEADS().get(system)))));
   const kindsHead = el("th", { scope: "col", text: "what is wrong" });
   const row = (field, place) => {
@@ -84,9 +85,9 @@ function fieldCell(cell, field, at, { data, measure, unit, low }) {
   const interval = from === null ? "" : `${showNumber(from, unit)} to ${showNumber(to, unit)}`.replaceAll("%", "");
   const isWrong = (own(data.mistakes, field.field) || []).some((kind) => kind.counts[at]);
   const number = el(isWrong ? "a" : "span", { class: "number", href: isWrong ? addressOf("errors", { field: field.field, system: CORE.systems[at] }) : null, title: isWrong ? "All wrong values" : null, text: showNumber(value, unit) });
-  const notes = [interval, `n ${n.toLocaleString("en-US")}`, failed ? `${failed} failed` : "", marks.includes("few_documents") ? "few documents" : ""].filter(Boolean);
+  const notes = [interval, `n\u00a0${n.toLocaleString("en-US")}`, failed ? `${failed} failed` : "", marks.includes("few_documents") ? "few documents" : ""].filter(Boolean);
   const change = own(own(data.changes || {}, measure) || {}, field.field)?.[at];
-  return el("td", label, low === null || CORE.systems.length > MOST_BARS ? null : whisker(value, from, to, low), number, change ? el("span", { class: `change-${change[1]}`, title: "since the earlier run", text: ` ${change[0]}` }) : null, el("span", { class: "interval", text: notes.join(" · ") }));
+  return el("td", label, low === null || !hasBars() ? null : whisker(value, from, to, low), number, change ? el("span", { class: `change-${change[1]}`, title: "since the earlier run", text: ` ${change[0]}` }) : null, el("span", { class: "interval", text: notes.join(" · ") }));
 }
 
 function whisker(value, from, to, low) {
@@ -104,7 +105,7 @@ function kindsOf(name, data) {
   const chips = kinds.slice(0, MOST_KINDS).map((kind) => el("a", { class: "kind", href: addressOf("errors", { field: name, diagnosis: kind.diagnosis }), title: say("diagnoses", kind.diagnosis) }, `${kind.diagnosis.replaceAll("_", " ")} `, el("b", { text: total(kind).toLocaleString("en-US") })));
   const rest = kinds.slice(MOST_KINDS).reduce((sum, kind) => sum + total(kind), 0);
   const [, , gold, pred] = kinds.flatMap((kind) => kind.examples).find(([, , gold, pred]) => gold !== null && pred !== null) || [];
-  return [chips, rest ? el("a", { class: "kind", href: addressOf("errors", { field: name }), text: `${rest.toLocaleString("en-US")} more` }) : null, gold ? el("span", { class: "why" }, pairOf(gold, pred, 40)) : null];
+  return [chips, rest ? el("a", { class: "kind", href: addressOf("errors", { field: name }), text: `all ${kinds.reduce((sum, kind) => sum + total(kind), 0).toLocaleString("en-US")}` }) : null, gold ? el("span", { class: "why" }, pairOf(gold, pred, 40)) : null];
 }
 
 // The ways to the fields beside the open one.

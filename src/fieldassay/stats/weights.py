@@ -1,4 +1,8 @@
-"""Bootstrap weights: Poisson(1) draws by seed, document id and replicate; also of an unseen document."""
+"""Bootstrap weights: Exp(1) draws by seed, document id and replicate; also of an unseen document.
+
+Exponential weights are those of Rubin's Bayesian bootstrap (1981). Unlike Poisson counts they drop no
+document, so that a few with an error keep some weight in every replicate.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +12,14 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-MAX_WEIGHT = 8
-"""The largest weight that can be drawn."""
+STEP_BITS = 4
+"""Weights are whole numbers of 2^-4 documents, so that sums under them are exact."""
+
+STEPS = 1 << STEP_BITS
 
 DRAWS_PER_WORD = 4
 
-_THRESHOLDS = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
+_POISSON = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
 """round(65536 * P(X <= k)) for k = 0 .. 7: a 16-bit draw u gives the number of thresholds that are <= u."""
 
 _UNSEEN = np.uint64(0x48414C5645530001)
@@ -41,16 +47,28 @@ def document_keys(documents: Sequence[str], seed: int) -> npt.NDArray[np.uint64]
 
 
 def weight_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
-    """Return the inverse distribution function of Poisson(1) at 16 bits: the weight of each of 65,536 draws.
+    """Return the quantiles of Exp(1) at 16 bits, in steps of 1/16: the weight of each of 65,536 draws.
 
-    Each probability is within 2^-17 of the exact one; the mean is exactly 1, the variance 0.99997, and the
-    tail ends at `MAX_WEIGHT`.
+    The mean is 1 and the variance 1 (both within 0.001); the largest weight is 11.8.
 
-    >>> table = weight_table()
-    >>> float(table.mean()), int(table.max())
+    >>> table = weight_table() / STEPS
+    >>> round(float(table.mean()), 3), round(float(table.var()), 2), float(table.max())
+    (1.0, 1.0, 11.8125)
+    """
+    shares = (np.arange(65536) + 0.5) / 65536
+    found: npt.NDArray[np.generic] = np.rint(-np.log1p(-shares) * STEPS).astype(dtype)
+    return found
+
+
+def count_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
+    """Return the quantiles of Poisson(1) at 16 bits: how often a replicate holds a document, 0 to 8 times.
+
+    For what needs documents that a replicate leaves out; each probability is within 2^-17 of the exact one.
+
+    >>> float(count_table().mean()), int(count_table().max())
     (1.0, 8)
     """
-    return np.searchsorted(_THRESHOLDS, np.arange(65536), side="right").astype(dtype)
+    return np.searchsorted(_POISSON, np.arange(65536), side="right").astype(dtype)
 
 
 def draw_words(keys: npt.NDArray[np.uint64], first: int, count: int) -> npt.NDArray[np.uint64]:
@@ -74,7 +92,7 @@ def weights(
 
     `first` is a multiple of 4: a word gives four draws, its low 16 bits first.
 
-    >>> weights(document_keys(["a", "b"], 0), 0, 6, weight_table())
+    >>> weights(document_keys(["a", "b"], 0), 0, 6, count_table())
     array([[0, 1, 3, 2, 0, 0],
            [0, 1, 0, 2, 2, 2]], dtype=uint8)
     """
@@ -85,15 +103,18 @@ def weights(
 
 
 def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
-    """Return the weight of the unseen document in each replicate: 0 or an exponential draw, equally likely.
+    """Return the weight of the unseen document in each replicate, with the sign of what it is.
 
-    In units of 2^-32, and at least one: so a replicate in which no document was drawn is not undefined.
+    Laplace(1): the weight is that of any document, Exp(1), and a coin says whether it is right (positive) or
+    wrong. The draws are the quantiles in random order, since with independent ones the bound of a perfect run
+    moves with the seed.
 
-    >>> held = unseen_weights(0, 2000)
-    >>> round(float(held.mean()), 1), round(float((held > 1e-6).mean()), 1)
-    (0.5, 0.5)
+    >>> drawn = unseen_weights(0, 2000)
+    >>> round(float(np.abs(drawn).mean()), 2), int((drawn > 0).sum()), round(float(drawn.max()), 1)
+    (1.0, 1000, 7.6)
     """
-    keys = document_keys([""], seed) ^ _UNSEEN
-    uniform = ((draw_words(keys, 0, replicates)[0] >> np.uint64(11)) + 0.5) * 2.0**-53
-    held: npt.NDArray[np.float64] = np.maximum(np.rint(-np.log(2.0 * uniform) * 2.0**32), 1.0) * 2.0**-32
-    return held
+    order = np.argsort(draw_words(document_keys([""], seed) ^ _UNSEEN, 0, replicates)[0], kind="stable")
+    share = (order + 0.5) / max(replicates, 1)
+    magnitude = -np.log1p(-np.abs(2.0 * share - 1.0))
+    found: npt.NDArray[np.float64] = np.copysign(magnitude, share - 0.5)
+    return found

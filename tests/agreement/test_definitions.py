@@ -1,0 +1,188 @@
+"""The figures of sheets are the published definitions, however a value without an answer is written."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import few_examples
+
+from fieldassay import agreement
+from fieldassay.errors import NothingEvaluatedError
+from fieldassay.records.labels_file import Label, Sheet, write_labels
+from fieldassay.reports.agreement import render_agreement
+from fieldassay.reports.page import Screen
+from fieldassay.result.agreement import Agreement
+
+SPEC = "fields: {f: text, tags: {type: list, items: text}}"
+Answer = str | None
+"""A value, "" for absent, None without an answer."""
+Table = list[tuple[Answer, ...]]
+
+
+def observed(units: list[list[str]]) -> Fraction:
+    pairs = [list(combinations(row, 2)) for row in units if len(row) > 1]
+    return sum((Fraction(sum(a == b for a, b in unit), len(unit)) for unit in pairs), Fraction()) / len(pairs)
+
+
+def alpha(units: list[list[str]]) -> Fraction | None:
+    """Krippendorff (2019): the coincidences of pairable answers, each unit weighing its answers."""
+    units = [row for row in units if len(row) > 1]
+    answers = [one for row in units for one in row]
+    n = len(answers)
+    expected = Fraction(sum(a != b for a in answers for b in answers), n * (n - 1))
+    apart = sum((Fraction(sum(a != b for a in row for b in row), len(row) - 1) for row in units), Fraction())
+    return 1 - apart / n / expected if expected else None
+
+
+def ac1(units: list[list[str]]) -> Fraction | None:
+    """Gwet (2008), with missing answers: the shares are means over all units with an answer."""
+    rated = [row for row in units if row]
+    answers = sorted({one for row in rated for one in row})
+    shares = [
+        sum((Fraction(row.count(k), len(row)) for row in rated), Fraction()) / len(rated) for k in answers
+    ]
+    if len(answers) < 2:
+        return None
+    chance = sum((share * (1 - share) for share in shares), Fraction()) / (len(answers) - 1)
+    return (observed(units) - chance) / (1 - chance)
+
+
+def sheets_of(table: Table, missing: Literal["no row", "skipped"]) -> list[Sheet]:
+    sheets = []
+    for at, row in enumerate(table):
+        for name, answer in zip("abcd", row, strict=False):
+            label = (
+                Label("skipped") if answer is None else Label("value", answer) if answer else Label("absent")
+            )
+            if answer is not None or missing == "skipped":
+                sheets.append(Sheet(f"d{at}", name, is_blind=True, labels={"f": label}))
+    return sheets
+
+
+def measure(folder: Path, sheets: list[Sheet], replicates: int = 0) -> Agreement:
+    write_labels(folder / "labels.jsonl", sheets)
+    return agreement([folder / "labels.jsonl"], SPEC, replicates=replicates)
+
+
+tables = st.integers(2, 4).flatmap(
+    lambda columns: st.lists(
+        st.tuples(*[st.sampled_from([None, None, "", "x", "y", "z"])] * columns), min_size=1, max_size=8
+    )
+)
+
+
+@few_examples()
+@given(tables)
+def test_alpha_and_ac1_of_sheets_are_their_definitions_in_both_notations(
+    tmp_path_factory: pytest.TempPathFactory, table: Table
+) -> None:
+    folder = tmp_path_factory.mktemp("labels")
+    units = [[answer for answer in row if answer is not None] for row in table]
+    if not any(len(row) > 1 for row in units):
+        for missing in ("no row", "skipped"):
+            with pytest.raises(NothingEvaluatedError):
+                measure(folder, [*sheets_of(table, missing), Sheet("z", "a", labels={"f": Label("absent")})])
+        return
+    one, other = (measure(folder, sheets_of(table, missing), 50) for missing in ("no row", "skipped"))
+    assert one.to_dict() == other.to_dict()
+    assert one.documents == sum(len(row) > 1 for row in units)
+    assert one.single == sum(len(row) == 1 for row in units)
+    for name, expected in (("observed", observed(units)), ("alpha", alpha(units)), ("ac1", ac1(units))):
+        value = one.value(name, "f")
+        assert (value is None) == (expected is None)
+        assert value is None or value == pytest.approx(float(expected or 0), abs=1e-12)
+
+
+BOTH: Table = [("yes", "yes"), ("yes", "yes"), ("yes", "no")]
+ALONE: Table = [("no", None)] * 3
+
+
+@pytest.mark.parametrize("missing", ["no row", "skipped"])
+def test_documents_of_one_reviewer_count_in_the_chance_agreement_and_are_not_labeled_twice(
+    tmp_path: Path, missing: Literal["no row", "skipped"]
+) -> None:
+    found = measure(tmp_path, sheets_of(BOTH + ALONE, missing))
+    expected = ac1([["yes"] * 2] * 2 + [["yes", "no"]] + [["no"]] * 3)
+    assert expected == Fraction(13, 37)
+    assert found.value("ac1", "f") == pytest.approx(float(expected))
+    assert (found.documents, found.single, found.reviewers) == (3, 3, {"a": 3, "b": 3})
+    text = render_agreement(found, Screen(200))
+    assert "3 documents labeled twice or more, by a (3) and b (3)" in text
+    assert "3 documents labeled once, in the chance agreement of AC1 only." in text
+
+
+def test_an_empty_cell_of_plain_records_is_an_answer() -> None:
+    rows = [{"id": at, "f": "x" if at else ""} for at in range(3)]
+    found = agreement({"a": rows, "b": [{**row, "f": "x"} for row in rows]}, SPEC, replicates=0)
+    assert (found.documents, found.value("observed", "f")) == (3, 2 / 3)
+
+
+def test_presence_and_both_found_are_shares_of_pairs_and_their_n_are_values(tmp_path: Path) -> None:
+    table: Table = [("x", "x", "x"), ("x", "y", ""), ("x", "", ""), ("x", "y", None), ("", "", "")]
+    measures = measure(tmp_path, sheets_of(table, "no row")).field("f").measures
+    assert measures["presence"].value == pytest.approx((3 + 1 + 1 + 1 + 3) / (3 + 3 + 3 + 1 + 3))
+    assert measures["both_found"].value == pytest.approx(3 / 5)
+    assert (measures["presence"].n, measures["both_found"].n) == (5, 3)
+
+
+@pytest.mark.parametrize(
+    ("field", "path", "is_defined"),
+    [
+        pytest.param("{type: list, items: text}", "l[]", False, id="single values"),
+        pytest.param("{type: list, align: ordered, items: text}", "l[]", True, id="by their place"),
+        pytest.param(
+            "{type: list, align: {assignment: {min_similarity: none}}, items: text}",
+            "l[]",
+            True,
+            id="all pairs",
+        ),
+        pytest.param(
+            "{type: list, items: {type: object, fields: {a: text}}}", "l[].a", False, id="the only field"
+        ),
+        pytest.param(
+            "{type: list, align: {key: a}, items: {type: object, fields: {a: text, b: text}}}",
+            "l[].a",
+            False,
+            id="the key",
+        ),
+        pytest.param(
+            "{type: list, align: {key: a}, items: {type: object, fields: {a: text, b: text}}}",
+            "l[].b",
+            True,
+            id="beside the key",
+        ),
+        pytest.param(
+            "{type: list, items: {type: object, fields: {a: text, b: text}}}",
+            "l[].a",
+            True,
+            id="one of two fields",
+        ),
+    ],
+)
+def test_values_that_are_paired_where_they_are_alike_have_no_agreement_where_both_found_one(
+    field: str, path: str, is_defined: bool
+) -> None:
+    items: list[Any] = [{"a": "x", "b": "y"}, {"a": "z", "b": "u"}] if "object" in field else ["x", "z"]
+    rows = [{"id": at, "l": items[: 1 + at % 2]} for at in range(4)]
+    found = agreement({"a": rows, "b": rows}, f"fields: {{l: {field}}}", replicates=200)
+    measure = found.field(path).measures["both_found"]
+    assert (measure.value is not None) == (measure.interval is not None) == is_defined
+    assert is_defined or "alike" in (measure.reason or "")
+
+
+def test_a_disagreement_names_its_documents(tmp_path: Path) -> None:
+    table: Table = [("x", "y"), ("x", "x"), ("y", "x"), ("z", "")]
+    found = measure(tmp_path, sheets_of(table, "no row"))
+    assert [(one.first, one.second, one.documents) for one in found.field("f").confusions] == [
+        ("x", "y", ("d0", "d2")),
+        ("z", "(absent)", ("d3",)),
+    ]
+    text = render_agreement(found, Screen(120))
+    assert "d0 and 1 more" in text
+    assert found.to_dict()["fields"][0]["confusions"][0]["documents"] == ["d0", "d2"]
