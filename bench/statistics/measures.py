@@ -13,7 +13,6 @@ from fieldassay.gates.regression import BEFORE, NOW, BaselineMatch, decide_chang
 from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import Verdict
-from fieldassay.stats.corrections import adjust_benjamini_hochberg
 from fieldassay.stats.paired import mcnemar_mid_p
 
 LEVEL = 0.05
@@ -151,7 +150,7 @@ def field_p_values(done: Trials) -> Iterator[float]:
 
 
 def measure_families(trials: int, seed: int) -> Iterator[Rate]:
-    """Yield false alarms among 12 fields: without adjustment, adjusted, and the false share by Benjamini and Hochberg."""
+    """Yield false alarms among 12 fields: without adjustment, and adjusted."""
     part = "Twelve fields at once"
     like = Extractor(0.3, 0.06, 0.9)
     fields = [f"field_accuracy[{name}]" for name in World({}).names]
@@ -171,18 +170,6 @@ def measure_families(trials: int, seed: int) -> Iterator[Rate]:
     ).families(fields)
     alarms = [any(one.verdict in ("better", "worse") for one in family[4:]) for family in families]
     yield count(part, "four fields really better: any other called different, min-P", alarms, most=LEVEL)
-    found = [
-        [p <= LEVEL for p in adjust_benjamini_hochberg([_p(one) for one in family])] for family in families
-    ]
-    false = [any(chosen[4:]) and sum(chosen[4:]) / sum(chosen) for chosen in found]
-    wrongly = Rate(
-        part,
-        "the same: false among those called different, Benjamini-Hochberg (mean share)",
-        round(sum(false)),
-        trials,
-        most=LEVEL,
-    )
-    yield wrongly
     yield count(
         part,
         "the same: all four found, min-P",

@@ -10,7 +10,7 @@ import pytest
 from tests.judging import score_alone as score
 
 from fieldassay.errors import ProblemsError
-from fieldassay.records.envelope import open_row
+from fieldassay.records.envelope import open_rows
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
 from fieldassay.scoring.options import InputOptions, ScoreOptions
@@ -105,9 +105,14 @@ ANSWERED = {
 }  # fmt: skip
 
 
+def open_one(row: Any, options: SourceOptions = OPTIONS) -> Record:
+    [record] = open_rows([("r1", Row(row), "p")], options)
+    return record
+
+
 @pytest.mark.parametrize("name", ANSWERED)
 def test_the_answer_and_what_it_used_are_taken_from_a_response(name: str) -> None:
-    record = open_row("r1", Row(ANSWERED[name]), "p", OPTIONS)
+    record = open_one(ANSWERED[name])
     assert (record.data, record.invalid) == (OAK, None)
     assert record.meta.usage == {"model": "gpt-4o-mini", "prompt_tokens": 40, "completion_tokens": 9}
 
@@ -125,7 +130,7 @@ SHORT = {
 
 @pytest.mark.parametrize("name", SHORT)
 def test_an_answer_in_a_batch_counts_even_if_its_body_does_not_say_what_it_is(name: str) -> None:
-    record = open_row("r1", Row(SHORT[name]), "p", OPTIONS)
+    record = open_one(SHORT[name])
     assert (record.data, record.invalid) == (OAK, None)
 
 
@@ -161,7 +166,7 @@ FAILED = {
 @pytest.mark.parametrize("name", FAILED)
 def test_a_failed_request_is_a_failed_answer_with_its_message(name: str) -> None:
     row, invalid = FAILED[name]
-    record = open_row("r1", Row(row), "p", OPTIONS)
+    record = open_one(row)
     assert (record.data, record.invalid) == (None, invalid)
 
 
@@ -176,7 +181,7 @@ LIKE = {
 
 @pytest.mark.parametrize("name", LIKE)
 def test_what_only_resembles_a_response_is_data(name: str) -> None:
-    assert open_row("r1", Row(LIKE[name]), "p", SourceOptions()).data == LIKE[name]
+    assert open_one(LIKE[name], SourceOptions()).data == LIKE[name]
 
 
 def written(path: Path, rows: list[dict[str, Any]]) -> str:
@@ -291,13 +296,9 @@ def test_a_record_one_level_down_is_pointed_to() -> None:
     assert any("result (2); did you mean `--pred-key result`?" in warning for warning in result.warnings)
 
 
-def opened(row: Any, options: SourceOptions = OPTIONS) -> Record:
-    return open_row("r1", Row(row), "p", options)
-
-
 @pytest.mark.parametrize(
     "text", [TEXT, json.dumps(OAK), '{"shop": "Oak", "total": 5,}'], ids=["fence", "JSON", "broken"]
 )
 def test_a_text_where_a_record_should_be_is_a_raw_answer(text: str) -> None:
-    assert opened(text).data == OAK
+    assert open_one(text).data == OAK
     assert score(GOLD[:1], {"m": {"r1": text}}, SPEC).value("accuracy") == 1.0

@@ -14,8 +14,9 @@ from tests.protocols.engineering_trees import make_case
 from fieldassay.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.error_lines import KINDS, ErrorLine, list_errors
-from fieldassay.reports.export.run_errors import error_report
+from fieldassay.reports.export.run_errors import error_report_of_run
 from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
 
@@ -68,6 +69,11 @@ def test_an_error_is_one_line_with_its_kind_path_and_both_values(
     expected: Any, actual: Any, found: Any
 ) -> None:
     assert told(expected, actual) == [found]
+
+
+def error_report(result: Result) -> str:
+    evidence = result.evidence
+    return error_report_of_run(Run.of(result, None if evidence is None else evidence.lazy()))
 
 
 def test_critical_values_below_a_place_of_another_kind_are_listed_beside_the_structure_error() -> None:

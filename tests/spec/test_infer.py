@@ -4,15 +4,15 @@ from hypothesis import strategies as st
 
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Leaf
-from fieldassay.spec.infer import infer, infer_spec, render_spec_with_comments
+from fieldassay.spec.infer import infer, render_spec_with_comments
 from fieldassay.spec.model import Field
 from fieldassay.spec.parse import read_spec
 
 
 def inferred(name, values):
-    return infer_spec(
+    return infer(
         [{"doc_id": f"d{position}", name: value} for position, value in enumerate(values)]
-    ).fields[0]
+    ).spec.fields[0]
 
 
 COLUMNS = [
@@ -124,7 +124,7 @@ def test_id_nulls_and_document_type_are_found():
         }
         for n in range(30)
     ]
-    spec = infer_spec(rows)
+    spec = infer(rows).spec
     assert spec.id == ("image_file",) and spec.null_values == ("N/A", "NOT_FOUND")
     assert spec.document_type.field == "document_type" and [
         name for name, _ in spec.document_type.aliases
@@ -147,7 +147,7 @@ IDS = [
 
 @pytest.mark.parametrize(("rows", "ids"), [case[1:] for case in IDS], ids=[case[0] for case in IDS])
 def test_only_a_usual_name_with_values_that_all_differ_is_the_id_and_no_other_field_is_lost(rows, ids):
-    spec = infer_spec(rows)
+    spec = infer(rows).spec
     assert spec.id == ids
     assert {field.name for field in spec.fields} == rows[0].keys() - set(ids)
 
@@ -178,7 +178,7 @@ def test_a_comment_says_what_was_decided_about_the_id_and_why(rows, said):
     ids=str,
 )
 def test_a_locale_needs_evidence(values, locale):
-    assert infer_spec([{"id": f"r{n}", "price": value} for n, value in enumerate(values)]).locale == locale
+    assert infer([{"id": f"r{n}", "price": value} for n, value in enumerate(values)]).spec.locale == locale
 
 
 def test_comments_say_what_was_seen():
@@ -264,4 +264,4 @@ def test_a_deep_record_is_a_tree_at_its_end():
         value["a"] = {}
         value = value["a"]
     value["a"] = 1
-    assert infer_spec([record]).fields[0].type == "object"
+    assert infer([record]).spec.fields[0].type == "object"

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.stats.corrections import adjust_benjamini_hochberg, adjust_holm, adjust_min_p
+from fieldassay.stats.corrections import adjust_holm, adjust_min_p
 from fieldassay.stats.paired import count_wins, effect_size, mcnemar_mid_p
 
 
@@ -50,20 +50,9 @@ def test_holm(given_p: list[float], adjusted: list[float]) -> None:
     assert adjust_holm(given_p) == pytest.approx(adjusted)
 
 
-@pytest.mark.parametrize(
-    ("given_p", "adjusted"),
-    [([0.01, 0.04, 0.03, 0.005], [0.02, 0.04, 0.04, 0.02]), ([0.9, 0.5], [0.9, 0.9]), ([], [])],
-)
-def test_benjamini_hochberg(given_p: list[float], adjusted: list[float]) -> None:
-    assert adjust_benjamini_hochberg(given_p) == pytest.approx(adjusted)
-
-
 @given(st.lists(st.floats(1e-6, 1), max_size=20))
-def test_corrections_never_help_and_holm_is_the_stricter(given_p: list[float]) -> None:
-    holm, bh = adjust_holm(given_p), adjust_benjamini_hochberg(given_p)
-    assert all(
-        p <= b + 1e-12 and b <= h + 1e-12 and h <= 1 for p, b, h in zip(given_p, bh, holm, strict=True)
-    )
+def test_a_correction_never_helps(given_p: list[float]) -> None:
+    assert all(p <= adjusted <= 1 for p, adjusted in zip(given_p, adjust_holm(given_p), strict=True))
 
 
 @pytest.mark.parametrize(

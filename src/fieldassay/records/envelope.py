@@ -80,23 +80,18 @@ _FAILURES = frozenset({"error", "parse_success", "raw"})
 """Keys that give the reason for a prediction without a tree."""
 
 
-def open_row(name: str, row: Row, place: str, options: SourceOptions) -> Record:
-    """Return the record of a row, its fields under their own names.
+def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> list[Record]:
+    """Return the records of rows, each given with its id and its place, fields under their own names.
 
     With a `data_key`, the data is the value under it: an object, or a text with JSON in it; the rest of the
     row is metadata. Without one, the row is the data, less its id and the known meta keys that the spec does
     not declare. Where either way there is no data, a raw answer under `raw` is parsed.
 
     >>> row = Row({"id": "a", "pred": '{"total": 5,}', "processing_time": 1.5})
-    >>> record = open_row("a", row, "preds.jsonl:1", SourceOptions(data_key="pred"))
+    >>> [record] = open_rows([("a", row, "preds.jsonl:1")], SourceOptions(data_key="pred"))
     >>> record.data, record.meta.duration_ms, record.meta.repairs
     ({'total': 5}, 1500.0, ('trailing_comma',))
     """
-    return open_rows([(name, row, place)], options)[0]
-
-
-def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> list[Record]:
-    """Return the records of rows, each given with its id and its place, as `open_row` does."""
     records: list[Record] = []
     suspects: list[int] = []  # records that may hold confidences within their data
     may_be_bare = options.data_key is None and not options.data_keys

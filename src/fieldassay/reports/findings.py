@@ -9,14 +9,11 @@ comparisons made.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from fieldassay.reports.losses import Loss
 from fieldassay.reports.wording import CAUSES, DIAGNOSES, PROBLEMS, describe
 from fieldassay.result.estimate import Estimate
 from fieldassay.wording.numbers import format_count, format_in_unit, format_size
-from fieldassay.wording.sentences import describe_interval, join_names
+from fieldassay.wording.sentences import describe_interval
 from fieldassay.wording.shown import clip
 
 _NAME = 60
@@ -101,21 +98,3 @@ def describe_cause(loss: Loss) -> str:
 
 def _list_problems(loss: Loss) -> str:
     return ", ".join(f"{count:,} {PROBLEMS[kind][count > 1]}" for kind, count in loss.kinds)
-
-
-def describe_verdict(decisions: Sequence[Mapping[str, Any]]) -> str:
-    """Return the gates' verdict on all systems, in a sentence.
-
-    >>> answers = {"a": "GO", "b": "NO-GO", "c": "NO-GO"}
-    >>> describe_verdict([{"system": system, "answer": answer} for system, answer in answers.items()])
-    'GO for a; NO-GO for b and c'
-    >>> describe_verdict([])
-    'This run has no gates, so there is no verdict'
-    """
-    if not decisions:
-        return "This run has no gates, so there is no verdict"
-    found: dict[str, list[str]] = {}
-    for decision in decisions:
-        found.setdefault(str(decision["answer"]), []).append(clip(str(decision["system"]), _NAME))
-    words = {"GO": "GO for", "NO-GO": "NO-GO for", "INCONCLUSIVE": "undecided for"}
-    return "; ".join(f"{words[answer]} {join_names(found[answer])}" for answer in words if answer in found)

@@ -7,13 +7,12 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.atomic.staging import PARTIAL, list_foreign, list_leftovers, place, replace, settle, stage
+from fieldassay.atomic.staging import list_foreign, place, replace, settle, stage
 from fieldassay.atomic.whole_files import digest_file
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.evidence import evidence_schema
@@ -174,14 +173,6 @@ def _staged(named: Path, target: Path) -> Iterator[RunFolder]:
 def _is_of_the_disk(error: Exception) -> bool:
     """Return whether an error is one of the system that Polars has wrapped into one of its own."""
     return type(error).__module__.partition(".")[0] == "polars" and "os error" in str(error)
-
-
-def discard_staged(target: Path) -> None:
-    """Remove what killed processes left of a run that was to be written there."""
-    beginning = f".{target.name[:100]}{PARTIAL}"
-    for left in list_leftovers(target.resolve().parent, datetime.now(UTC)):
-        if left.path.name.startswith(beginning) and not left.is_alive:
-            shutil.rmtree(left.path, ignore_errors=True)
 
 
 def check_target(target: Path) -> None:

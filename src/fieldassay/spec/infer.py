@@ -42,16 +42,6 @@ class Inferred(Struct, frozen=True, eq=False):
     """The part of each field's comment that is independent of its type: its count, with an example."""
 
 
-def infer_spec(records: Iterable[Mapping[str, Any]], name: str = "records") -> Spec:
-    """Return a spec that fits gold records; see `infer`.
-
-    >>> spec = infer_spec([{"id": "a", "total": 3.5}, {"id": "b", "total": 4}])
-    >>> spec.id, [(field.name, field.type) for field in spec.fields]
-    (('id',), [('total', 'money')])
-    """
-    return infer(records, name).spec
-
-
 def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferred:
     """Return a spec that fits gold records, with comments; see `infer_seen`."""
     root, count = sight(records, has_id_name)

@@ -68,19 +68,3 @@ def least_p_needed(drawn: Sequence[Floats], alpha: float) -> float:
     least = np.sort(np.minimum.reduce(list(drawn)))
     found = float(least[max(0, int(alpha * (len(least) + 1)) - 1)])
     return min(max(found, alpha / len(drawn)), alpha)
-
-
-def adjust_benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Return the adjusted p values of Benjamini and Hochberg (1995), for exploring.
-
-    At most the level's share of the differences called is chance.
-
-    >>> adjust_benjamini_hochberg([0.01, 0.04, 0.03])
-    [0.03, 0.04, 0.04]
-    """
-    m = len(p_values)
-    order = np.argsort(p_values, kind="stable")
-    steps = np.asarray(p_values, np.float64)[order] * m / np.arange(1, m + 1)
-    adjusted = np.empty(m)
-    adjusted[order] = np.minimum(np.minimum.accumulate(steps[::-1])[::-1], 1.0) if m else steps
-    return [float(p) for p in adjusted]

@@ -8,26 +8,9 @@ from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.gate import decide_result
 from fieldassay.reports.error_lines import list_errors
 from fieldassay.reports.error_report import render_error_report
-from fieldassay.result.result import Result
 from fieldassay.runs.run import Run
 
 _AGAIN = "score again with --evidence all, or errors"
-
-
-def error_report(result: Result) -> str:
-    """Return the error report of a result as Markdown: figures, errors by kind, thresholds, all errors.
-
-    Raises `ProblemsError` if the result kept no evidence.
-
-    >>> from fieldassay.scoring.score import score
-    >>> result = score([{"id": 1, "flow": {"value": 5, "unit": "m3/h"}}],
-    ...     [{"id": 1, "flow": {"value": 5, "unit": "l"}}], "type: any")
-    >>> "| unit | flow.unit | m3/h | l |" in error_report(result)
-    True
-    """
-    if result.evidence is None:
-        raise ProblemsError([Problem("the result", "kept no judged values", _AGAIN, "missing_part")])
-    return render_error_report(result, list_errors(result.evidence.lazy()), decide_result(result))
 
 
 def error_report_of_run(run: Run, system: str | None = None) -> str:
