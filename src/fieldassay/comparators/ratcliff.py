@@ -11,14 +11,10 @@ from msgspec import Struct
 from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.comparators.edit import TEXT_REASONS, text_lengths
 from fieldassay.comparators.equality import Floats, graded
-from fieldassay.comparators.matching_blocks import LONGEST, matched_characters
 from fieldassay.types.column import Column, Indices, Objects
 
 LONGEST_MATCHED_PRODUCT = 4 * 10**8
 """Pairs whose lengths multiply to more (20,000 characters each) are not judged: too slow, several seconds."""
-
-FEWEST_TOGETHER = 2000
-"""The least number of pairs for which a joint computation is faster."""
 
 
 class Ratcliff(Comparator, Struct, frozen=True):
@@ -60,20 +56,6 @@ def ratcliff_similarity(texts: Objects, gold: Indices, pred: Indices) -> Floats:
     >>> ratcliff_similarity(objects(["tide", "diet", ""]), np.array([0, 1, 2]), np.array([1, 0, 2])).tolist()
     [0.25, 0.5, 1.0]
     """
-    lengths = text_lengths(texts)
-    is_short = np.maximum(lengths[gold], lengths[pred]) <= LONGEST
-    if np.count_nonzero(is_short) < FEWEST_TOGETHER:
-        return _ratios_one_by_one(texts, gold, pred)
-    ratio = np.ones(len(gold))
-    short, long = np.flatnonzero(is_short), np.flatnonzero(~is_short)
-    both = (lengths[gold] + lengths[pred])[short]
-    matched = matched_characters(texts, gold[short], pred[short])
-    ratio[short] = np.divide(2.0 * matched, both, out=np.ones(len(short)), where=both > 0)
-    ratio[long] = _ratios_one_by_one(texts, gold[long], pred[long])
-    return ratio
-
-
-def _ratios_one_by_one(texts: Objects, gold: Indices, pred: Indices) -> Floats:
     ratio = np.ones(len(gold))
     matcher, current = SequenceMatcher(None, "", "", autojunk=False), -1
     for at in np.argsort(pred, kind="stable").tolist():  # the matcher keeps an index of its second text
