@@ -91,9 +91,12 @@ WORKS = ("score", "score without checks", "report", "save and report", "diff", "
 
 @pytest.fixture
 def settled_collector() -> Iterator[None]:
-    """Let the test alone decide when garbage is collected."""
+    """Let the test alone decide when garbage is collected, and see none of the objects that were there before."""
+    gc.collect()
+    gc.freeze()
     gc.disable()
     yield
+    gc.unfreeze()
     gc.set_debug(0)
     gc.garbage.clear()
     gc.enable()
