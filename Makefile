@@ -76,6 +76,7 @@ lint: setup ## check style, types and layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python bench/budget.py
 
 fuzz: setup ## read 12,000 files and 2,000 documents made wrong; FUZZ="--seconds 60", "--seed 7 --only run" say otherwise
 	PYTHONPATH=.:tests $(BIN)/python -m tests.fuzz $(FUZZ)
