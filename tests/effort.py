@@ -19,8 +19,8 @@ def is_full() -> bool:
 
 
 def trials(number: int) -> int:
-    """Return the number of trials of a simulation: a quarter of it unless the run is full."""
-    return number if is_full() else number // 4
+    """Return the number of trials of a simulation: a tenth of it unless the run is full."""
+    return number if is_full() else number // 10
 
 
 def characters(number: int) -> int:

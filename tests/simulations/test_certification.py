@@ -119,6 +119,7 @@ def test_a_proven_bound_keeps_its_promise_and_certifies_too(kind: PromiseKind) -
     assert not breaks_too_often(found.broken, number)
 
 
+@pytest.mark.full
 def test_plans_are_right_on_average() -> None:
     errors, left = [], []
     for draw in (good(4), bad_documents(12)):

@@ -10,14 +10,14 @@ from tests.effort import trials
 from tests.gates.test_each_field import FIELDS, baseline_in, gold, outcome, scored, spoiled
 
 
-def test_false_alarms_of_twelve_fields_are_rare_and_by_benjamini_hochberg_their_share_is_small() -> None:
-    alone, adjusted, among_others, false_share, found = measure_families(trials(120), 31)
-    for rate in (adjusted, among_others, false_share):
+def test_false_alarms_of_twelve_fields_are_rare_and_not_everything_is_refused() -> None:
+    alone, adjusted, among_others, found = measure_families(trials(120), 31)
+    for rate in (adjusted, among_others):
         assert rate.is_kept, rate
     assert not Rate("", "", alone.count, alone.trials, most=0.05).is_kept, (
         alone
     )  # without adjustment it does not hold
-    assert found.share > 0.05  # nor is everything refused
+    assert found.share > 0.05
 
 
 def test_rankings_tell_equal_systems_apart_rarely_and_find_the_better_one() -> None:
