@@ -66,15 +66,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Return a scheduler with one worker for each file, and one for all HTML reports and their browser."""
-    from xdist.scheduler import LoadScopeScheduling
+    """Return a scheduler with one worker for each file, so that what a module makes is made once."""
+    from xdist.scheduler import LoadFileScheduling
 
-    class ByFile(LoadScopeScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = nodeid.partition("::")[0]
-            return "browser" if file.startswith("tests/reports/html/") else file
-
-    return ByFile(config, log)
+    return LoadFileScheduling(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
+MOST_KEPT = 3
+"""Pages that stay open: most modules look at one or two reports."""
+
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 
 
@@ -28,6 +31,20 @@ class OpenReport:
     def opened(
         cls, browser: Browser, file: Path, width: int = 1280, theme: Any = "light"
     ) -> Iterator[OpenReport]:
+        """Yield a report as it is when it is opened; the pages of a few reports are kept, and loaded again."""
+        key = (id(browser), file, file.stat().st_mtime_ns, width, theme)
+        report = _KEPT.pop(key, None)
+        if report is None:
+            report = cls._open(browser, file, width, theme)
+        else:
+            report._reset(width)
+        yield report  # after a failure the page is not kept
+        _KEPT[key] = report
+        while len(_KEPT) > MOST_KEPT:
+            _KEPT.pop(next(iter(_KEPT))).page.context.close()
+
+    @classmethod
+    def _open(cls, browser: Browser, file: Path, width: int, theme: Any) -> OpenReport:
         context = browser.new_context(
             viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True
         )
@@ -43,8 +60,21 @@ class OpenReport:
         page.on("request", lambda request: report.requests.append(request.url))
         page.set_default_timeout(120_000)
         report.show("summary")
-        yield report
-        context.close()
+        return report
+
+    def _reset(self, width: int) -> None:
+        page = self.page
+        for other in page.context.pages:
+            if other is not page:
+                other.close()
+        page.context.clear_permissions()
+        page.emulate_media(media="null")
+        page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); location.hash = 'summary' }")
+        self.complaints.clear()
+        self.requests.clear()
+        page.reload()
+        self.wait("summary")
 
     def show(self, address: str) -> None:
         """Go to a view by its address, and wait until it is painted."""
@@ -88,3 +118,7 @@ class OpenReport:
             for one in found["violations"]
             for node in one["nodes"]
         ]
+
+
+_KEPT: dict[tuple[Any, ...], OpenReport] = {}
+"""The open pages, the one used last at the end."""

@@ -100,7 +100,11 @@ def test_a_phone_does_not_scroll_sideways(browser: Browser, demo_report: Path, v
 
 
 @pytest.mark.parametrize(
-    ("theme", "rules"), [("light", ()), ("dark", ("color-contrast",))], ids=["light", "dark"]
+    ("theme", "rules"),
+    [
+        pytest.param("light", (), id="light"),
+        pytest.param("dark", ("color-contrast",), id="dark", marks=pytest.mark.full),
+    ],
 )
 def test_axe_finds_nothing(browser: Browser, demo_report: Path, theme: str, rules: tuple[str, ...]) -> None:
     with OpenReport.opened(browser, demo_report, theme=theme) as report:

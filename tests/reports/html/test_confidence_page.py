@@ -78,7 +78,13 @@ def test_the_page_never_says_that_labels_do_not_help_where_they_do() -> None:
     assert said == [False, True]
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (1280, "dark"), (390, "light"), (390, "dark")])
+MATRIX = [(1280, "dark"), (390, "light"), (390, "dark")]
+
+
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [(1280, "light"), *(pytest.param(*shown, marks=pytest.mark.full) for shown in MATRIX)],
+)
 def test_both_charts_are_drawn_and_axe_finds_nothing(
     browser: Browser, result: Result, tmp_path: Path, width: int, theme: str
 ) -> None:

@@ -137,7 +137,10 @@ def test_a_row_opens_its_document(demo: OpenReport) -> None:
     demo.page.locator("#document-one .at").first.wait_for()
 
 
-@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), (1280, "dark"), (390, "light")])
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [(390, "light"), *(pytest.param(1280, theme, marks=pytest.mark.full) for theme in ("light", "dark"))],
+)
 def test_axe_finds_nothing_on_the_errors(browser: Browser, demo_report: Path, width: int, theme: str) -> None:
     with OpenReport.opened(browser, demo_report, width, theme) as report:
         report.show("errors?system=birch&group=diagnosis")

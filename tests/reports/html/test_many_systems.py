@@ -153,6 +153,7 @@ def test_fields_that_no_item_has_make_no_row(demo: OpenReport) -> None:
     assert demo.page.locator("#document-one tbody th", has_text="sku").count() == 0
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     "view", ["summary", "systems", "fields", "documents", "documents?doc=rcp-018", "gates", "methods"]
 )

@@ -25,10 +25,11 @@ def work_until(is_so: Callable[[], bool], clients: list[Client], server: Server)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-def test_killed_under_load_nothing_acknowledged_is_lost(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.full)])
+def test_killed_under_load_nothing_acknowledged_is_lost(tmp_path: Path, kills: int) -> None:
     store = make_large(tmp_path, 60, 3)
     clients, chance = [Client(number) for number in range(3)], random.Random(1)
-    for _ in range(3):
+    for _ in range(kills):
         server = Server(tmp_path)
         work(clients, server.port, 0.2 + chance.random() * 0.6, server)
     server = Server(tmp_path)

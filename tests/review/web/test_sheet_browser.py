@@ -346,7 +346,7 @@ def test_a_form_of_another_port_changes_nothing(browser: Browser, tmp_path: Path
         server.shutdown()
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.full)])
 def test_axe_finds_nothing_on_any_screen(
     browser: Browser, tmp_path: Path, documents: Path, theme: str
 ) -> None:
