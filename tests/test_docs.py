@@ -16,7 +16,6 @@ from doc_pages import FENCE, FILES, ROOT, TEXTS
 from fieldassay import score
 from fieldassay.aligners.catalogue import ALIGNERS
 from fieldassay.attribution.labels import LABELS
-from fieldassay.attribution.reruns import PASSES
 from fieldassay.calibration.policy import ReviewReason
 from fieldassay.checks.catalogue import CHECKS
 from fieldassay.cli.main import COMMANDS, commands
@@ -138,7 +137,6 @@ NAMED = {
     "flags": ("docs/python-api.md", FLAGS, "| `{}` |"),
     "outcomes": ("docs/python-api.md", [outcome.name.lower() for outcome in Outcome], "| `{}` |"),
     "labels of wrong values": ("docs/attribution.md", LABELS, "| `{}` |"),
-    "passes of a rerun": ("docs/attribution.md", PASSES, "| `{}` |"),
     "row kinds": ("docs/python-api.md", [kind.name.lower() for kind in Kind], "`{}`"),
     "evidence columns": ("docs/python-api.md", evidence_schema(), "`{}`"),
     "estimate attributes": (

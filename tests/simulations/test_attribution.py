@@ -9,8 +9,6 @@ import pytest
 from rates import count
 from tests.effort import trials
 
-from fieldassay.attribution.causal import Value, measure
-from fieldassay.attribution.reruns import AGAIN, PERFECT, Judged
 from fieldassay.attribution.share import AT, COUNTS, BootstrapSettings, FieldShares, estimate_shares
 
 FOREIGN = 5
@@ -181,21 +179,3 @@ def test_the_interval_holds_the_true_share_whatever_is_missed_without_a_word(is_
             held.append(found.interval[0] <= truth <= found.interval[1])
     assert len(held) >= 0.95 * trials(TRIALS)
     assert (rate := count("attribution", "missed", held, least=0.93)).is_kept, rate
-
-
-def test_the_interval_of_what_a_rerun_put_right_holds_the_true_share() -> None:
-    held = []
-    for seed in range(trials(TRIALS)):
-        draws = np.random.Generator(np.random.Philox(60_000 + seed))
-        truth = (0.1, 0.5, 0.9)[seed % 3]
-        keys = [(f"{seed}-{document}", f"f{at}") for document in range(15) for at in range(1 + document % 3)]
-        fixed = {key: bool(draws.random() < truth) for key in keys}
-        judged = Judged(
-            {AGAIN: dict.fromkeys(keys, False), PERFECT: fixed},
-            {AGAIN: dict.fromkeys(keys), PERFECT: dict.fromkeys(keys)},
-        )
-        values = dict.fromkeys(keys, Value(False, None, False, False))
-        found = measure("m", values, judged, BootstrapSettings(800, seed)).passes[1].share.interval
-        assert found is not None
-        held.append(found[0] <= truth <= found[1])
-    assert (rate := count("attribution", "put right", held, least=0.93)).is_kept, rate

@@ -9,9 +9,8 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict
 
-from fieldassay.attribution.causal import Causal, Number
 from fieldassay.attribution.labels import Finding
-from fieldassay.attribution.share import FieldShares, Share
+from fieldassay.attribution.share import FieldShares
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
 from fieldassay.stats.intervals import BootstrapSettings
@@ -101,42 +100,24 @@ class Attribution(Struct, frozen=True):
     systems: tuple[SystemShares, ...]
     labelled: tuple[Labelled, ...]
     draw: BootstrapSettings = field(default_factory=BootstrapSettings)
-    causal: tuple[Causal, ...] = ()
-    """What reruns of systems say; none without reruns."""
 
     def system(self, name: str) -> SystemShares:
         """Return the shares of a system."""
         return next(one for one in self.systems if one.system == name)
 
-    def rerun_of(self, system: str) -> Causal | None:
-        """Return what running a system again has shown; None if it was not run again."""
-        return next((one for one in self.causal if one.system == system and one.shapley), None)
-
     def result(self) -> Result:
-        """Return the shares as estimates of the metric `attributable`, which gates can name.
-
-        Where a system was run again, the shares of all its fields are what that has shown.
-        """
+        """Return the shares as estimates of the metric `attributable`, which gates can name."""
         return Result(tuple(self._estimates()))
 
     def _estimates(self) -> Iterator[Estimate]:
         for one in self.systems:
-            rerun = self.rerun_of(one.system)
             for found in (one.whole, *one.fields):
                 for share in found.shares:
-                    shown: Share | Number | None = None
-                    if rerun is not None and found.field is None:
-                        shown = rerun.shapley.get(share.stage)
-                    n, documents = found.covered, found.wrong_documents
-                    if rerun is not None and shown is not None:
-                        n, documents = rerun.wrong, rerun.documents
-                    value = shown or share
                     yield Estimate(
-                        "attributable", one.system, found.field, {}, None, value.value, n, documents, 0,
-                        "wrong_values", {"stage": share.stage}, value.interval,
-                        None if value.interval is None else self.draw.level,
-                        () if shown is not None else share.marks, better="lower",
-                        interval_resampled=None if shown is not None else share.resampled,
+                        "attributable", one.system, found.field, {}, None, share.value, found.covered,
+                        found.wrong_documents, 0, "wrong_values", {"stage": share.stage}, share.interval,
+                        None if share.interval is None else self.draw.level, share.marks, better="lower",
+                        interval_resampled=share.resampled,
                     )  # fmt: skip
 
     def counts(self, system: str) -> Mapping[str, int]:
@@ -150,6 +131,5 @@ class Attribution(Struct, frozen=True):
             "schema_version": 1, "run": self.run, "documents": self.documents,
             "bootstrap": asdict(self.draw),
             "systems": [one.to_dict() | {"labels": dict(self.counts(one.system))} for one in self.systems],
-            "reruns": [one.to_dict() for one in self.causal],
             "values": [one.to_dict() for one in self.labelled],
         }  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.cli.grouping import POSITIVE, json_option
+from fieldassay.cli.grouping import json_option
 from fieldassay.cli.storing import lookup_option
 from fieldassay.cli.thresholds import FAILED, INCONCLUSIVE
 
@@ -44,21 +44,6 @@ _PATH = click.Path(path_type=Path)
     "repeat for more.",
 )
 @click.option(
-    "--rerun",
-    metavar="DIR",
-    type=_PATH,
-    help="Run the system again, on perfect and patched text, without a schema and as it was; its answers go "
-    "to DIR, and the same command goes on there.",
-)
-@click.option(
-    "--with",
-    "source",
-    metavar="FILE[#NAME]",
-    help="With --rerun: the system in its file of systems.  [default: rules, which works offline]",
-)
-@click.option("--max-cost", metavar="USD", type=POSITIVE, help="With --rerun: spend no more than this.")
-@click.option("--dry-run", "is_dry", is_flag=True, help="With --rerun: print calls and cost; send nothing.")
-@click.option(
     "--most",
     type=click.IntRange(0),
     default=5,
@@ -81,34 +66,20 @@ def attribute(**given: Any) -> int:
 
     Every wrong value gets a label with its evidence. The share of each stage is corrected for values that are
     found by chance, with an interval over documents that allows for missed ones. RUN is a folder that
-    `score --out` wrote with all its evidence, or the id or a tag of a run in a store. Without --rerun nothing
-    is sent.
+    `score --out` wrote with all its evidence, or the id or a tag of a run in a store. Nothing is
+    sent.
 
     \b
     fieldassay attribute run
     fieldassay attribute run --system base --format html --out attribution.html
     fieldassay attribute run --transcripts texts --twins perfect
-    fieldassay attribute run --system base --rerun again --with systems.yaml#base --max-cost 5
     fieldassay attribute run --gate 'attributable(stage=reading) <= 0.3'
     """
-    from fieldassay.cli.output import complain
     from fieldassay.public.attributing import attribute as attribute_run
 
     chosen = {name: given[name] for name in ("store", "systems", "transcripts", "twins")}
-    if given["rerun"] is None:
-        if given["source"] is not None or given["max_cost"] is not None or given["is_dry"]:
-            raise click.UsageError("--with, --max-cost and --dry-run go with --rerun.")
-        found = attribute_run(given["run"], **chosen)
-    elif given["is_dry"]:
-        return _estimate(given, chosen)
-    else:
-        found = _run_again(given, chosen)
+    found = attribute_run(given["run"], **chosen)
     _write(_render(found, "json" if given["is_json"] else given["shape"], given), given["out"])
-    stopped = [one.stopped for one in found.causal if one.stopped]
-    for reason in stopped:
-        complain(f"stopped: {reason}; the same command goes on from here")
-    if stopped:
-        return 3
     return _judge(found, given["gates"])
 
 
@@ -132,28 +103,6 @@ def _judge(found: Attribution, gates: Sequence[str]) -> int:
         codes |= {INCONCLUSIVE} if empty else set()
         codes |= {find_exit_code([rest], asked, is_strict=False)} if asked else set()
     return next((code for code in (FAILED, INCONCLUSIVE) if code in codes), 0)
-
-
-def _run_again(given: Mapping[str, Any], chosen: Mapping[str, Any]) -> Attribution:
-    from fieldassay.cli.extract import resumable
-    from fieldassay.cli.output import complain, keep_output_clean
-    from fieldassay.public.attributing import Rerun, attribute_again
-    from fieldassay.public.extracting import Watch
-
-    rerun = Rerun(given["rerun"], given["source"], given["max_cost"])
-    with resumable(), keep_output_clean():
-        return attribute_again(given["run"], rerun, watch=Watch(tell=complain), **chosen)
-
-
-def _estimate(given: Mapping[str, Any], chosen: Mapping[str, Any]) -> int:
-    from fieldassay.cli.extract import show_estimates
-    from fieldassay.cli.output import keep_output_clean
-    from fieldassay.public.attributing import estimate_rerun
-
-    with keep_output_clean():
-        found = estimate_rerun(given["run"], given["source"], **chosen)
-    show_estimates(found, is_json=given["is_json"])
-    return 0
 
 
 def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:

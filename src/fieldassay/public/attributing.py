@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from fieldassay.attribution.attribute import AttributeOptions, attribute_run, attribute_work, open_work
-from fieldassay.attribution.experiment import find_texts, run_again
-from fieldassay.attribution.reruns import PASSES, RerunOptions, list_passes, without_schema
+from fieldassay.attribution.attribute import AttributeOptions, attribute_run
 from fieldassay.attribution.result import Attribution
 from fieldassay.attribution.share import STAGES
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.extractors.systems import open_system
 from fieldassay.gates.judge import judge_result
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate
-from fieldassay.public.extracting import Estimate, ExtractOptions, Watch, estimate_requests, make_work
 from fieldassay.public.runs import STORE, Reference
 from fieldassay.result.decision import Decision
 from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run
-from fieldassay.spec.parse import read_spec
 
 
 def attribute(run: Reference, store: str = STORE, **options: Any) -> Attribution:
@@ -66,79 +56,6 @@ def _options(given: Mapping[str, Any]) -> AttributeOptions:
     if isinstance(options.get("systems"), str):
         options["systems"] = (options["systems"],)
     return AttributeOptions(**options)
-
-
-class Rerun(Struct, frozen=True):
-    """A system of a run to run again: what it is, and where its answers go."""
-
-    out: Path
-    """The folder of the extractions, one for each pass; they are continued there."""
-    system: Any = None
-    """As for `extract`: FILE#NAME of a file of systems, a strategy, or a function; None: `rules`."""
-    max_cost_usd: float | None = None
-    max_time_s: float | None = None
-    reuse: tuple[Path, ...] = ()
-    """Folders of other extractions whose answers to the same requests are taken."""
-
-
-def attribute_again(
-    run: Reference, rerun: Rerun, store: str = STORE, watch: Watch | None = None, **options: Any
-) -> Attribution:
-    """Return the attribution of a run with what running its system again says.
-
-    The system is run on its own texts once more, on perfect texts (of twins, or of text files), on texts with
-    the gold values in place of damaged ones, and without a schema: what it gets right then is what each stage
-    is worth. `options` are those of `attribute`; `systems` names the system, if the run has several.
-    """
-    watch = watch or Watch()
-    chosen = _options(options)
-    held = _open(run, store)
-    name = _only_system(held, chosen)
-    work = open_work(held, chosen)
-    found = attribute_work(work, replace(chosen, systems=(name,)))
-    with ExitStack() as stack:
-        spec = read_spec(held.spec)
-        limits = ExtractOptions(
-            jobs=0, max_cost_usd=rerun.max_cost_usd, max_time_s=rerun.max_time_s, reuse=rerun.reuse
-        )
-        drive = make_work(limits, stack, watch).drive
-        causal = run_again(
-            work,
-            found,
-            name,
-            partial(open_system, rerun.system, spec),
-            RerunOptions(rerun.out, drive, watch.tell),
-        )
-    return replace(found, causal=(causal,))
-
-
-def estimate_rerun(
-    run: Reference, system: Any = None, store: str = STORE, **options: Any
-) -> dict[str, Estimate]:
-    """Return what running a system of a run again would ask and cost, by pass; nothing is sent.
-
-    Passes that send the same as one before share its answers, so that this is the most it can be.
-    """
-    chosen = _options(options)
-    held = _open(run, store)
-    texts = find_texts(open_work(held, chosen), _only_system(held, chosen))
-    with ExitStack() as stack:
-        opened = stack.enter_context(open_system(system, read_spec(held.spec)))
-        return {
-            name: estimate_requests(
-                without_schema(opened) if PASSES[name][1] else opened,
-                (found for one in documents if (found := texts[one].of(PASSES[name][0])) is not None),
-            )
-            for name, documents in list_passes(opened, texts).items()
-        }
-
-
-def _only_system(run: Run, options: AttributeOptions) -> str:
-    names = options.systems or run.systems
-    if len(names) != 1:
-        what, remedy = f"has {len(names)} systems", "name the one to run again: --system NAME"
-        raise ProblemsError([Problem(str(run.folder), what, remedy, "ambiguous_system")])
-    return names[0]
 
 
 def judge_shares(found: Attribution, gates: Sequence[str]) -> tuple[Decision, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from fieldassay.attribution.causal import Causal, Number
 from fieldassay.attribution.result import Attribution, Labelled, SystemShares
 from fieldassay.attribution.share import STAGES, FieldShares, Share
 from fieldassay.json_value import read_given
@@ -49,17 +48,9 @@ def label_name(label: str) -> str:
     return f"{stage}: {rest.replace('_', ' ')}" if stage in ("reading", "model") else label.replace("_", " ")
 
 
-def stage_shares(system: SystemShares, rerun: Causal | None = None) -> dict[str, Share | Number]:
-    """Return the share of each stage: what running the system again has shown, else what is estimated."""
-    shown = (
-        {} if rerun is None else {name: one for name, one in rerun.shapley.items() if one.value is not None}
-    )
-    return dict(shown) if shown else {one.stage: one for one in system.whole.shares}
-
-
-def answer_of(system: SystemShares, rerun: Causal | None = None) -> str:
+def answer_of(system: SystemShares) -> str:
     """Return what to fix first for a system, in one sentence."""
-    shares = stage_shares(system, rerun)
+    shares = {one.stage: one for one in system.whole.shares}
     defined = {stage: one for stage, one in shares.items() if one.value and one.value > 0}
     if not system.whole.wrong:
         return "no value that gold has is wrong"
@@ -75,9 +66,7 @@ def answer_of(system: SystemShares, rerun: Causal | None = None) -> str:
     wrong, covered = system.whole.wrong, system.whole.covered
     of = "wrong values" if covered == wrong else f"{covered:,} of {wrong:,} wrong values that can be told"
     share = f"{format_stage(defined[first])} of the {of} are due to {NAMES[first]}"
-    if rerun is not None and rerun.shapley.get(first) is defined[first]:
-        share = f"run again, {format_stage(defined[first])} of the loss of accuracy is due to {NAMES[first]}"
-    elif others and any("missed_unknown" in one.marks for one in system.whole.shares):
+    if others and any("missed_unknown" in one.marks for one in system.whole.shares):
         ranges = " and ".join(
             f"{' to '.join(format_share(end, 0) for end in one.interval or ())} due to {NAMES[stage]}"
             for stage, one in defined.items()
@@ -90,14 +79,14 @@ def answer_of(system: SystemShares, rerun: Causal | None = None) -> str:
     return f"{_TO_DO[first]}: {share}{tie}{but}"
 
 
-def _overlap(first: Share | Number, other: Share | Number) -> bool:
+def _overlap(first: Share, other: Share) -> bool:
     return (
         first.interval is not None and other.interval is not None and other.interval[1] >= first.interval[0]
     )
 
 
-def format_stage(share: Share | Number) -> str:
-    """Return a share with its interval, or a dash; that of reruns may be negative."""
+def format_stage(share: Share) -> str:
+    """Return a share with its interval, or a dash."""
     if share.value is None:
         return NOTHING
     text = format_share(share.value, 0)
@@ -110,21 +99,17 @@ def describe_attribution(found: Attribution, most: int = 5) -> Told:
     """Return the report; each label of each system has at most `most` values."""
     documents = format_count(found.documents, "document")
     title = f"What to fix, the reader or the model: {clip(found.run, 60)}, {documents}"
-    systems = tuple(
-        (clip(one.system, _NAME), answer_of(one, found.rerun_of(one.system))) for one in found.systems
-    )
+    systems = tuple((clip(one.system, _NAME), answer_of(one)) for one in found.systems)
     parts: list[Part] = []
-    parts += [_reruns(one) for one in found.causal]
     for one in found.systems:
-        parts += [_shares(one, is_answer=found.rerun_of(one.system) is None), _labels(one, found)]
+        parts += [_shares(one), _labels(one, found)]
         parts += _values(one, [value for value in found.labelled if value.system == one.system], most)
     return Told(title, (), systems, tuple(parts), _notes(found))
 
 
-def _shares(one: SystemShares, is_answer: bool) -> Part:
+def _shares(one: SystemShares) -> Part:
     whole = one.whole
-    lines = [] if is_answer else ["estimated without running it again: the part above is the answer"]
-    lines.append(f"{whole.wrong:,} wrong values that gold has; the shares are of {whole.covered:,} of them")
+    lines = [f"{whole.wrong:,} wrong values that gold has; the shares are of {whole.covered:,} of them"]
     if whole.wrong > whole.covered:
         lines.append(_uncovered(one))
     if one.shared:
@@ -166,52 +151,6 @@ def _shares(one: SystemShares, is_answer: bool) -> Part:
         (table,),
         tuple(remarks),
     )
-
-
-PASSES: Mapping[str, str] = {
-    "again": "as it was, once more",
-    "perfect": "perfect text",
-    "patched": "patched text",
-    "free": "no schema",
-    "perfect_free": "perfect text, no schema",
-}
-"""The passes as reports name them."""
-
-
-def _reruns(one: Causal) -> Part:
-    """Return the part on a system that was run again."""
-    lines = [
-        f"{one.wrong:,} of {one.values:,} values in {format_count(one.documents, 'document')} are wrong"
-        + (f"; {format_count(one.left_out, 'document')} left out, without the texts" if one.left_out else "")
-    ]
-    lines += [
-        f"{NAMES[stage]}: {format_stage(found)} of the loss of accuracy (Shapley)"
-        for stage, found in one.shapley.items()
-    ]
-    if one.stopped:
-        lines.append(f"stopped, so that passes are missing: {one.stopped}")
-    heads = (
-        "run again on",
-        "documents",
-        "put right",
-        "same wrong",
-        "other wrong",
-        "made wrong",
-        "share put right",
-    )
-    rows = tuple(
-        (
-            PASSES[found.name], f"{found.documents:,}", f"{found.fixed:,}", f"{found.same:,}",
-            f"{found.other:,}", f"{found.broken:,}", format_stage(found.share),
-        )
-        for found in one.passes
-    )  # fmt: skip
-    table = Table("what became of the values", heads, rows, tuple(range(1, len(heads))))
-    remarks = (
-        "the share put right is of the wrong values, less those put right when nothing changes",
-        "patched text has the gold values in place of damaged ones, which marks the answers",
-    )
-    return Part(f"{clip(one.system, _NAME)}: run again", tuple(lines), (table,), remarks)
 
 
 def _uncovered(one: SystemShares) -> str:

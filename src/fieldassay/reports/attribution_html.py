@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from html import escape
 
-from fieldassay.attribution.causal import Causal, Number
 from fieldassay.attribution.result import Attribution, SystemShares
 from fieldassay.attribution.share import Share
-from fieldassay.reports.attribution import NAMES, answer_of, format_stage, stage_shares
+from fieldassay.reports.attribution import NAMES, answer_of, format_stage
 from fieldassay.reports.diff.html import render_diff_html
 from fieldassay.reports.diff.tables import Told
 from fieldassay.wording.shown import visible
@@ -32,7 +31,7 @@ th, td { border-color: #444; } .bar { background: #333; } caption { color: #aaa;
 
 def render_attribution_html(found: Attribution, told: Told) -> str:
     """Return the page in ASCII: no scripts, nothing loaded, every text escaped."""
-    heads = "\n".join(_system(one, found.rerun_of(one.system)) for one in found.systems)
+    heads = "\n".join(map(_system, found.systems))
     tables = render_diff_html(
         Told(f"{told.title.partition(': ')[2]}", told.warnings, (), told.parts, told.notes)
     )
@@ -44,9 +43,8 @@ def render_attribution_html(found: Attribution, told: Told) -> str:
     )
 
 
-def _system(one: SystemShares, rerun: Causal | None) -> str:
-    found = stage_shares(one, rerun)
-    shares = {stage: share for stage, share in found.items() if share.value and share.value > 0}
+def _system(one: SystemShares) -> str:
+    shares = {share.stage: share for share in one.whole.shares if share.value and share.value > 0}
     bars = "".join(
         f'<div style="width:{(share.value or 0.0) * 100:.1f}%;background:{_COLORS[stage]}" '
         f'title="{_text(_named(stage, share))}"></div>'
@@ -58,7 +56,7 @@ def _system(one: SystemShares, rerun: Causal | None) -> str:
     )
     names = ", ".join(_named(stage, share) for stage, share in shares.items())
     bar = f'<div class="bar" role="img" aria-label="{_text(names)}">{bars}</div>'
-    answer = _text(answer_of(one, rerun))
+    answer = _text(answer_of(one))
     return (
         f'<section><h2><bdi>{_text(one.system)}</bdi></h2>\n<p class="answer">{answer}</p>\n'
         + (f'{bar}\n<p class="key">{key}</p>\n' if shares else "")
@@ -66,7 +64,7 @@ def _system(one: SystemShares, rerun: Causal | None) -> str:
     )
 
 
-def _named(stage: str, share: Share | Number) -> str:
+def _named(stage: str, share: Share) -> str:
     return f"{NAMES[stage]} {format_stage(share)}"
 
 
