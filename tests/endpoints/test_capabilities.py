@@ -12,12 +12,10 @@ from click.testing import CliRunner
 from tests.endpoints.driving import CANARY, channels, drive
 from tests.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
 
-from fieldassay import ProblemsError, extract
 from fieldassay.cli.doctor import doctor
 from fieldassay.endpoints.capabilities import probe
 from fieldassay.endpoints.exchange import Request
 from fieldassay.endpoints.jobs import Job
-from fieldassay.endpoints.journal import lines_of
 
 RECORD = '{"word": "blue", "count": null}'
 
@@ -111,37 +109,3 @@ def test_doctor_takes_an_endpoint_of_a_file_of_systems(tmp_path: Path) -> None:
             doctor, ["--endpoint", f"{file}#owm", "--model", "m"], standalone_mode=False
         )
     assert "did you mean 'own'?" in str(wrong.exception)
-
-
-def test_what_doctor_found_stands_in_the_journal_and_must_be_of_the_same_server_and_model(
-    tmp_path: Path,
-) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs/a.txt").write_text("Total 5")
-    asked = ["--endpoint", "", "--model", "m", "--json"]
-    with ScriptedServer(bare) as server:
-        asked[1] = server.url
-        found = CliRunner().invoke(doctor, asked, standalone_mode=False)
-        (tmp_path / "found.json").write_text(found.output)
-        (tmp_path / "systems.yaml").write_text(
-            f"endpoints: {{own: {{url: {server.url}, capabilities: found.json}}}}\n"
-            "systems:\n  base: {strategy: prompted, endpoint: own, model: m}\n"
-            "  other: {strategy: prompted, endpoint: own, model: n}\n"
-        )
-        out, spec = tmp_path / "out", "fields: {total: money}"
-        extract(tmp_path / "docs", spec, out, f"{tmp_path / 'systems.yaml'}#base")
-        with pytest.raises(ProblemsError, match=r"found\.json: is about m at .*, not n at"):
-            extract(tmp_path / "docs", spec, tmp_path / "other", f"{tmp_path / 'systems.yaml'}#other")
-        for content, message in (("{}", "holds no findings of doctor"), (None, "cannot be read")):
-            (tmp_path / "found.json").unlink()
-            if content is not None:
-                (tmp_path / "found.json").write_text(content)
-            with pytest.raises(ProblemsError, match=message):
-                extract(tmp_path / "docs", spec, out, f"{tmp_path / 'systems.yaml'}#base")
-    first = next(lines_of(out / "journal.jsonl"))
-    assert first["kind"] == "run" and first["endpoints"]["own"] == {
-        "url": server.url,
-        "key_env": "",
-        "max_in_flight": 64,
-        "capabilities": json.loads(found.output),
-    }

@@ -17,7 +17,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.records.labels_file import Label, Region, Sheet, read_labels, write_labels
 from fieldassay.review.exchange.formats import FORMATS, export_labels, import_labels
 
-TARGETS = {"labels": "out.jsonl", "label-studio": "tasks.json", "azure": "set", "csv": "out.csv"}
+TARGETS = {"labels": "out.jsonl", "label-studio": "tasks.json", "csv": "out.csv"}
 REGION = Region(2, (0.25, 0.5, 0.5, 0.75), "1,250.00")
 SHEET = Sheet(
     "inv-1.pdf",
@@ -36,10 +36,10 @@ SHEET = Sheet(
 )
 
 
-def held_by(form: str, sheet: Sheet, reviewer: str) -> Sheet:
+def held_by(form: str, sheet: Sheet) -> Sheet:
     """Return what a form holds of a sheet."""
     labels = dict(sheet.labels)
-    if form in ("label-studio", "azure"):
+    if form == "label-studio":
         labels = {
             path: replace(
                 label,
@@ -49,21 +49,18 @@ def held_by(form: str, sheet: Sheet, reviewer: str) -> Sheet:
             )
             for path, label in labels.items()
         }
-    if form == "azure":
-        labels = {path: label for path, label in labels.items() if label.text is not None}
-        return Sheet(sheet.document, reviewer, labels=labels)
     return replace(sheet, labels=labels)
 
 
 def there_and_back(folder: Path, form: str, sheets: list[Sheet]) -> list[Sheet]:
     target = folder / TARGETS[form]
     export_labels(sheets, form, target)
-    return list(import_labels(target, form, "someone").sheets)
+    return list(import_labels(target, form).sheets)
 
 
 @pytest.mark.parametrize("form", FORMATS)
 def test_labels_come_back_as_far_as_the_form_holds_them(tmp_path: Path, form: str) -> None:
-    assert there_and_back(tmp_path, form, [SHEET]) == [held_by(form, SHEET, "someone")]
+    assert there_and_back(tmp_path, form, [SHEET]) == [held_by(form, SHEET)]
 
 
 texts = st.text("a5=-'\"\n,é ", min_size=1, max_size=5).filter(lambda text: text == text.strip())
@@ -99,16 +96,7 @@ def test_any_labels_come_back(
 ) -> None:
     back = there_and_back(tmp_path_factory.mktemp("labels"), form, found)
     ordered = sorted(found, key=lambda one: (one.document, one.slot, one.reviewer))
-    assert back == [held_by(form, one, "someone") for one in ordered]
-
-
-@few_examples()
-@given(
-    one=st.builds(Sheet, st.just("a.pdf"), st.just("r1"), labels=st.dictionaries(places, labels, max_size=4))
-)
-def test_any_sheet_comes_back_from_azure(tmp_path_factory: pytest.TempPathFactory, one: Sheet) -> None:
-    back = there_and_back(tmp_path_factory.mktemp("labels"), "azure", [one])
-    assert back == [held_by("azure", one, "someone")]
+    assert back == [held_by(form, one) for one in ordered]
 
 
 @pytest.mark.parametrize(
@@ -118,11 +106,6 @@ def test_any_sheet_comes_back_from_azure(tmp_path_factory: pytest.TempPathFactor
             "label-studio",
             ["the origin, or what was shown, of 2 labels", "the text of the page in 2"],
             id="ls",
-        ),
-        pytest.param(
-            "azure",
-            ["3 labels without a value", "1 lists or objects were labeled as a whole", "whether blind"],
-            id="azure",
         ),
         pytest.param("csv", [], id="csv"),
         pytest.param("labels", [], id="labels"),
@@ -137,19 +120,6 @@ def test_what_a_form_cannot_hold_is_told(tmp_path: Path, form: str, words: list[
 def test_a_table_holds_no_formula(tmp_path: Path) -> None:
     export_labels([SHEET], "csv", tmp_path / "out.csv")
     assert '"\'=1,250.00"' in (tmp_path / "out.csv").read_text()
-
-
-def test_azure_holds_one_sheet_of_a_document(tmp_path: Path) -> None:
-    with pytest.raises(ProblemsError, match="choose a reviewer with --reviewer"):
-        export_labels([SHEET, replace(SHEET, reviewer="r2")], "azure", tmp_path / "set")
-    assert not (tmp_path / "set").exists()
-
-
-@pytest.mark.parametrize("name", ["../a", "/etc/passwd", "a\0b"])
-def test_no_file_is_written_outside_the_folder(tmp_path: Path, name: str) -> None:
-    with pytest.raises(ProblemsError, match="no file can have its name"):
-        export_labels([replace(SHEET, document=name)], "azure", tmp_path / "set")
-    assert list(tmp_path.iterdir()) == []
 
 
 FOREIGN: list[dict[str, Any]] = [
@@ -186,7 +156,7 @@ FOREIGN: list[dict[str, Any]] = [
 
 def test_tasks_of_others_are_read_and_persons_stay_numbers(tmp_path: Path) -> None:
     (tmp_path / "tasks.json").write_text(json.dumps(FOREIGN))
-    found = import_labels(tmp_path / "tasks.json", "label-studio", "")
+    found = import_labels(tmp_path / "tasks.json", "label-studio")
     [one] = found.sheets
     assert (one.document, one.reviewer, list(one.labels)) == (
         "scans/a.png", "annotator 3", ["total", "buyer", "lines[0].sku"],
@@ -205,8 +175,6 @@ def test_tasks_of_others_are_read_and_persons_stay_numbers(tmp_path: Path) -> No
     [
         pytest.param("label-studio", "tasks.json", "{}", id="no list of tasks"),
         pytest.param("label-studio", "tasks.json", '[{"data": {}, "annotations": [{"result": []}]}]', id="no document"),
-        pytest.param("azure", "a.labels.json", '{"fieldLabels": {}}', id="another version of Azure"),
-        pytest.param("azure", "other.json", "{}", id="no files of labels"),
         pytest.param("csv", "labels.csv", "document,text\na,5\n", id="columns missing"),
         pytest.param(
             "csv", "labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,0,false,t,gone,\n", id="a bad state"
@@ -217,7 +185,7 @@ def test_tasks_of_others_are_read_and_persons_stay_numbers(tmp_path: Path) -> No
 def test_what_is_no_labels_is_told_with_its_place(tmp_path: Path, form: str, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(ProblemsError) as caught:
-        import_labels(tmp_path if form == "azure" else tmp_path / name, form, "r1")
+        import_labels(tmp_path / name, form)
     assert caught.value.problems[0].kind == "labels_file"
 
 
@@ -230,45 +198,3 @@ def test_the_commands_go_there_and_back(tmp_path: Path, capsys: pytest.CaptureFi
     assert "1 sheet with 7 labels" in capsys.readouterr().out
     assert [one.reviewer for one in read_labels(tmp_path / "back.jsonl")] == ["r2"]
     assert main(["review", "export", paths[0], "-o", paths[1], "--reviewer", "r9"]) == 2
-
-
-POLYGON = [2.0, 4.0, 3.0, 4.0, 3.0, 4.4, 2.0, 4.4]
-SECOND = [3.1, 4.0, 4.0, 4.0, 4.0, 4.4, 3.1, 4.4]
-OCR = {
-    "2024": {"pages": [{"pageNumber": 2, "width": 8.0, "height": 8.0, "unit": "inch", "words": [
-        {"content": "1,250.00", "polygon": POLYGON}, {"content": "EUR", "polygon": SECOND},
-        {"content": "elsewhere", "polygon": [0, 0, 1, 0, 1, 1, 0, 1]},
-    ]}]},
-    "2.1": {"readResults": [{"page": 2, "width": 8.0, "height": 8.0, "unit": "inch", "lines": [
-        {"text": "1,250.00 EUR", "words": [
-            {"text": "1,250.00", "boundingBox": POLYGON}, {"text": "EUR", "boundingBox": SECOND},
-        ]},
-    ]}]},
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("version", OCR)
-def test_the_words_that_azure_recognized_are_the_text_of_regions(tmp_path: Path, version: str) -> None:
-    export_labels([SHEET], "azure", tmp_path / "set")
-    result = {"status": "succeeded", "analyzeResult": OCR[version]}
-    (tmp_path / "set" / "inv-1.pdf.ocr.json").write_text(json.dumps(result), encoding="utf-8")
-    found = import_labels(tmp_path / "set", "azure", "r1")
-    [sheet] = found.sheets
-    first, second = sheet.labels["total"].regions
-    assert first == replace(REGION, text="1,250.00 EUR")
-    assert second.text is None
-    assert not any("without words" in note for note in found.notes)
-
-
-def test_documents_without_recognized_words_are_told(tmp_path: Path) -> None:
-    export_labels([SHEET], "azure", tmp_path / "set")
-    notes = import_labels(tmp_path / "set", "azure", "r1").notes
-    assert any("1 document without words in *.ocr.json" in note for note in notes)
-
-
-@pytest.mark.parametrize("text", ["[]", "{}", '{"analyzeResult": {"pages": [{}]}}', "no json"])
-def test_a_result_that_cannot_be_read_is_told_with_its_labels(tmp_path: Path, text: str) -> None:
-    export_labels([SHEET], "azure", tmp_path / "set")
-    (tmp_path / "set" / "inv-1.pdf.ocr.json").write_text(text)
-    with pytest.raises(ProblemsError, match="is no file of labels, or the result beside it"):
-        import_labels(tmp_path / "set", "azure", "r1")

@@ -93,16 +93,6 @@ def test_twice_the_fields_take_about_twice_the_work(kind: str) -> None:
     assert large <= 4.6 * small
 
 
-def test_a_toml_spec_on_one_line_takes_work_by_its_size(tmp_path: Any) -> None:
-    def work(count: int) -> int:
-        path = tmp_path / f"s{count}.toml"
-        path.write_text("fields = {" + ", ".join(f"{name} = 'mony'" for name in names(count)) + "}")
-        return calls(path)
-
-    work(3)
-    assert work(240) <= 4.6 * work(60)
-
-
 @pytest.mark.parametrize("size", [500, 20_000])
 def test_the_nearest_of_very_many_names_is_found_and_few_are_listed(size: int) -> None:
     assert nearest("field_17x", names(size)).startswith("did you mean 'field_17")

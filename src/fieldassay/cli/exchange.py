@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from fieldassay.review.store import Store
 
 _PATH = click.Path(path_type=Path)
-_FORMATS = ("labels", "label-studio", "azure", "csv")
+_FORMATS = ("labels", "label-studio", "csv")
 _FORMAT = click.option(
     "-f", "--format", "form", type=click.Choice(_FORMATS), default="labels", show_default=True,
-    help="A labels file, tasks of Label Studio, a folder of Azure Document Intelligence, or a table.",
+    help="A labels file, tasks of Label Studio, or a table.",
 )  # fmt: skip
 
 
@@ -25,7 +25,7 @@ _FORMAT = click.option(
 @click.argument("source", metavar="SOURCE", type=_PATH)
 @click.option(
     "-o", "--out", "target", metavar="PATH", required=True, type=_PATH,
-    help="The file that is written; for azure a new folder.",
+    help="The file that is written.",
 )  # fmt: skip
 @_FORMAT
 @click.option("--reviewer", metavar="ALIAS", help="Only the sheets of this reviewer.")
@@ -107,26 +107,18 @@ def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
     help="The labels file that is written.",
 )
 @_FORMAT
-@click.option(
-    "--reviewer",
-    metavar="ALIAS",
-    default="imported",
-    show_default=True,
-    help="Whose labels they are, for azure.",
-)
-def import_(source: Path, target: Path, form: str, reviewer: str) -> int:
+def import_(source: Path, target: Path, form: str) -> int:
     """Read labels in the form of another program, and write a labels file.
 
     \b
     fieldassay review import tasks.json -o labels.jsonl --format label-studio
-    fieldassay review import training-set -o labels.jsonl --format azure --reviewer r1
     """
     from fieldassay.cli.output import complain, write
     from fieldassay.records.labels_file import write_labels
     from fieldassay.review.exchange.formats import import_labels
     from fieldassay.wording.numbers import format_count
 
-    found = import_labels(source, form, reviewer)
+    found = import_labels(source, form)
     write_labels(target, found.sheets)
     labels = sum(len(sheet.labels) for sheet in found.sheets)
     counted = f"{format_count(len(found.sheets), 'sheet')} with {format_count(labels, 'label')}"

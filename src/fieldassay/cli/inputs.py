@@ -40,7 +40,7 @@ _SPEC = (
         "--spec",
         group="Judging",
         metavar="FILE",
-        help="How each field is judged: YAML, TOML, JSON, a JSON Schema, or module:Model.",
+        help="How each field is judged: YAML, JSON, a JSON Schema, or module:Model.",
     ),
     option(
         "--protocol",

@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any, Literal
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.endpoints.channel import Call, Channel, StopRunError, request_key
 from fieldassay.endpoints.exchange import Answer, Failure, Request
 from fieldassay.endpoints.outcome import read_answer
-from fieldassay.errors import Problem, ProblemsError
 from fieldassay.json_value import Json, record_data
 
 Support = Literal["yes", "ignored", "refused", "unknown"]
@@ -54,26 +51,6 @@ class Capabilities(Struct, frozen=True):
         """Return the findings by name."""
         found: dict[str, Json] = record_data(self)
         return found
-
-
-def read_capabilities(path: Path, url: str, model: str) -> Capabilities:
-    """Return what `fieldassay doctor --endpoint … --json` wrote about an endpoint.
-
-    Raises `ProblemsError` for a file that is none of its, or that is about another server or model.
-    """
-    remedy = f"write it with fieldassay doctor --endpoint {url} --model {model} --json"
-    try:
-        found = msgspec.json.decode(path.read_bytes(), type=Capabilities)
-    except OSError as error:
-        what, kind = f"cannot be read ({error.strerror})", "unreadable_file"
-        raise ProblemsError([Problem(str(path), what, remedy, kind)]) from None
-    except msgspec.MsgspecError as error:
-        what = f"holds no findings of doctor ({error})"
-        raise ProblemsError([Problem(str(path), what, remedy, "invalid")]) from None
-    if (found.url, found.model) != (url, model):
-        what = f"is about {found.model} at {found.url}, not {model} at {url}"
-        raise ProblemsError([Problem(str(path), what, remedy, "invalid")])
-    return found
 
 
 class _NoLog:

@@ -35,8 +35,6 @@ class Endpoint:
     """The longest time of a request with all its attempts and the waiting between them."""
     prices: Mapping[str, Mapping[str, float]] | None = None
     """USD per million tokens by model and kind, before those of the spec; `*` is every other model."""
-    capabilities: str = ""
-    """The file of what `fieldassay doctor --endpoint … --json` found out about this server."""
 
     def __post_init__(self) -> None:
         problems = [Problem(f"endpoint {self.name!r}", *found) for found in _problems(self)]

@@ -60,7 +60,7 @@ class System(Struct, frozen=True):
     repeats: int = 1
     """How often each document is extracted, at least."""
     endpoints: Mapping[str, Json] = field(default_factory=dict)
-    """The addresses, limits and known capabilities of the endpoints that are asked."""
+    """The addresses and limits of the endpoints that are asked."""
 
 
 class Work(Struct, frozen=True):

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 
-from fieldassay.endpoints.capabilities import read_capabilities
 from fieldassay.endpoints.channel import Channel
 from fieldassay.endpoints.client import ChatChannel
 from fieldassay.endpoints.command import CommandChannel, FunctionChannel
@@ -102,18 +101,8 @@ def _opened(
             _parts(strategy, spec, examples, asked) | _program(channels),
             entry.options,
             entry.repeats,
-            {name: _describe_endpoint(one, strategy, folder) for name, one in asked.items()},
+            {name: one.as_json() for name, one in asked.items()},
         )
-
-
-def _describe_endpoint(endpoint: Endpoint, strategy: Strategy, folder: Path) -> dict[str, Json]:
-    """Return an endpoint as a journal says it, with what is known of its options for the model."""
-    told = endpoint.as_json()
-    if endpoint.capabilities:
-        model: str = getattr(strategy, "model", "")
-        path = folder / endpoint.capabilities
-        told["capabilities"] = read_capabilities(path, endpoint.url, model).as_json()
-    return told
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class GateList(Struct, frozen=True):
 
 
 def read_gates_file(path: Path) -> GateList:
-    """Return the rules of a gates file (YAML, TOML, JSON) or spec. Raises `ProblemsError` with all faults."""
+    """Return the rules of a gates file (YAML, JSON) or spec. Raises `ProblemsError` with all faults."""
     source = read_source(path)
     return _read(source.data, source.places, source.stem)
 

@@ -82,7 +82,7 @@ class ParsedSpec(Struct, frozen=True, eq=False):
 def read_spec(source: Any) -> Spec:
     """Return the spec of a source.
 
-    The source is a file (YAML, TOML, JSON), a text, a mapping, a Pydantic model (a class or `module:Class`)
+    The source is a file (YAML, JSON), a text, a mapping, a Pydantic model (a class or `module:Class`)
     or a JSON Schema. Raises `ProblemsError` with all problems. Options of comparators, readers and aligners,
     checks, metrics and gates are checked at compilation (`fieldassay.plan.compile`).
 

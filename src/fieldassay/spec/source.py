@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -15,47 +14,12 @@ from msgspec import Struct
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.regex import lazy_regex
-from fieldassay.spec.report import Lines, Places, Steps
+from fieldassay.spec.report import Lines, Places
 from fieldassay.spec.yaml_text import DEEPEST, check_size, read_yaml, too_deep
-
-_HEADER = lazy_regex(r"\s*\[(\[)?([^\]\n]{1,400})\]\]?\s*(?:#.*)?$")
-_KEY = lazy_regex(
-    r"""\s*((?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}')"""
-    r"""(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"\n]{0,200}"|'[^'\n]{0,200}'))*)\s*="""
-)
-_PART = lazy_regex(r"""[A-Za-z0-9_-]+|"([^"\n]*)"|'([^'\n]*)'""")
-
-
-def toml_lines(text: str) -> dict[Steps, int]:
-    """Return the lines (from 1) of tables and of keys at the start of a line.
-
-    Keys inside inline tables have the line of their table.
-
-    >>> toml_lines("name = 'a'\\n[fields]\\nTOTAL = {type = 'mony'}\\n")
-    {('name',): 1, ('fields',): 2, ('fields', 'TOTAL'): 3}
-    """
-    lines: dict[Steps, int] = {}
-    table: Steps = ()
-    for number, line in enumerate(text.splitlines(), 1):
-        if header := _HEADER.match(line):
-            table = _parts(header[2])
-            lines.setdefault(table, number)
-        elif key := _KEY.match(line):
-            steps = (*table, *_parts(key[1]))
-            lines.setdefault(steps, number)
-    return lines
-
-
-def _parts(text: str) -> Steps:
-    return tuple(
-        match[1] if match[1] is not None else match[2] if match[2] is not None else match[0]
-        for match in _PART.finditer(text)
-    )
-
 
 _LONGEST_WITH_LINES = 300_000
 _MOST_BITS = 10_000
-_SUFFIXES = (".yaml", ".yml", ".toml", ".json")
+_SUFFIXES = (".yaml", ".yml", ".json")
 _MODEL = lazy_regex(r"[A-Za-z_][\w.]*(?<!\.py):[A-Za-z_]\w*")
 _MODEL_FILE = lazy_regex(r"([^:\n]+\.py):([A-Za-z_]\w*)")
 
@@ -156,8 +120,6 @@ def _read_file(path: Path) -> Source:
 
 def _read_text(text: str, label: str, suffix: str, stem: str) -> Source:
     check_size(text, label)
-    if suffix == ".toml":
-        return Source(_read_toml(text, label), Places(label, lambda: toml_lines(text)), stem)
     if suffix == ".json":
         try:
             return Source(_read_json(text, label), Places(label, lambda: _json_lines(text)), stem)
@@ -166,22 +128,6 @@ def _read_text(text: str, label: str, suffix: str, stem: str) -> Source:
                 raise
     data, lines = read_yaml(text, label)
     return Source(data, Places(label, lambda: lines), stem)
-
-
-def _read_toml(text: str, label: str) -> Any:
-    import tomllib
-
-    try:
-        return _plain(tomllib.loads(text), label, 0)
-    except tomllib.TOMLDecodeError as error:
-        line = re.search(r"line (\d+)", str(error))
-        raise _refusal(
-            f"{label}:{line[1]}" if line else label, f"not TOML ({error})", "correct the syntax", "syntax"
-        ) from error
-    except ValueError as error:
-        raise _refusal(label, f"not TOML ({error})", "correct the syntax", "syntax") from error
-    except RecursionError as error:
-        raise too_deep(label) from error
 
 
 def _read_json(text: str, label: str) -> Any:

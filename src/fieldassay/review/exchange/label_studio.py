@@ -27,11 +27,9 @@ def export_label_studio(sheets: Iterable[Sheet]) -> Exported:
     found = sorted(sheets, key=lambda one: (one.document, one.slot, one.reviewer))
     tasks = [_task(number, sheet) for number, sheet in enumerate(found, 1)]
     labels = [label for sheet in found for label in sheet.labels.values()]
-    lost = list_lost(labels, regions=True)
+    lost = list_lost(labels)
     text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
-    return Exported(
-        {"tasks.json": text}, (*lost, "`data.document` is the id: put the address of the page there")
-    )
+    return Exported(text, (*lost, "`data.document` is the id: put the address of the page there"))
 
 
 def _task(number: int, sheet: Sheet) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def export_table(sheets: Iterable[Sheet]) -> Exported:
     empty = sum(not one.labels for one in found)
     lost = (f"{format_count(empty, 'sheet')} without labels",) if empty else ()
     rows = (row for sheet in found for row in _rows(sheet))
-    return Exported({"labels.csv": csv_text([COLUMNS, *rows])}, lost)
+    return Exported(csv_text([COLUMNS, *rows]), lost)
 
 
 def _rows(sheet: Sheet) -> Iterator[list[Any]]:
