@@ -16,7 +16,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -97,11 +97,19 @@ def proportional_set_size(process: int) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
 
 
+def _program(process: int) -> str:
+    try:
+        return Path(f"/proc/{process}/comm").read_text().strip()
+    except OSError:
+        return "ended"
+
+
 class Memory:
-    """The memory of a command while it runs: its peak, and that of each worker by folder of tests."""
+    """The memory of a command while it runs: its peak, by program, and that of each worker by folder of tests."""
 
     def __init__(self, root: int, notes: Path) -> None:
         self.root, self.notes, self.peak = root, notes, 0
+        self.parts: Counter[str] = Counter()
         self.folders: dict[str, list[int]] = {}
         self._held: dict[int, tuple[str, int]] = {}
         self._ended = threading.Event()
@@ -118,7 +126,11 @@ class Memory:
     def _watch(self) -> None:
         while not self._ended.wait(1.0):
             sizes = {process: proportional_set_size(process) for process in family(self.root)}
-            self.peak = max(self.peak, sum(sizes.values()))
+            if sum(sizes.values()) > self.peak:
+                self.peak = sum(sizes.values())
+                self.parts = Counter()
+                for process, size in sizes.items():
+                    self.parts[_program(process)] += size
             for note in self.notes.iterdir():
                 if size := sizes.get(int(note.name)):
                     self._note(int(note.name), note.read_text(), size)
@@ -164,6 +176,8 @@ def run(command: list[str], is_by_folder: bool = False) -> int:
         f"{minutes}:{seconds:02} minutes, {used.ru_utime + used.ru_stime:.0f} s of processor time, "
         f"{memory.peak / 1e9:.2f} GB at most"
     )
+    if is_by_folder:
+        print(", ".join(f"{name} {size / 1e6:,.0f} MB" for name, size in memory.parts.most_common()))
     for folder, (most, grown) in sorted(memory.folders.items(), key=lambda item: -item[1][1]):
         print(f"{most / 1e6:8,.0f} MB at most  {grown / 1e6:+8,.0f} MB  {folder}")
     code = os.waitstatus_to_exitcode(status)

@@ -192,7 +192,7 @@ def test_the_counts_of_keys_do_not_depend_on_the_partition(workers: int) -> None
 
 HUGE = {
     "one key of a megabyte": {"k" * 1_000_000: 1},
-    "a hundred thousand keys": {f"key-{at}": at for at in range(100_000)},
+    "ten thousand keys": {f"key-{at}": at for at in range(10_000)},
     "a key of control characters": {"\x1b[31m\u202e" * 300: 1},
 }
 

@@ -108,8 +108,8 @@ LASTING: dict[str, tuple[Script, Final]] = {
         always(Reply(body=completion('{"a":' + " \n" * 400, finish_reason="length"))),
         Final("whitespace_loop", billed=1),
     ),
-    "drip": (always(Reply(drip_s=0.05)), Final("read_timeout", 3, 3, 3, timeout_s=3.0)),
-    "hang": (always(Reply(end="hang")), Final("read_timeout", 3, 3, 3, timeout_s=3.0)),
+    "drip": (always(Reply(drip_s=0.05)), Final("read_timeout", 3, 3, 3, timeout_s=0.6)),
+    "hang": (always(Reply(end="hang")), Final("read_timeout", 3, 3, 3, timeout_s=0.6)),
 }
 
 
