@@ -1,9 +1,7 @@
 """Changes one operator or constant of a package at a time, and sees whether its tests notice.
 
-`python bench/mutants.py [PACKAGE ...] [--number 20] [--seed 1] [--also PYTEST ARGUMENTS]`: each mutant runs against
-the tests of its own folder and of the packages that import it directly, until the first failure. A survivor also
-runs with the arguments of `--also`, such as `--hypothesis-profile full -m full tests`. What lives is printed as a
-changed line, for a person to look at: it is equivalent, or a test is missing.
+Each mutant runs against the tests of its own folder and of the packages that import it, until the first failure;
+a survivor also with the arguments of `--also`. What lives is printed: it is equivalent, or a test is missing.
 """
 
 from __future__ import annotations
@@ -34,38 +32,36 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 
 
 def sites(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the operators and constants of code; annotations, signatures and messages are no logic."""
+    """Yield the operations and constants of code; annotations, signatures and messages are no logic."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.arguments | ast.Raise | ast.JoinedStr) or (
-            isinstance(node, ast.Constant) and not isinstance(node.value, bool | int | float)
-        ):
+        if isinstance(node, ast.arguments | ast.Raise | ast.JoinedStr):
             continue
-        if type(node) in SWAPS or isinstance(node, ast.Constant):
+        is_number = isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float)
+        if is_number or type(operator_of(node)) in SWAPS:
             yield node
         yield from sites(node)
 
 
-class Mutation(ast.NodeTransformer):
-    """Changes one site of a tree."""
+def operator_of(node: ast.AST) -> ast.AST | None:
+    return node.ops[0] if isinstance(node, ast.Compare) else getattr(node, "op", None)
 
-    def __init__(self, site: ast.AST) -> None:
-        self.site = site
 
-    def visit(self, node: ast.AST) -> ast.AST:
-        if node is not self.site:
-            return self.generic_visit(node)
-        if isinstance(node, ast.Constant):
-            return ast.Constant(not node.value if isinstance(node.value, bool) else node.value + 1)
-        return SWAPS[type(node)]()
+def mutate(node: ast.AST) -> None:
+    """Change an operation or a constant; operators are shared by all operations, and are replaced."""
+    if isinstance(node, ast.Constant):
+        node.value = not node.value if isinstance(node.value, bool) else node.value + 1
+    elif isinstance(node, ast.Compare):
+        node.ops[0] = SWAPS[type(node.ops[0])]()
+    else:
+        node.op = SWAPS[type(node.op)]()
 
 
 def tests_of(package: str, src: Path) -> list[str]:
     """Return the doctests and tests of a package, then the tests of the packages that import it."""
+    uses = re.compile(rf"^ *from fieldassay\.{package}[. ]", re.MULTILINE)
+    files = [file for folder in sorted(PACKAGE.iterdir()) for file in folder.rglob("*.py")]
     importers = [
-        folder.name
-        for folder in sorted(PACKAGE.iterdir())
-        for file in folder.rglob("*.py")
-        if re.search(rf"^ *from fieldassay\.{package}[. ]", file.read_text(encoding="utf-8"), re.MULTILINE)
+        one.relative_to(PACKAGE).parts[0] for one in files if uses.search(one.read_text(encoding="utf-8"))
     ]
     folders = [ROOT / "tests" / name for name in dict.fromkeys((package, *importers))]
     return [str(path) for path in (src / "fieldassay" / package, *folders) if path.exists()]
@@ -93,25 +89,23 @@ def try_package(package: str, src: Path, options: argparse.Namespace) -> None:
     for file, at in random.Random(f"{options.seed} {package}").sample(known, options.number):
         target, before = src / file.relative_to(ROOT / "src"), ast.unparse(trees[file])
         tree = ast.parse(file.read_text(encoding="utf-8"))
-        after = ast.unparse(Mutation(list(sites(tree))[at]).visit(tree))
-        target.write_text(after, encoding="utf-8")
+        mutate(list(sites(tree))[at])
+        target.write_text(after := ast.unparse(tree), encoding="utf-8")
         result = "killed" if is_killed(src, tests_of(package, src)) else "lives"
         if result == "lives" and options.also:
             result = "killed later" if is_killed(src, shlex.split(options.also)) else "lives"
         shutil.copy(file, target)
         counts[result] += 1
         if result != "killed":
-            pairs = zip(before.split("\n"), after.split("\n"), strict=True)
-            old, new = next(pair for pair in pairs if pair[0] != pair[1])
-            print(f"{result}: {file.relative_to(PACKAGE)}: {old.strip()} -> {new.strip()}", flush=True)
+            lines = zip(before.split("\n"), after.split("\n"), strict=True)
+            changed = next(f"{old.strip()} -> {new.strip()}" for old, new in lines if old != new)
+            print(f"{result}: {file.relative_to(PACKAGE)}: {changed}", flush=True)
     print(package, dict(counts), flush=True)
 
 
 def main() -> None:
     """Try mutants of each package."""
-    parser = argparse.ArgumentParser(
-        description="Change one operator or constant at a time; do tests notice?"
-    )
+    parser = argparse.ArgumentParser(description="Change one operation at a time; do tests notice?")
     parser.add_argument("packages", nargs="*", default=PACKAGES)
     parser.add_argument("--number", type=int, default=20, help="mutants of each package")
     parser.add_argument("--seed", type=int, default=1)
