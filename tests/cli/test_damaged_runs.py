@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,7 +11,8 @@ from typing import Any
 
 import polars as pl
 import pytest
-from command_runs import Ran, write_tiny
+from command_runs import Ran
+from scored_runs import TWO, linked, replace_file, scored
 
 from fieldassay.cli.main import main
 
@@ -36,31 +36,20 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a run of two systems, and a baseline and gates beside it."""
-    files = write_tiny(tmp_path_factory.mktemp("made"))
+    folder = linked(scored(TWO, name="good"), tmp_path_factory.mktemp("made") / "data")
     with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(files.folder)
-        data = (
-            "--spec",
-            "spec.yaml",
-            "--gold",
-            "gold.jsonl",
-            "--pred",
-            "llama.jsonl",
-            "--pred",
-            "qwen=llama.jsonl",
-        )
-        assert main(["score", *data, "--out", "good", "--quiet", "--bootstrap", "50"]) == 0
+        patch.chdir(folder)
         assert main(["baseline", "set", "good", "--out", "baseline.json"]) == 0
         Path("gates.yaml").write_text("gates: [accuracy >= 0.5]\n")
-    return files.folder
+    return folder
 
 
 @pytest.fixture
 def bad(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a copy of the run, to be damaged, without digests, so that only its content shows it."""
-    shutil.copytree(made, tmp_path / "work")
+    linked(made, tmp_path / "work")
     monkeypatch.chdir(tmp_path / "work")
-    shutil.copytree("good", "bad")
+    linked(Path("good"), Path("bad"))
     edit("run.json", lambda facts: (facts.pop("sha256"), facts.pop("files")))
     return Path("bad")
 
@@ -70,13 +59,15 @@ def edit(name: str, change: Callable[[Any], object]) -> None:
     file = Path("bad") / name
     data = json.loads(file.read_bytes())
     change(data)
-    file.write_text(json.dumps(data))
+    replace_file(file, json.dumps(data))
 
 
 def edit_table(name: str, change: Callable[[pl.DataFrame], pl.DataFrame]) -> None:
     """Change a table of the run."""
     file = Path("bad") / name
-    change(pl.read_parquet(file)).write_parquet(file)
+    changed = change(pl.read_parquet(file, memory_map=False))
+    file.unlink()
+    changed.write_parquet(file)
 
 
 def swap_system(table: pl.DataFrame) -> pl.DataFrame:
@@ -96,7 +87,7 @@ def replace_by_device(name: str) -> None:
 def flip(name: str, at: int) -> None:
     data = bytearray((Path("bad") / name).read_bytes())
     data[at] ^= 0xFF
-    (Path("bad") / name).write_bytes(data)
+    replace_file(Path("bad") / name, bytes(data))
 
 
 DAMAGE: dict[str, Callable[[], object]] = {
@@ -136,7 +127,7 @@ DAMAGE: dict[str, Callable[[], object]] = {
         "documents.parquet", lambda table: table.with_columns(is_invalid=pl.lit("x"))
     ),
     "no documents": lambda: (Path("bad") / "documents.parquet").unlink(),
-    "documents cut short": lambda: (Path("bad") / "documents.parquet").write_bytes(b"PAR1"),
+    "documents cut short": lambda: replace_file(Path("bad") / "documents.parquet", b"PAR1"),
     "evidence without kinds": lambda: edit_table("evidence.parquet", lambda table: table.drop("kind")),
     "evidence of numbers": lambda: edit_table(
         "evidence.parquet", lambda table: table.with_columns(pred=pl.lit(5))
@@ -154,7 +145,7 @@ DAMAGE: dict[str, Callable[[], object]] = {
     "evidence without documents": lambda: edit_table(
         "evidence.parquet", lambda table: table.with_columns(doc=pl.lit(None, pl.String))
     ),
-    "evidence cut short": lambda: (Path("bad") / "evidence.parquet").write_bytes(b"PAR1 nonsense PAR1"),
+    "evidence cut short": lambda: replace_file(Path("bad") / "evidence.parquet", b"PAR1 nonsense PAR1"),
     "a flipped byte of evidence": lambda: flip("evidence.parquet", 50),
     "statistics without systems": lambda: edit_table(
         "statistics.parquet", lambda table: table.rename({'["system"]': "x"})
@@ -169,7 +160,7 @@ DAMAGE: dict[str, Callable[[], object]] = {
     "a pipe for metrics": lambda: replace_by_pipe("metrics.json"),
     "a pipe for documents": lambda: replace_by_pipe("documents.parquet"),
     "a device for evidence": lambda: replace_by_device("evidence.parquet"),
-    "deep run.json": lambda: (Path("bad") / "run.json").write_text("[" * 100_000),
+    "deep run.json": lambda: replace_file(Path("bad") / "run.json", "[" * 100_000),
 }
 
 

@@ -190,16 +190,22 @@ def test_the_counts_of_keys_do_not_depend_on_the_partition(workers: int) -> None
     assert result.counts["systems"]["s"]["undeclared"] == {f"p{at}": 90 for at in range(5)}
 
 
-HUGE = {
-    "one key of a megabyte": {"k" * 1_000_000: 1},
-    "ten thousand keys": {f"key-{at}": at for at in range(10_000)},
-    "a key of control characters": {"\x1b[31m\u202e" * 300: 1},
+HUGE: dict[str, Callable[[], dict[str, Any]]] = {
+    "one key of a megabyte": lambda: {"k" * 1_000_000: 1},
+    "a key of control characters": lambda: {"\x1b[31m\u202e" * 300: 1},
+    "twenty thousand keys": lambda: {f"key-{at}": at for at in range(20_000)},
+    "a hundred thousand keys": lambda: {f"key-{at}": at for at in range(100_000)},
 }
+FULL = {"a hundred thousand keys": pytest.mark.full}
 
 
-@pytest.mark.parametrize("extra", HUGE.values(), ids=HUGE.keys())
-def test_what_is_said_of_keys_is_bounded(run: Run, tmp_path: Path, extra: dict[str, Any]) -> None:
-    data = [{"id": "a", "total": "5", **extra}, {"id": "b", "total": "6"}]
+@pytest.mark.parametrize(
+    "extra", [pytest.param(extra, id=name, marks=FULL.get(name, ())) for name, extra in HUGE.items()]
+)
+def test_what_is_said_of_keys_is_bounded(
+    run: Run, tmp_path: Path, extra: Callable[[], dict[str, Any]]
+) -> None:
+    data = [{"id": "a", "total": "5", **extra()}, {"id": "b", "total": "6"}]
     arguments = given(tmp_path, ["--spec", "fields: {total: number}"], data, data)
     scored = run("score", *arguments, "--bootstrap", "0", "--out", tmp_path / "run")
     assert scored.code == 0 and len(scored.out) < 4000 and "\x1b" not in scored.out

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import scored_runs
 from command_runs import Files, Ran, spawn
+from scored_runs import replace_file
 
 from fieldassay.atomic.whole_files import digest_file
-from fieldassay.cli.main import main
 from fieldassay.reports.formats import FORMATS
 
 Run = Callable[..., Ran]
@@ -24,15 +25,11 @@ GATES = "gates: [accuracy >= 0.99, regression(accuracy) > -0.01]\n"
 
 
 @pytest.fixture
-def scored(files: Files, monkeypatch: pytest.MonkeyPatch) -> Path:
+def scored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder of a run, scored from its own folder so that places of gold are relative to it."""
-    monkeypatch.chdir(files.folder)
+    monkeypatch.chdir(scored_runs.linked(scored_runs.scored(spec_end=GATES, code=1), tmp_path / "data"))
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     monkeypatch.delenv("GITHUB_WORKSPACE", raising=False)
-    spec = files.folder / "spec.yaml"
-    spec.write_text(spec.read_text() + GATES)
-    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl")
-    assert main(["score", *data, "--out", "run", "--quiet", *FAST]) == 1
     return Path("run")
 
 
@@ -69,7 +66,7 @@ def test_no_place_is_named_where_gold_is_not_as_it_was(
 ) -> None:
     gold = Path("gold.jsonl")
     if change == "changed":
-        gold.write_text('{"id": "x"}\n' + gold.read_text())
+        replace_file(gold, '{"id": "x"}\n' + gold.read_text())
     elif change == "gone":
         gold.unlink()
     else:
@@ -122,10 +119,10 @@ def test_the_bound_of_cases_and_the_name_of_a_comment_can_be_chosen(run: Run, sc
     )
 
 
-def test_what_was_fixed_and_broken_since_an_earlier_run_is_told(run: Run, scored: Path, files: Files) -> None:
+def test_what_was_fixed_and_broken_since_an_earlier_run_is_told(run: Run, scored: Path) -> None:
     rows = [json.loads(line) for line in Path("llama.jsonl").read_text().splitlines()]
     rows[0]["name"], rows[2]["total"] = "Adda | <b>", 7
-    files.write("next.jsonl", rows)
+    Files(Path()).write("next.jsonl", rows)
     data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama=next.jsonl", *FAST)
     assert run("score", *data, "--out", "next", "--quiet").code == 1
     for name in ("comment", "github"):
@@ -141,12 +138,13 @@ def test_what_was_fixed_and_broken_since_an_earlier_run_is_told(run: Run, scored
         )
 
 
-def test_a_run_of_other_systems_or_other_gold_is_no_earlier_run(run: Run, scored: Path, files: Files) -> None:
+def test_a_run_of_other_systems_or_other_gold_is_no_earlier_run(run: Run, scored: Path) -> None:
     data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", *FAST, "--quiet")
     assert run("score", *data, "--pred", "a=llama.jsonl", "--pred", "b=llama.jsonl", "--out", "two").code == 1
     done = run("report", "two", "--against", "run", "--format", "comment")
     assert done.code == 2 and "has none of the systems a, b" in done.err
-    files.write("gold.jsonl", [json.loads(line) for line in Path("gold.jsonl").read_text().splitlines()][:2])
+    gold = Path("gold.jsonl")
+    replace_file(gold, "".join(gold.read_text().splitlines(keepends=True)[:2]))
     assert run("score", *data, "--pred", "llama.jsonl", "--out", "less").code in (0, 1)
     done = run("report", "less", "--against", "run", "--format", "comment")
     assert done.code == 2 and "gold" in done.err
@@ -185,7 +183,7 @@ def test_what_cannot_be_meant_is_refused(
     ],
 )
 def test_a_damaged_file_of_gates_is_said(run: Run, scored: Path, damage: str) -> None:
-    (scored / "gates.json").write_text(damage)
+    replace_file(scored / "gates.json", damage)
     done = run("report", scored, "--format", "comment")
     assert done.code == 2 and done.err.startswith(str(scored / "gates.json"))
 
@@ -194,7 +192,7 @@ def record_again(folder: Path, name: str) -> None:
     """Make a changed file of a run one that the run could have written."""
     facts = json.loads((folder / "run.json").read_text())
     facts["sha256"][name] = digest_file(folder / name)
-    (folder / "run.json").write_text(json.dumps(facts))
+    replace_file(folder / "run.json", json.dumps(facts))
 
 
 @pytest.mark.parametrize("change", ["removed", "made to pass"])
@@ -207,7 +205,7 @@ def test_a_gate_is_decided_by_the_estimates_whatever_the_file_of_gates_says(
     else:
         data = json.loads(file.read_text())
         data["decisions"][0]["gates"][0] |= {"verdict": "PASS", "value": 1.0, "rule": "all is well"}
-        file.write_text(json.dumps(data))
+        replace_file(file, json.dumps(data))
     out = run("report", scored, "--format", "comment").out
     assert "## NO-GO: tiny" in out and "all is well" not in out and "1 cannot be decided" in out
 
@@ -223,7 +221,7 @@ def test_what_only_the_run_could_know_of_a_baseline_is_taken_from_its_file_of_ga
         "interval": [-0.3, -0.2],
         "rule": "it lost too much",
     }
-    file.write_text(json.dumps(data))
+    replace_file(file, json.dumps(data))
     record_again(scored, "gates.json")
     out = run("report", scored, "--format", "comment").out
     assert "| −25.0 points (−30.0 to −20.0 points) | FAIL | it lost too much |" in out and "2 failed" in out
@@ -238,7 +236,7 @@ def test_a_regression_that_was_made_to_pass_by_hand_is_not_taken_for_one(run: Ru
         "interval": [0.0, 0.0],
         "rule": "all is well",
     }
-    file.write_text(json.dumps(data))
+    replace_file(file, json.dumps(data))
     out = run("report", scored, "--format", "comment").out
     assert "all is well" not in out and "1 cannot be decided" in out
 
@@ -257,7 +255,7 @@ def test_judged_values_that_are_not_those_of_the_run_are_not_reported(
     if change == "removed":
         file.unlink()
     else:
-        file.write_bytes(file.read_bytes() + b" ")
+        replace_file(file, file.read_bytes() + b" ")
     shutil.copytree(scored, "copy")
     for command in (
         ("report", scored, "--format", "junit"),

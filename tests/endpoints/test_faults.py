@@ -77,8 +77,8 @@ LASTING: dict[str, tuple[Script, Final]] = {
     "500 for ever": (always(Reply(500, "oops", NOW)), Final("server_error", 3, 3)),
     "half JSON for ever": (always(Reply(body='{"choi')), Final("half_answer", 3, 3, 3)),
     "429 for ever": (
-        always(Reply(429, "", {"retry-after": "6.5"})),
-        Final("rate_limited", 2, deadline_s=12.0),
+        always(Reply(429, "", {"retry-after": "1.5"})),
+        Final("rate_limited", 2, deadline_s=2.9),
     ),
     "context": (
         always(Reply(400, error("maximum context length is 4096", code="context_length_exceeded"))),
@@ -108,8 +108,8 @@ LASTING: dict[str, tuple[Script, Final]] = {
         always(Reply(body=completion('{"a":' + " \n" * 400, finish_reason="length"))),
         Final("whitespace_loop", billed=1),
     ),
-    "drip": (always(Reply(drip_s=0.05)), Final("read_timeout", 3, 3, 3, timeout_s=0.6)),
-    "hang": (always(Reply(end="hang")), Final("read_timeout", 3, 3, 3, timeout_s=0.6)),
+    "drip": (always(Reply(drip_s=0.05)), Final("read_timeout", 3, 3, 3, timeout_s=1.0)),
+    "hang": (always(Reply(end="hang")), Final("read_timeout", 3, 3, 3, timeout_s=1.0)),
 }
 
 

@@ -1,0 +1,65 @@
+"""Runs that are scored once in a process, for tests of what comes after; each test has a folder of its own."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from contextlib import chdir
+from functools import cache
+from pathlib import Path
+
+from command_runs import write_tiny
+
+from fieldassay.cli.main import main
+
+ONE = ("--pred", "llama.jsonl")
+TWO = (*ONE, "--pred", "qwen=llama.jsonl")
+FAST = ("--bootstrap", "50")
+
+
+_stamps: dict[Path, dict[Path, tuple[int, int]]] = {}
+"""The size and time of every file of a folder that was scored here."""
+
+
+def _stamp(folder: Path) -> dict[Path, tuple[int, int]]:
+    found = ((path, path.stat()) for path in folder.rglob("*") if path.is_file())
+    return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in found}
+
+
+def linked(source: Path, target: Path) -> Path:
+    """Return a copy of a folder whose files are links: replace one to change it, by `replace_file`."""
+    assert _stamps.get(source) in (None, _stamp(source)), "a test wrote into a file that others share"
+    return Path(shutil.copytree(source, target, copy_function=_link))
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:  # another file system
+        shutil.copy2(source, target)
+
+
+def replace_file(file: Path, data: bytes | str) -> None:
+    """Put a new file in the place of one that other folders may share."""
+    file.unlink(missing_ok=True)
+    file.write_bytes(data.encode() if isinstance(data, str) else data)
+
+
+@cache
+def scored(systems: tuple[str, ...] = ONE, spec_end: str = "", *, code: int = 0, name: str = "run") -> Path:
+    """Return a folder with the small data set and a run of it, scored there, so that all places are relative.
+
+    Nobody writes there: `linked` makes the folder of a test.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="fieldassay-scored-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    files = write_tiny(folder)
+    spec = files.folder / "spec.yaml"
+    spec.write_text(spec.read_text() + spec_end)
+    with chdir(folder):
+        data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", *systems)
+        assert main(["score", *data, "--out", name, "--quiet", *FAST]) == code
+    _stamps[folder] = _stamp(folder)
+    return folder
