@@ -10,7 +10,16 @@ from pathlib import Path
 import pytest
 from command_runs import Files, Ran
 
+from fieldassay.calibration import planning
+
 Run = Callable[..., Ran]
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw few samples for what more labels would bring: tests/calibration is about that number."""
+    for name in ("DRAWS", "FEW_DRAWS"):
+        monkeypatch.setattr(planning, name, 8)
 
 
 def make_run(run: Run, files: Files, name: str, n: int = 400, wrong: int = 40, *more: str) -> Path:
