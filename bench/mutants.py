@@ -104,7 +104,6 @@ def try_package(package: str, src: Path, options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    """Try mutants of each package."""
     parser = argparse.ArgumentParser(description="Change one operation at a time; do tests notice?")
     parser.add_argument("packages", nargs="*", default=PACKAGES)
     parser.add_argument("--number", type=int, default=20, help="mutants of each package")

@@ -16,7 +16,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update",
-    "--disable-sync", "--disable-dev-shm-usage",
+    "--disable-sync", "--disable-dev-shm-usage", "--in-process-gpu",
 )  # fmt: skip
 WITHOUT = "FIELDASSAY_TEST_WITHOUT_BROWSER"
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-MOST_KEPT = 3
+MOST_KEPT = 2
 """Pages that stay open: most modules look at one or two reports."""
 
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
