@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
@@ -97,6 +97,14 @@ def proportional_set_size(process: int) -> int:
     return sum(int(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1024
 
 
+def resident_set_size(process: int) -> int:
+    """Return the bytes of a process that are in memory; 0 if it has ended."""
+    try:
+        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except OSError:
+        return 0
+
+
 def _program(process: int) -> str:
     try:
         return Path(f"/proc/{process}/comm").read_text().strip()
@@ -125,15 +133,19 @@ class Memory:
 
     def _watch(self) -> None:
         while not self._ended.wait(1.0):
-            sizes = {process: proportional_set_size(process) for process in family(self.root)}
-            if sum(sizes.values()) > self.peak:
-                self.peak = sum(sizes.values())
-                self.parts = Counter()
-                for process, size in sizes.items():
-                    self.parts[_program(process)] += size
+            resident = {process: resident_set_size(process) for process in family(self.root)}
+            if sum(resident.values()) > self.peak:  # shared pages count often there: it is never less
+                self._measure(resident)
             for note in self.notes.iterdir():
-                if size := sizes.get(int(note.name)):
+                if size := resident.get(int(note.name)):
                     self._note(int(note.name), note.read_text(), size)
+
+    def _measure(self, processes: Iterable[int]) -> None:
+        sizes = {process: proportional_set_size(process) for process in processes}
+        if sum(sizes.values()) > self.peak:
+            self.peak, self.parts = sum(sizes.values()), Counter()
+            for process, size in sizes.items():
+                self.parts[_program(process)] += size
 
     def _note(self, worker: int, folder: str, size: int) -> None:
         """Count what a worker has grown since the last sample for the folder that it was in then."""
