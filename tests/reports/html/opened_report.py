@@ -38,7 +38,11 @@ class OpenReport:
             report = cls._open(browser, file, width, theme)
         else:
             report._reset(width)
-        yield report  # after a failure the page is not kept
+        try:
+            yield report
+        except BaseException:
+            report.page.context.close()
+            raise
         _KEPT[key] = report
         while len(_KEPT) > MOST_KEPT:
             _KEPT.pop(next(iter(_KEPT))).page.context.close()

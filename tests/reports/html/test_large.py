@@ -120,3 +120,4 @@ def test_many_wrong_values_are_filtered_at_once(browser: Browser, wrong: LargeRe
         loop = _spent(metrics) - before
         report.show(f"errors?{params}")
         assert _spent(metrics) - before - loop < MOST_FILTER_LOOPS * loop
+        metrics.detach()
