@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import gc
+import gzip
 import itertools
 import sys
 import weakref
@@ -68,8 +70,26 @@ def work(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[], object]
         "save and report": lambda here: fa.report(score().save(here / "run"), "markdown"),
         "diff": lambda here: fa.diff(score().save(here / "a"), score().save(here / "b")),
         "extract": lambda here: extract(here),
+        "refused": refuse,
     }
     return lambda: works[request.param](tmp_path / str(next(numbers)))
+
+
+def refuse(here: Path) -> None:
+    """Meet what cannot be read in documents, predictions and references: each error ends where it is told."""
+    for name in ("documents", "predictions"):
+        (here / name).mkdir(parents=True)
+    (here / "documents" / "broken.pdf").write_bytes(b"%PDF-1.4 broken")
+    (here / "documents" / "1.txt").write_text("Total 1")
+    fa.extract(here / "documents", PLAIN, here / "out", lambda document: {}, fa.ExtractOptions(jobs=0))
+    (here / "predictions" / "0.json.gz").write_bytes(gzip.compress(b'{"total": 1}')[:-12])
+    (here / "predictions" / "1.json").write_text('{"total": 1}')
+    given = {"new": str(here / "predictions"), "old": records(1)}
+    run = fa.score(records(0), given, PLAIN, replicates=50).save(here / "run")
+    fa.diff(f"{run.folder}:new", f"{run.folder}:old")
+    for reference in ("nope", f"{run.folder}:nope"):
+        with contextlib.suppress(fa.ProblemsError):
+            fa.diff(reference, run)
 
 
 def extract(here: Path) -> fa.Result:
@@ -83,7 +103,7 @@ def extract(here: Path) -> fa.Result:
     return fa.score(records(0)[:4], here / "out" / "predictions.jsonl", SPEC, match_ids="stem", replicates=50)
 
 
-WORKS = ("score", "report", "save and report", "diff", "extract")
+WORKS = ("score", "report", "save and report", "diff", "extract", "refused")
 
 
 @pytest.fixture

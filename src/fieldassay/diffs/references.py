@@ -69,8 +69,8 @@ def _find(reference: str, store: Path, runs: dict[Path, NamedRun]) -> tuple[Name
     try:
         return _read(reference, find_run(reference, store), runs), None
     except ProblemsError as error:
-        whole = error
-    refused: ProblemsError | None = None
+        whole = error.problems
+    refused: Sequence[Problem] = ()
     for at in (at for at in range(len(reference) - 1, 0, -1) if reference[at] == ":"):
         name, system = reference[:at], reference[at + 1 :]
         try:
@@ -80,8 +80,8 @@ def _find(reference: str, store: Path, runs: dict[Path, NamedRun]) -> tuple[Name
         run = _read(name, folder, runs)
         if system in run.systems:
             return run, system
-        refused = refused or _no_system(name, system, run)
-    raise refused or whole
+        refused = refused or _no_system(name, system, run).problems
+    raise ProblemsError(refused or whole)
 
 
 def _read(reference: str, folder: Path, runs: dict[Path, NamedRun]) -> NamedRun:

@@ -126,7 +126,7 @@ def _transcript_of(future: Future[bytes]) -> Transcript | DocumentError:
     try:
         return decode(future.result())
     except DocumentError as error:
-        return error
+        return error.with_traceback(None)
 
 
 def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore | None) -> bytes:

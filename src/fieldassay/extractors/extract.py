@@ -221,7 +221,7 @@ def _jobs(
             if wanted is not None:
                 transcript, images = _seen(file, found, system.strategy, pictures, wanted)
         except DocumentError as error:
-            transcript = error
+            transcript = error.with_traceback(None)
         for repeat in repeats:
             name = job_id(file.id, repeat)
             if isinstance(transcript, DocumentError):

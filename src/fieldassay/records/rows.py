@@ -227,12 +227,12 @@ def _content(path: str) -> bytes | Exception:
 
 def _to_text(data: bytes | Exception, encoding: str | None) -> bytes | Row:
     """Return the content of a file in UTF-8, or the problem of reading it."""
-    try:
-        data = unpack_plain(data) if isinstance(data, bytes) else data
-    except (OSError, EOFError, ValueError) as error:
-        data = error
     if isinstance(data, Exception):
         return Row(None, problem=f"cannot be read ({data})")
+    try:
+        data = unpack_plain(data)
+    except (OSError, EOFError, ValueError) as error:
+        return Row(None, problem=f"cannot be read ({error})")
     if not data.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
         return Row(None, problem="is empty")
     found = encoding or detect_encoding(data)
