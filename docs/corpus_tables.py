@@ -13,9 +13,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from bench.corpus.reading import Reading, compare_reading
+
 from fieldassay.corpus.difficulty import DIFFICULTIES, THRESHOLDS
 from fieldassay.corpus.manifest import SHIPPED, Corpus, read_corpus
-from fieldassay.corpus.reading import Reading, compare_reading
 from fieldassay.documents.store import TranscriptStore
 from fieldassay.public.corpora import SUMMARY, run_corpus
 
