@@ -4,6 +4,7 @@
 `fieldassay run SYSTEMS --corpus --out OUT` left it.
 """
 
+
 from __future__ import annotations
 
 import json
@@ -12,6 +13,8 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.corpus.reading import Reading, compare_reading
 
