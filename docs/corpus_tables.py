@@ -4,7 +4,6 @@
 `fieldassay run SYSTEMS --corpus --out OUT` left it.
 """
 
-
 from __future__ import annotations
 
 import json
