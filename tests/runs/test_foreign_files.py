@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from store_runs import kill, make_run, start_writer
-from tests.effort import is_full
 
 from fieldassay.atomic.staging import OLD_ENOUGH, list_foreign, replace
 from fieldassay.cli.main import main
@@ -71,7 +70,7 @@ def test_a_killed_writer_loses_nothing_of_somebody_else(programs: Path, tmp_path
     start_writer(programs, tmp_path / "run", "folder", 1).communicate()
     assert (tmp_path / "run").is_dir()
     put(tmp_path / "run")
-    for _ in range(6 if is_full() else 3):
+    for _ in range(6):
         kill(start_writer(programs, tmp_path / "run", "folder", 10_000), moments.uniform(0.01, 0.2))
         check_kept(tmp_path / "run")
         prune(plan_pruning(tmp_path, NOW + 2 * OLD_ENOUGH))
