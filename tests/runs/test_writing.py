@@ -14,7 +14,6 @@ from typing import Any
 import polars as pl
 import pytest
 from store_runs import kill, make_run, start_writer
-from tests.effort import is_full
 
 from fieldassay.atomic.staging import OLD_ENOUGH, list_leftovers
 from fieldassay.errors import ProblemsError
@@ -45,7 +44,7 @@ def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(
     store.mkdir()
     left: list[Any] = []
     for tries in range(100):
-        if tries >= (12 if is_full() else 4) and left:
+        if tries >= 12 and left:
             break
         kill(start_writer(programs, store, "store", 10_000), moments.uniform(0.01, 0.15) * (1 + tries / 12))
         for run in list_stored(store).runs:
@@ -63,7 +62,7 @@ def test_killed_while_replacing_a_run_leaves_the_old_or_the_new_one(programs: Pa
     place, moments = tmp_path / "run", random.Random(5)
     start_writer(programs, place, "folder", 1).communicate()
     seen: list[str] = []
-    while len(seen) < (4 if is_full() else 2) or (
+    while len(seen) < 4 or (
         len(set(seen)) == 1 and len(seen) < 40
     ):  # a busy machine may not get to the second run before it is killed
         kill(
