@@ -13,9 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from bench.corpus.reading import Reading, compare_reading
+
 from fieldassay.corpus.difficulty import DIFFICULTIES, THRESHOLDS
 from fieldassay.corpus.manifest import SHIPPED, Corpus, read_corpus
-from fieldassay.corpus.reading import Reading, compare_reading
 from fieldassay.documents.store import TranscriptStore
 from fieldassay.public.corpora import SUMMARY, run_corpus
 

@@ -6,21 +6,18 @@ import functools
 import gc
 import json
 import resource
-import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
+from tests.corpus.short_corpus import shorten_corpus
 
 import fieldassay as fa
-from fieldassay.atomic.whole_files import write_file
-from fieldassay.corpus.manifest import NAME, SHIPPED, manifest_parts, read_corpus
 
 Call = Callable[[], object]
 Prepare = Callable[[Path], Call]
@@ -123,34 +120,9 @@ def run_rules(docs: Path, out: Path) -> object:
     return fa.run(docs, TOTALS, GOLD[:10], out, options=SWEEP)
 
 
-def build_anew(folder: Path) -> Call:
-    numbers = count()
-    return lambda: fa.build_corpus(folder / f"out-{next(numbers)}")
-
-
 def run_a_task(folder: Path) -> Call:
-    numbers, corpus = count(), shorten_corpus(folder / "corpus", ("entries",))
+    numbers, corpus = count(), shorten_corpus(folder / "corpus", lambda one: one["task"] == "entries")
     return lambda: fa.run_corpus(folder / f"out-{next(numbers)}", options=SWEEP, corpus=corpus)
-
-
-def shorten_corpus(folder: Path, names: Sequence[str]) -> Path:
-    """Return a folder with some tasks of the shipped corpus."""
-    held = read_corpus(SHIPPED)
-    for name in names:
-        shutil.copytree(SHIPPED / name, folder / name)
-    tasks = {name: held.tasks[name] for name in names}
-    documents = (one for one in held.documents if one.task in names)
-    write_file(folder / NAME, manifest_parts(replace(held, tasks=tasks), documents))
-    return folder
-
-
-def perturb_scan(folder: Path) -> Call:
-    from PIL import Image
-
-    numbers, docs = count(), folder / "docs"
-    docs.mkdir()
-    Image.new("L", (200, 200), 255).save(docs / "white.png")
-    return lambda: fa.perturb(docs, folder / f"out-{next(numbers)}", ("low_resolution",))
 
 
 def compare(folder: Path) -> Call:
@@ -219,8 +191,6 @@ PUBLIC: dict[str, Case] = {
     "extract": Case(of_documents(extract_plainly)),
     "run": Case(of_documents(run_rules)),
     "run_corpus": Case(run_a_task, warm_up=50),
-    "build_corpus": Case(build_anew, warm_up=3, calls=5),
-    "perturb": Case(perturb_scan),
     "open_run": Case(of_run(lambda run: fa.open_run(run.folder).documents)),
     "list_stored": Case(look_through),
     "tag_run": Case(of_run(lambda run: fa.tag_run(run.folder, "good", NOW))),

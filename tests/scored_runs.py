@@ -47,14 +47,35 @@ def replace_file(file: Path, data: bytes | str) -> None:
     file.write_bytes(data.encode() if isinstance(data, str) else data)
 
 
+def _kept_until_the_end() -> Path:
+    folder = Path(tempfile.mkdtemp(prefix="fieldassay-scored-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@cache
+def scored_files(files: tuple[tuple[str, str], ...], arguments: tuple[str, ...], name: str) -> Path:
+    """Return a folder with these files, name and text each, and a run of them in `name`.
+
+    Its gates may fail. Nobody writes there: `linked` makes the folder of a test, or its run.
+    """
+    folder = _kept_until_the_end()
+    for file, text in files:
+        (folder / file).write_text(text, encoding="utf-8")
+    with chdir(folder):
+        assert main(["score", *arguments, "--out", name]) in (0, 1)
+    for part in (folder, folder / name):
+        _stamps[part] = _stamp(part)
+    return folder
+
+
 @cache
 def scored(systems: tuple[str, ...] = ONE, spec_end: str = "", *, code: int = 0, name: str = "run") -> Path:
     """Return a folder with the small data set and a run of it, scored there, so that all places are relative.
 
     Nobody writes there: `linked` makes the folder of a test.
     """
-    folder = Path(tempfile.mkdtemp(prefix="fieldassay-scored-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    folder = _kept_until_the_end()
     files = write_tiny(folder)
     spec = files.folder / "spec.yaml"
     spec.write_text(spec.read_text() + spec_end)

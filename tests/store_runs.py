@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+import atexit
 import json
+import os
+import pickle
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from fieldassay.runs.names import identify, name_run
 from fieldassay.runs.run_file import FORMAT, SCHEMA_VERSION
+from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.score import score
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
 WRITER = """
-import sys
+import pickle, sys
 from datetime import UTC, datetime
 from pathlib import Path
 from fieldassay.runs.write import make_folder, make_stored
-from fieldassay.scoring.score import score
-from fieldassay.scoring.options import ScoreOptions
 
-gold = [{"id": number, "total": number, "name": "n" * 200} for number in range(300)]
-options = ScoreOptions(replicates=20, keeps_statistics=True)
-result = score(gold, gold, "{name: tiny, fields: {total: number, name: text}}", options)
+result = pickle.loads(Path(sys.argv[4]).read_bytes())
 place, is_store, count = Path(sys.argv[1]), sys.argv[2] == "store", int(sys.argv[3])
 print("ready", flush=True)
 for _ in range(count):
@@ -36,9 +39,22 @@ for _ in range(count):
 """
 
 
+@cache
+def written_result() -> Path:
+    """Return a file with the result that writers write, scored once for all of them."""
+    gold = [{"id": number, "total": number, "name": "n" * 200} for number in range(300)]
+    options = ScoreOptions(replicates=20, keeps_statistics=True)
+    result = score(gold, gold, "{name: tiny, fields: {total: number, name: text}}", options)
+    opened, name = tempfile.mkstemp(prefix="fieldassay-result-")
+    atexit.register(Path(name).unlink, missing_ok=True)
+    with os.fdopen(opened, "wb") as file:
+        pickle.dump(result, file)
+    return Path(name)
+
+
 def start_writer(programs: Path, place: Path, kind: str, count: int) -> subprocess.Popen[str]:
     """Return a process about to write runs (`store`: into a store, `folder`: repeatedly into one folder)."""
-    command = [str(programs / "python"), "-c", WRITER, str(place), kind, str(count)]
+    command = [str(programs / "python"), "-c", WRITER, str(place), kind, str(count), str(written_result())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fieldassay.calibration.calibrate import apply_policy as apply_policy
     from fieldassay.calibration.result import Promise as Promise
-    from fieldassay.corpus.build import build_corpus as build_corpus
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
     from fieldassay.errors import ProblemsError as ProblemsError
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from fieldassay.plan.describe import describe as describe
     from fieldassay.public.agreeing import agreement as agreement
     from fieldassay.public.attributing import attribute as attribute
-    from fieldassay.public.corpora import perturb as perturb
     from fieldassay.public.corpora import run_corpus as run_corpus
     from fieldassay.public.explaining import explain_document as explain_document
     from fieldassay.public.extracting import ExtractOptions as ExtractOptions
@@ -61,8 +59,6 @@ _HOMES = {
     "run": "fieldassay.public.sweeping",
     "SweepOptions": "fieldassay.public.sweeping",
     "run_corpus": "fieldassay.public.corpora",
-    "build_corpus": "fieldassay.corpus.build",
-    "perturb": "fieldassay.public.corpora",
     "ExtractOptions": "fieldassay.public.extracting",
     "Result": "fieldassay.result.result",
     "ScoreOptions": "fieldassay.scoring.options",

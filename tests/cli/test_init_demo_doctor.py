@@ -122,8 +122,8 @@ def test_demo_scores_the_sample_and_suggests_what_works(run: Run, shown: tuple[s
 
 
 @pytest.mark.slow
-def test_demo_leaves_nothing_behind_without_out(tmp_path: Path) -> None:
-    process = spawn("demo", cwd=tmp_path, environment={"TMPDIR": f"{tmp_path}"})
+def test_demo_leaves_nothing_behind_without_out(tmp_path: Path, programs: Path) -> None:
+    process = spawn("demo", programs=programs, cwd=tmp_path, environment={"TMPDIR": f"{tmp_path}"})
     out, err = process.communicate(timeout=600)
     assert process.returncode == 0 and err == b"" and b"Try next" in out
     assert list(tmp_path.iterdir()) == []

@@ -85,7 +85,7 @@ def test_metrics_file_is_the_same_bytes_however_it_is_computed(
         "llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in reversed(GOLD)]
     )
     written = []
-    for name, batch in (("first", "1000"), ("second", "37")):
+    for name, count, batch in (("first", "1", "1000"), ("second", workers, "37")):
         assert (
             run(
                 "score",
@@ -94,7 +94,7 @@ def test_metrics_file_is_the_same_bytes_however_it_is_computed(
                 "--out",
                 tmp_path / name,
                 "--workers",
-                workers,
+                count,
                 "--batch",
                 batch,
             ).code

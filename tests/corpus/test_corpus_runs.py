@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+from tests.corpus.short_corpus import shorten_corpus
 
-from fieldassay import ExtractOptions, ScoreOptions, SweepOptions
+from fieldassay import ExtractOptions, ScoreOptions, SweepOptions, run, score
 from fieldassay.cli.main import main
-from fieldassay.corpus.build import build_corpus
-from fieldassay.corpus.recipe import list_recipes
 from fieldassay.public.corpora import CorpusRun, run_corpus
 from fieldassay.reports.corpora import render_corpus
 from fieldassay.reports.page import Screen
@@ -26,12 +25,7 @@ FEW = (
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("few") / "corpus"
-    few = tuple(one for one in list_recipes() if one.id in FEW)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("fieldassay.corpus.build.list_recipes", lambda: few)
-        patch.setattr("fieldassay.corpus.build.TASKS", ("engineering", "valve_list", "order"))
-        build_corpus(folder)
-    return folder
+    return shorten_corpus(folder, lambda one: one["id"] in FEW or one["twin_of"] in FEW)
 
 
 @pytest.fixture(scope="module")
@@ -147,4 +141,27 @@ def test_an_interrupted_run_says_how_to_go_on_and_then_does(
 
 def test_a_folder_that_is_no_corpus_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--corpus", "--docs", str(tmp_path), "--out", str(tmp_path / "out")]) == 2
-    assert "name a folder that `fieldassay corpus build` wrote" in capsys.readouterr().err
+    assert "name the folder of a corpus" in capsys.readouterr().err
+
+
+def test_a_run_pairs_each_copy_with_its_clean_document(tmp_path: Path) -> None:
+    docs, rows, totals = tmp_path / "docs", [], {}
+    for at in range(12):
+        for how in ("", "scan/"):
+            name = f"{how}d{at}"
+            (docs / how).mkdir(parents=True, exist_ok=True)
+            (docs / f"{name}.txt").write_text(f"Total: {100 + at}.00\n" if not how or at % 2 else "smudge\n")
+            row = {"id": name, "total": f"{100 + at}.00"}
+            rows.append(row | ({"twin_of": f"d{at}", "degradation": "scan"} if how else {}))
+    options = SweepOptions(ExtractOptions(jobs=0), ScoreOptions(replicates=500, metrics=("accuracy",)))
+    made = run(docs, "fields: {total: money}", rows, tmp_path / "out", options=options)
+    [found] = made.twins
+    assert found.systems == ("rules", "rules/scan") and dict(found.slice) == {"degradation": "scan"}
+    assert found.values == (1.0, 0.5) and found.difference == -0.5 and found.documents == 12
+    lines = (tmp_path / "out/rules/predictions.jsonl").read_text().splitlines()
+    held = {row["id"]: row["pred"] for row in map(json.loads, lines)}
+    for system, prefix in (("rules", ""), ("rules/scan", "scan/")):
+        totals[system] = [{"id": f"d{at}", **(held[f"{prefix}d{at}"] or {})} for at in range(12)]
+    clean = [row for row in rows if "twin_of" not in row]
+    again = score(clean, totals, "fields: {total: money}", options.score).comparisons[0]
+    assert (again.difference, again.interval, again.p) == (found.difference, found.interval, found.p)

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from bench.corpus.degrade import DEGRADATIONS, STEPS, Chance, degrade, move
 from PIL import Image, ImageDraw
 
-from fieldassay.corpus.degrade import DEGRADATIONS, STEPS, Chance, degrade, move
+pytestmark = pytest.mark.full
 
 
 def page() -> Image.Image:

@@ -2,18 +2,21 @@
 
 import io
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from bench.corpus.perturb import USUAL, perturb
 from PIL import Image
 
-from fieldassay import ExtractOptions, ScoreOptions, SweepOptions, run, score
-from fieldassay.cli.main import main
 from fieldassay.corpus.manifest import SHIPPED, read_corpus
-from fieldassay.corpus.perturb import USUAL
 from fieldassay.errors import ProblemsError
-from fieldassay.public.corpora import perturb
 
+pytestmark = pytest.mark.full
+
+ROOT = Path(__file__).parents[2]
 ORDER = SHIPPED / "order/documents/order_plain.pdf"
 FOLD = SHIPPED / "datasheet/documents/datasheet_pump_fold.jpg"
 
@@ -26,6 +29,25 @@ def own(tmp_path: Path) -> Path:
     (folder / "b.jpg").write_bytes(FOLD.read_bytes())
     (folder / "c.csv").write_text("total;5\n")
     return folder
+
+
+def corpus(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run `python bench/corpus`."""
+    command = [sys.executable, "bench/corpus", *map(str, arguments)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_program_writes_copies_and_says_what_is_next(own: Path, tmp_path: Path) -> None:
+    gold, out = tmp_path / "gold.jsonl", tmp_path / "out"
+    gold.write_text("".join(json.dumps(row) + "\n" for row in GOLD))
+    done = corpus("perturb", "--docs", own, "--gold", gold, "--out", out, "--kind", "scan")
+    assert done.returncode == 0
+    assert done.stdout.splitlines() == [
+        f"written to {out}: 2 documents, and 2 degraded copies",
+        f"next: fieldassay run --docs {out / 'documents'} --gold {out / 'gold.jsonl'} --spec SPEC --out OUT",
+    ]
+    assert done.stderr.startswith("left out: c is of the kind csv")
 
 
 GOLD = [{"id": "a", "total": "535.00"}, {"id": "b.jpg", "total": None}, {"id": "c", "total": "5"}]
@@ -73,33 +95,11 @@ def test_the_same_seed_degrades_the_same_way(own: Path, tmp_path: Path) -> None:
     assert sum(one != two for one, two in zip(first, other, strict=True)) >= 6
 
 
-def test_a_run_pairs_each_copy_with_its_clean_document(tmp_path: Path) -> None:
-    docs, rows, totals = tmp_path / "docs", [], {}
-    for at in range(12):
-        for how in ("", "scan/"):
-            name = f"{how}d{at}"
-            (docs / how).mkdir(parents=True, exist_ok=True)
-            (docs / f"{name}.txt").write_text(f"Total: {100 + at}.00\n" if not how or at % 2 else "smudge\n")
-            row = {"id": name, "total": f"{100 + at}.00"}
-            rows.append(row | ({"twin_of": f"d{at}", "degradation": "scan"} if how else {}))
-    options = SweepOptions(ExtractOptions(jobs=0), ScoreOptions(replicates=500, metrics=("accuracy",)))
-    made = run(docs, "fields: {total: money}", rows, tmp_path / "out", options=options)
-    [found] = made.twins
-    assert found.systems == ("rules", "rules/scan") and dict(found.slice) == {"degradation": "scan"}
-    assert found.values == (1.0, 0.5) and found.difference == -0.5 and found.documents == 12
-    lines = (tmp_path / "out/rules/predictions.jsonl").read_text().splitlines()
-    held = {row["id"]: row["pred"] for row in map(json.loads, lines)}
-    for system, prefix in (("rules", ""), ("rules/scan", "scan/")):
-        totals[system] = [{"id": f"d{at}", **(held[f"{prefix}d{at}"] or {})} for at in range(12)]
-    clean = [row for row in rows if "twin_of" not in row]
-    again = score(clean, totals, "fields: {total: money}", options.score).comparisons[0]
-    assert (again.difference, again.interval, again.p) == (found.difference, found.interval, found.p)
-
-
-def test_mistakes_are_told_at_once(own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    arguments = ["corpus", "perturb", "--docs", str(own), "--out", str(tmp_path / "out"), "--kind"]
-    assert main([*arguments, "scam,faxx"]) == 2
-    assert capsys.readouterr().err.splitlines() == [
+def test_mistakes_are_told_at_once(own: Path, tmp_path: Path) -> None:
+    command = ["perturb", "--docs", own, "--out", tmp_path / "out", "--kind"]
+    done = corpus(*command, "scam,faxx")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
         "--kind: no degradation 'scam'; did you mean 'scan'?",
         "--kind: no degradation 'faxx'; did you mean 'fax'?",
     ]

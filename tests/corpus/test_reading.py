@@ -1,9 +1,9 @@
 """Every loader gives the text that was written into the documents of the corpus."""
 
 import pytest
+from bench.corpus.reading import compare_reading
 
 from fieldassay.corpus.manifest import SHIPPED, read_corpus
-from fieldassay.corpus.reading import compare_reading
 from fieldassay.documents.load import load
 from fieldassay.documents.options import LoadOptions
 

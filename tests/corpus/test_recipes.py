@@ -5,17 +5,19 @@ import re
 from pathlib import Path
 
 import pytest
+from bench.corpus.build import build_corpus, count_documents
+from bench.corpus.degrade import DEGRADATIONS
+from bench.corpus.marks import Digits, build_gold, read_runs
+from bench.corpus.recipe import list_recipes, read_recipes, vary
+from bench.corpus.write import write
+from bench.corpus.written import texts_of
 
-from fieldassay.corpus.build import build_corpus, count_documents
-from fieldassay.corpus.degrade import DEGRADATIONS
 from fieldassay.corpus.difficulty import DIFFICULTIES
 from fieldassay.corpus.manifest import SHIPPED, read_corpus
-from fieldassay.corpus.marks import Digits, build_gold, read_runs
-from fieldassay.corpus.recipe import TASKS, list_recipes, read_recipes, vary
-from fieldassay.corpus.write import write
-from fieldassay.corpus.written import texts_of
 from fieldassay.errors import ProblemsError
 from fieldassay.plan.compile import read_plan
+
+pytestmark = pytest.mark.full
 
 GROUPS = {"unit": 8, "value": 8, "struct": 8, "pdf": 5, "docx": 4, "xlsx": 5, "csv": 4}
 
@@ -38,16 +40,6 @@ def test_a_recipe_has_gold_that_its_spec_declares(recipe) -> None:
     assert len(paths) == len(set(paths)), "one place for each value"
     assert recipe.difficulty in DIFFICULTIES and recipe.tests and recipe.tags
     assert {*recipe.twins, recipe.degraded} - {None} <= DEGRADATIONS.keys()
-
-
-def test_seventy_documents_and_fifteen_twins_in_nine_tasks() -> None:
-    corpus = read_corpus(SHIPPED)
-    assert len(corpus.documents) >= 70 and len(corpus.tasks) == len(TASKS) == 9
-    assert sum(one.twin_of is not None for one in corpus.documents) >= 15
-    assert max(value.page or 0 for one in corpus.documents for value in one.values) == 40
-    form = next(one for one in corpus.documents if one.id == "form_369")
-    assert len(form.values) == 369
-    assert len(next(one for one in corpus.documents if one.id == "valves_900").values) == 900 * 6
 
 
 @pytest.mark.parametrize(
@@ -76,7 +68,7 @@ def test_a_larger_scale_adds_copies_one_after_the_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few = tuple(one for one in list_recipes() if one.id in ("case_csv_002_tab", "valves_csv", "valves_900"))
-    monkeypatch.setattr("fieldassay.corpus.build.list_recipes", lambda: few)
+    monkeypatch.setattr("bench.corpus.build.list_recipes", lambda: few)
     done = []
     assert build_corpus(tmp_path / "large", seed=3, scale=4, watch=done.append) == count_documents(4) == 9
     assert sum(done) == 9

@@ -1,4 +1,4 @@
-"""The corpus that ships: what is in it, that it can be built again, and that its gold stands where it says."""
+"""The corpus that ships: what is in it, and that its gold stands where it says."""
 
 import json
 import re
@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.corpus.build import build_corpus, count_documents, current_versions
 from fieldassay.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.documents.load import load
 from fieldassay.documents.options import LoadOptions
-from fieldassay.documents.text import page_text
 from fieldassay.gates.gate import decide_result
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
@@ -34,37 +32,13 @@ def gold_rows(folder: Path) -> dict[str, dict]:
     return rows
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("corpus") / "built"
-    assert build_corpus(folder) == count_documents(1) == len(SHIP.documents)
-    return folder
-
-
-def files(folder: Path) -> set[str]:
-    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-
-
-def test_the_same_versions_build_the_same_bytes(built: Path) -> None:
-    if current_versions() != dict(SHIP.versions):
-        pytest.skip("built by other versions: see the next test")
-    assert files(built) == files(SHIPPED)
-    differing = [
-        name for name in files(SHIPPED) if (built / name).read_bytes() != (SHIPPED / name).read_bytes()
-    ]
-    assert not differing
-
-
-def test_any_versions_build_the_same_gold_and_text(built: Path) -> None:
-    assert gold_rows(built) == gold_rows(SHIPPED)
-    again = {one.id: one for one in read_corpus(built).documents}
-    assert {one.id: one.values for one in SHIP.documents} == {name: one.values for name, one in again.items()}
-    for one in SHIP.documents:
-        assert (built / again[one.id].text).read_bytes() == (SHIPPED / one.text).read_bytes()
-    for one in ORIGINALS:
-        if one.degradation is None:
-            new, ship = (load(folder / one.file, name=one.id).pages for folder in (built, SHIPPED))
-            assert [page_text(page).text for page in new] == [page_text(page).text for page in ship]
+def test_seventy_documents_and_fifteen_twins_in_nine_tasks() -> None:
+    assert len(SHIP.documents) >= 70 and len(SHIP.tasks) == 9
+    assert sum(one.twin_of is not None for one in SHIP.documents) >= 15
+    assert max(value.page or 0 for one in SHIP.documents for value in one.values) == 40
+    form = next(one for one in SHIP.documents if one.id == "form_369")
+    assert len(form.values) == 369
+    assert len(next(one for one in SHIP.documents if one.id == "valves_900").values) == 900 * 6
 
 
 @pytest.mark.parametrize("one", PLACED, ids=lambda one: one.id)

@@ -33,7 +33,9 @@ def test_no_score_depends_on_the_other_pairs(tiny):
     assert np.abs(tiny.compare(gold, pred).score - alone).max() < 1e-6
 
 
-@pytest.mark.parametrize(("kernels", "threads"), [("Haswell", "1"), ("Nehalem", "2")])
+@pytest.mark.parametrize(
+    ("kernels", "threads"), [("Haswell", "1"), pytest.param("Nehalem", "2", marks=pytest.mark.full)]
+)
 @pytest.mark.slow
 def test_nor_with_the_kernels_of_other_processors(kernels, threads):
     """OpenBLAS on x86 takes the kernels from the environment; others compute as they do anyway.

@@ -227,7 +227,7 @@ def test_neither_batches_nor_workers_nor_order_can_be_seen(count: int, options: 
     rng = np.random.default_rng(1)
     predictions = {name: draw(rng, count, right) for name, right in {"x": 0.7, "y": 0.75, "z": 0.7}.items()}
     plain = ScoreOptions(
-        replicates=100, evidence="none", compare=EVERYTHING, metrics=EVERYTHING, slices=("kind",)
+        replicates=50, evidence="none", compare=EVERYTHING, metrics=EVERYTHING, slices=("kind",)
     )
     whole = score(gold(count), predictions, SPEC, plain)
     order = rng.permutation(count)

@@ -27,7 +27,6 @@ GROUPS: dict[str, dict[str, str]] = {
     "Extract": {
         "run": "Extract documents with several systems, score them, and compare them.",
         "extract": "Make predictions from documents.",
-        "corpus": "Challenge documents with exact gold, and harder copies of your own documents.",
     },
     "Score and look closer": {
         "score": "Score predictions against gold.",

@@ -62,20 +62,6 @@ def show_extraction(is_quiet: bool) -> Iterator[Callable[[ExtractionProgress], N
         yield lambda told: shown.update(task, description=describe_progress(told))
 
 
-@contextmanager
-def show_documents(total: int | None, *, is_quiet: bool) -> Iterator[Callable[[int], None]]:
-    """Yield a function to call with each number of documents done; it draws a bar on a terminal."""
-    if is_quiet or not sys.stderr.isatty():
-        yield lambda done: None  # noqa: ARG005
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as shown:
-        task = shown.add_task("documents", total=total)
-        yield lambda done: shown.advance(task, done)
-
-
 def describe_progress(told: ExtractionProgress) -> str:
     """Return a line on the progress of an extraction: documents, answers awaited, cost so far.
 

@@ -36,7 +36,7 @@ _PATH = click.Path(path_type=Path)
     "is_corpus",
     group="Inputs",
     is_flag=True,
-    help="The challenge corpus that ships, or the one that was built in --docs: no spec, no gold.",
+    help="The challenge corpus that ships, or a corpus in --docs: no spec, no gold.",
 )
 @option(
     "--system",

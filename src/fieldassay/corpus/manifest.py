@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import msgspec
 from msgspec import Struct, field
 
 from fieldassay.atomic.typed_json import Form, read_typed
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.json_value import Json
 
 NAME = "corpus.json"
 SHIPPED = Path(__file__).parent / "shipped"
@@ -56,11 +53,6 @@ class Document(Struct, frozen=True):
     degradation: str | None = None
     values: tuple[Value, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the document in the form of `corpus.json`."""
-        held: dict[str, Any] = msgspec.to_builtins(self)
-        return held
-
 
 class Task(Struct, frozen=True):
     """The files of one task: its spec, its gold, and the folder of its documents."""
@@ -81,13 +73,6 @@ class Corpus(Struct, frozen=True):
     """The versions of everything that decides the bytes of the files."""
 
 
-def check_new(folder: Path) -> None:
-    """Raise `ProblemsError` for a folder that is there and not empty."""
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        what, remedy = "is there and not empty", "name a new folder"
-        raise ProblemsError([Problem(str(folder), what, remedy, "folder_exists")])
-
-
 def read_corpus(folder: Path) -> Corpus:
     """Return the corpus in a folder. Raises `ProblemsError` where there is none."""
     file = folder / NAME
@@ -95,46 +80,6 @@ def read_corpus(folder: Path) -> Corpus:
         with open_file(file) as stream:
             data = stream.read()
     except OSError as error:
-        what, remedy = f"cannot be opened ({error})", "name a folder that `fieldassay corpus build` wrote"
+        what, remedy = f"cannot be opened ({error})", "name the folder of a corpus"
         raise ProblemsError([Problem(str(file), what, remedy, "not_a_corpus")]) from None
     return read_typed(data, Corpus, _FORM, str(file))
-
-
-def manifest_parts(corpus: Corpus, documents: Iterator[Document]) -> Iterator[bytes]:
-    """Yield the content of `corpus.json`, a document a line; the documents are taken as they come."""
-    head = {
-        "schema_version": 1,
-        "seed": corpus.seed,
-        "scale": corpus.scale,
-        "versions": dict(corpus.versions),
-        "tasks": msgspec.to_builtins(corpus.tasks),
-    }
-    yield msgspec.json.encode(head)[:-1] + b',"documents":['
-    for number, document in enumerate(documents):
-        yield (b",\n" if number else b"\n") + msgspec.json.encode(document)
-    yield b"\n]}\n"
-
-
-def gold_row(document: Document, record: Mapping[str, Json], accepted: Mapping[str, Json]) -> dict[str, Any]:
-    """Return a document's row of gold in the form of its task's protocol."""
-    name, key = GOLD_FORMS.get(document.task, ("id", None))
-    row: dict[str, Any] = {name: document.id, "difficulty": document.difficulty}
-    if key is not None:
-        row |= {"description": document.tests, "focus_areas": list(document.tags[:1])}
-    row |= record if key is None else {key: record}
-    row["tags"] = list(document.tags)
-    critical = [value.path for value in document.values if value.critical]
-    row |= {"critical_fields": critical} if critical else {}
-    row |= {"acceptable_variations": accepted} if accepted else {}
-    if document.twin_of is not None:
-        row |= {"twin_of": document.twin_of, "degradation": document.degradation}
-    return row
-
-
-GOLD_FORMS: Mapping[str, tuple[str, str | None]] = {
-    "engineering": ("test_case_id", "expected_extraction"),
-    "business": ("image_file", None),
-    "prescription": ("doc_id", None),
-    "lab_report": ("doc_id", None),
-}
-"""The key of the id, and the key of the record if it has one, as the published protocols have them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,43 +14,15 @@ from fieldassay.atomic.whole_files import write_file
 from fieldassay.compare.pooling import compare_twins, estimate_pooled, pool, without_documents
 from fieldassay.corpus.difficulty import METRICS
 from fieldassay.corpus.manifest import SHIPPED, Corpus, read_corpus
-from fieldassay.corpus.perturb import Perturbed, check_kinds, copy_gold, gold_name, open_gold, perturb_files
-from fieldassay.documents.sources import list_documents
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.public.extracting import Watch
-from fieldassay.public.gold_documents import with_gold_ids
 from fieldassay.public.sweeping import Sweep, SweepOptions, run
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.pairing import PairedData
 
 SUMMARY, TASK, DIFFICULTY = "corpus-run.json", "task", "difficulty"
-
-
-def perturb(  # noqa: PLR0913
-    docs: str | Path,
-    out: str | Path,
-    kinds: Sequence[str] = (),
-    gold: str | Path | None = None,
-    id_key: str | None = None,
-    seed: int = 0,
-    watch: Callable[[int], None] = lambda done: None,  # noqa: ARG005
-) -> Perturbed:
-    """Return what was written to `out`: documents with gold, and degraded copies of them, with their gold.
-
-    `fieldassay.run` on that folder then says how much each degradation costs. Raises `ProblemsError`.
-    """
-    chosen, files = check_kinds(kinds), list_documents(Path(docs)).files
-    if gold is None:
-        return perturb_files(files, Path(out), chosen, seed, watch)
-    source = open_gold(Path(gold), id_key)
-    files, notes = with_gold_ids(files, source.ids())
-    made = perturb_files(files, Path(out), chosen, seed, watch)
-    kept = [file.id for file in files if file.id not in made.left_out]
-    target = Path(out) / gold_name(Path(gold))
-    copy_gold(source, target, kept, chosen)
-    return replace(made, gold=target, notes=notes)
 
 
 class CorpusRun(Struct, frozen=True):
@@ -91,7 +63,7 @@ def run_corpus(
     watch: Watch | None = None,
     corpus: str | Path | None = None,
 ) -> CorpusRun:
-    """Return what systems make of the challenge corpus: the one that ships, or one that was built.
+    """Return what systems make of the challenge corpus: the one that ships, or one in a folder.
 
     Each task has a folder in `out`, as `fieldassay.run` writes it. By default the system is `rules`, which
     works offline; PDFs need the extra `documents`, scans the extra `ocr`. Raises `ProblemsError`.

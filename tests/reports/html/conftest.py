@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.reports.html.hostile_records import SPEC, gold_records, predictions
-from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.opened_report import OpenReport, Pages
 
 import fieldassay as fa
 from fieldassay import score
@@ -37,8 +38,21 @@ def hostile_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.fixture(scope="module")
+def pages(browser: Browser) -> Iterator[Pages]:
+    """Return the reports that the tests of a file share: called with a file, it returns the opened report."""
+    with ExitStack() as closing:
+        yield Pages(browser, closing)
+
+
+@pytest.fixture(scope="session")
+def demo_pages(browser: Browser) -> Iterator[Pages]:
+    """Return the place of the sample's report, which the tests of many files share."""
+    with ExitStack() as closing:
+        yield Pages(browser, closing)
+
+
 @pytest.fixture
-def demo(browser: Browser, demo_report: Path) -> Iterator[OpenReport]:
-    """Return the sample's report, opened at the width of a desk."""
-    with OpenReport.opened(browser, demo_report) as report:
-        yield report
+def demo(demo_pages: Pages, demo_report: Path) -> OpenReport:
+    """Return the sample's report at the width of a desk, as a reader finds it."""
+    return demo_pages(demo_report)

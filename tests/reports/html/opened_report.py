@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,10 +11,40 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-MOST_KEPT = 2
-"""Pages that stay open: most modules look at one or two reports."""
-
 AXE = Path(__file__).parent / "vendor" / "axe.min.js"
+HEIGHT = 900
+
+NOTE_BOXES = """addEventListener("DOMContentLoaded", () => {
+    window.boxesAtFirst = [...document.querySelectorAll("details:not(.facets)")].map((box) => [box, box.open]);
+})"""
+"""Which boxes are open when a page is loaded, for its reset; filters are opened later, when they are drawn."""
+
+SHOW = """async (address) => {
+    const root = document.documentElement;
+    const before = location.hash;
+    location.hash = address;
+    if (location.hash !== before) delete root.dataset.painted;
+    const view = address.split("?")[0];
+    for (let tries = 0; root.dataset.painted !== view; tries += 1) {
+        if (tries > 12_000) throw new Error(`${address} is not painted, but ${root.dataset.painted}`);
+        await new Promise((go) => { setTimeout(go, 5); });
+    }
+}"""
+"""The view is painted when the page hears of its new address; one that is shown already stays."""
+
+RESET = f"""async () => {{
+    const show = {SHOW};
+    document.querySelectorAll("dialog[open]").forEach((box) => box.close());
+    for (const [box, isOpen] of window.boxesAtFirst) box.open = isOpen;
+    document.querySelectorAll("[role=status]").forEach((one) => {{ one.textContent = ""; }});
+    delete document.documentElement.dataset.theme;
+    localStorage.clear();
+    document.activeElement?.blur();
+    window.dispatchEvent(new Event("afterprint"));
+    if (document.documentElement.dataset.painted === "summary") await show("methods");
+    await show("summary");
+}}"""
+"""What is not in the address is undone first; a view is painted anew when another one was shown."""
 
 
 @dataclass
@@ -31,26 +61,8 @@ class OpenReport:
     def opened(
         cls, browser: Browser, file: Path, width: int = 1280, theme: Any = "light"
     ) -> Iterator[OpenReport]:
-        """Yield a report as it is when it is opened; the pages of a few reports are kept, and loaded again."""
-        key = (id(browser), file, file.stat().st_mtime_ns, width, theme)
-        report = _KEPT.pop(key, None)
-        if report is None:
-            report = cls._open(browser, file, width, theme)
-        else:
-            report._reset(width)
-        try:
-            yield report
-        except BaseException:
-            report.page.context.close()
-            raise
-        _KEPT[key] = report
-        while len(_KEPT) > MOST_KEPT:
-            _KEPT.pop(next(iter(_KEPT))).page.context.close()
-
-    @classmethod
-    def _open(cls, browser: Browser, file: Path, width: int, theme: Any) -> OpenReport:
         context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=theme, accept_downloads=True
+            viewport={"width": width, "height": HEIGHT}, color_scheme=theme, accept_downloads=True
         )
         page = context.new_page()
         report = cls(page, file.as_uri())
@@ -62,36 +74,29 @@ class OpenReport:
         )
         page.on("pageerror", lambda error: report.complaints.append(str(error)))
         page.on("request", lambda request: report.requests.append(request.url))
+        page.add_init_script(NOTE_BOXES)
         page.set_default_timeout(120_000)
         report.show("summary")
-        return report
-
-    def _reset(self, width: int) -> None:
-        page = self.page
-        for other in page.context.pages:
-            if other is not page:
-                other.close()
-        page.context.clear_permissions()
-        page.emulate_media(media="null")
-        page.set_viewport_size({"width": width, "height": 900})
-        page.evaluate("() => { localStorage.clear(); sessionStorage.clear(); location.hash = 'summary' }")
-        self.complaints.clear()
-        self.requests.clear()
-        page.reload()
-        self.wait("summary")
+        yield report
+        context.close()
 
     def show(self, address: str) -> None:
         """Go to a view by its address, and wait until it is painted."""
-        view = address.partition("?")[0]
         if self.page.url.startswith(self.address):
-            self.page.evaluate("delete document.documentElement.dataset.painted")
-            before = self.page.evaluate("location.hash")
-            self.page.evaluate("hash => { location.hash = hash }", address)
-            if self.page.evaluate("location.hash") == before:
-                self.page.reload()
+            self.page.evaluate(SHOW, address)
         else:
             self.page.goto(f"{self.address}#{address}")
-        self.wait(view)
+            self.wait(address.partition("?")[0])
+
+    def reset(self, width: int) -> None:
+        """Show the first page from its top as a reader finds it, with nothing chosen, open, kept or noted."""
+        if self.page.viewport_size != {"width": width, "height": HEIGHT}:
+            self.page.set_viewport_size({"width": width, "height": HEIGHT})
+        self.page.emulate_media(media="null")
+        self.page.mouse.move(0, 0)
+        self.page.evaluate(RESET)
+        self.complaints.clear()
+        self.requests.clear()
 
     def wait(self, view: str) -> None:
         """Wait until a view is painted."""
@@ -124,5 +129,24 @@ class OpenReport:
         ]
 
 
-_KEPT: dict[tuple[Any, ...], OpenReport] = {}
-"""The open pages, the one used last at the end."""
+class Pages:
+    """Reports that the tests of a file share: opened once in a width and a theme, and reset for each test.
+
+    A test that changes what a reset does not undo, such as a function of the page, opens one of its own.
+    """
+
+    def __init__(self, browser: Browser, closing: ExitStack) -> None:
+        self._browser, self._closing = browser, closing
+        self._opened: dict[tuple[Path, int, str], OpenReport] = {}
+
+    def __call__(self, file: Path, width: int = 1280, theme: str = "light") -> OpenReport:
+        """Return the report as it is when it has been loaded, which no test may find complaints of."""
+        report = self._opened.get((file, width, theme))
+        if report is not None:
+            report.reset(width)
+            return report
+        report = self._closing.enter_context(OpenReport.opened(self._browser, file, width, theme))
+        assert report.complaints == []
+        assert report.outside() == []
+        self._opened[file, width, theme] = report
+        return report

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.opened_report import OpenReport, Pages
 
 from fieldassay import score
 from fieldassay.cli.main import main
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
 GOLD = [{"id": str(number), "total": number, "shop": f"Shop {number}"} for number in range(12)]
 OLD = [{**row, "total": 99} if number < 6 else row for number, row in enumerate(GOLD)]
@@ -42,47 +42,47 @@ def page(
     return out
 
 
-def test_the_first_page_says_whether_the_change_helped(browser: Browser, page: Path) -> None:
-    with OpenReport.opened(browser, page) as report:
-        said = report.text("#summary .change")
-        assert "4 values fixed, 1 broken, 2 wrong in both" in said
-        assert "better" in said or "no difference" in said
-        report.page.locator("#summary .change a").click()
-        report.wait("changes")
+def test_the_first_page_says_whether_the_change_helped(pages: Pages, page: Path) -> None:
+    report = pages(page)
+    said = report.text("#summary .change")
+    assert "4 values fixed, 1 broken, 2 wrong in both" in said
+    assert "better" in said or "no difference" in said
+    report.page.locator("#summary .change a").click()
+    report.wait("changes")
 
 
-def test_every_changed_value_is_listed_with_gold_before_and_after(browser: Browser, page: Path) -> None:
-    with OpenReport.opened(browser, page) as report:
-        report.show("changes")
-        assert report.text("#changes-count") == "7 values: 1 broken, 4 fixed, 2 still wrong."
-        rows = [row.inner_text().split("\n") for row in report.page.locator("#changes-grid .row").all()]
-        assert [cell.strip() for cell in rows[0]][:4] == ["broken", "11", "shop", "Shop 11"]
-        assert [row[0].strip() for row in rows] == ["broken", *["fixed"] * 4, *["still wrong"] * 2]
-        report.page.locator("#change-change").select_option("still wrong")
-        report.page.locator("#changes-count", has_text="2 of 7").wait_for()
-        report.page.locator("#changes-grid .row").first.click()
-        report.page.locator("#document-one tr.at").wait_for()
-        assert report.complaints == []
+def test_every_changed_value_is_listed_with_gold_before_and_after(pages: Pages, page: Path) -> None:
+    report = pages(page)
+    report.show("changes")
+    assert report.text("#changes-count") == "7 values: 1 broken, 4 fixed, 2 still wrong."
+    rows = [row.inner_text().split("\n") for row in report.page.locator("#changes-grid .row").all()]
+    assert [cell.strip() for cell in rows[0]][:4] == ["broken", "11", "shop", "Shop 11"]
+    assert [row[0].strip() for row in rows] == ["broken", *["fixed"] * 4, *["still wrong"] * 2]
+    report.page.locator("#change-change").select_option("still wrong")
+    report.page.locator("#changes-count", has_text="2 of 7").wait_for()
+    report.page.locator("#changes-grid .row").first.click()
+    report.page.locator("#document-one tr.at").wait_for()
+    assert report.complaints == []
 
 
 def test_a_report_without_an_earlier_run_has_no_page_of_changes(demo: OpenReport) -> None:
     assert demo.page.locator('[data-tab="changes"], #changes').count() == 0
 
 
-def test_axe_finds_nothing_in_the_changes(browser: Browser, page: Path) -> None:
-    with OpenReport.opened(browser, page) as report:
-        report.show("changes")
-        assert report.check_access() == []
+def test_axe_finds_nothing_in_the_changes(pages: Pages, page: Path) -> None:
+    report = pages(page)
+    report.show("changes")
+    assert report.check_access() == []
 
 
-def test_fields_and_documents_say_what_changed(browser: Browser, page: Path) -> None:
-    with OpenReport.opened(browser, page) as report:
-        report.show("fields?measure=field_accuracy_strict")
-        row = report.page.locator('#field-rows tr[data-row="total"]')
-        if row.locator("[class^=change-]").count() == 0:
-            report.show("fields?measure=field_accuracy")
-        assert "+33.3 points" in row.inner_text()
-        report.show("documents")
-        first = report.page.locator("#documents-grid .row", has_text="fixed").first
-        assert "1 fixed" in first.inner_text()
-        assert report.complaints == []
+def test_fields_and_documents_say_what_changed(pages: Pages, page: Path) -> None:
+    report = pages(page)
+    report.show("fields?measure=field_accuracy_strict")
+    row = report.page.locator('#field-rows tr[data-row="total"]')
+    if row.locator("[class^=change-]").count() == 0:
+        report.show("fields?measure=field_accuracy")
+    assert "+33.3 points" in row.inner_text()
+    report.show("documents")
+    first = report.page.locator("#documents-grid .row", has_text="fixed").first
+    assert "1 fixed" in first.inner_text()
+    assert report.complaints == []

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.opened_report import Pages
 from tests.reports.html.unpacked_rows import read_blocks
 
 import fieldassay as fa
@@ -19,7 +19,7 @@ from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
 DOCUMENTS = 400
 GOLD = [{"id": str(at), "total": at} for at in range(DOCUMENTS)]
@@ -78,26 +78,31 @@ def test_the_page_never_says_that_labels_do_not_help_where_they_do() -> None:
     assert said == [False, True]
 
 
-MATRIX = [(1280, "dark"), (390, "light"), (390, "dark")]
+@pytest.fixture(scope="module")
+def page(result: Result, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("confidences") / "report.html"
+    file.write_text(fa.report(result), encoding="utf-8")
+    return file
 
 
-@pytest.mark.parametrize(
-    ("width", "theme"),
-    [(1280, "light"), *(pytest.param(*shown, marks=pytest.mark.full) for shown in MATRIX)],
-)
+FULL = [
+    pytest.param(*case, marks=pytest.mark.full) for case in ((1280, "dark"), (390, "light"), (390, "dark"))
+]
+
+
+@pytest.mark.parametrize(("width", "theme"), [(1280, "light"), *FULL])
 def test_both_charts_are_drawn_and_axe_finds_nothing(
-    browser: Browser, result: Result, tmp_path: Path, width: int, theme: str
+    pages: Pages, page: Path, width: int, theme: str
 ) -> None:
-    (tmp_path / "report.html").write_text(fa.report(result), encoding="utf-8")
-    with OpenReport.opened(browser, tmp_path / "report.html", width, theme) as report:
-        report.show("confidence")
-        for chart in ("risk", "reliability"):
-            report.page.locator(f'[data-chart="{chart}"] .plot svg path').first.wait_for(state="attached")
-        assert "`" not in report.text("#confidence")
-        assert report.page.locator("#confidence .lead code", has_text="--proven").count() == 1
-        assert report.check_access() == []
-        assert report.overflow() <= 0
-        assert report.complaints == []
+    report = pages(page, width, theme)
+    report.show("confidence")
+    for chart in ("risk", "reliability"):
+        report.page.locator(f'[data-chart="{chart}"] .plot svg path').first.wait_for(state="attached")
+    assert "`" not in report.text("#confidence")
+    assert report.page.locator("#confidence .lead code", has_text="--proven").count() == 1
+    assert report.check_access() == []
+    assert report.overflow() <= 0
+    assert report.complaints == []
 
 
 def test_a_run_without_confidences_has_no_such_page() -> None:

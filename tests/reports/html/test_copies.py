@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree
 
 import pytest
-from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.opened_report import OpenReport, Pages
 
 from fieldassay.wording.shown import escape_markdown
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Page
 
 SYSTEMS = ("atlas", "birch", "cedar")
 
@@ -22,6 +22,7 @@ SYSTEMS = ("atlas", "birch", "cedar")
 def copying(demo: OpenReport) -> Iterator[OpenReport]:
     demo.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     yield demo
+    demo.page.context.clear_permissions()
     assert demo.complaints == []
     assert demo.outside() == []
 
@@ -86,13 +87,13 @@ def test_every_table_can_be_copied(copying: OpenReport, view: str, title: str) -
     assert {len(row) for row in (head, rule, *rows)} == {len(head)}
 
 
-def test_names_stay_names_in_markdown(browser: Browser, hostile_report: Path) -> None:
-    with OpenReport.opened(browser, hostile_report) as report:
-        report.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        text = "\n".join(" | ".join(row) for row in copied(report.page, "All systems, the best first"))
-        assert "<" not in text
-        assert escape_markdown("<img src=x onerror=window.hacked=3>") in text
-        assert "\u202e" not in text
+def test_names_stay_names_in_markdown(pages: Pages, hostile_report: Path) -> None:
+    report = pages(hostile_report)
+    report.page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    text = "\n".join(" | ".join(row) for row in copied(report.page, "All systems, the best first"))
+    assert "<" not in text
+    assert escape_markdown("<img src=x onerror=window.hacked=3>") in text
+    assert "\u202e" not in text
 
 
 def save(page: Page, figure: str, kind: str, folder: Path) -> Path:
@@ -117,20 +118,18 @@ CHARTS = {
 @pytest.mark.parametrize(("view", "figure", "title"), CHARTS.values(), ids=CHARTS)
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_chart_is_saved_as_svg_with_its_title(
-    browser: Browser, demo_report: Path, tmp_path: Path, view: str, figure: str, title: str, theme: str
+    pages: Pages, demo_report: Path, tmp_path: Path, view: str, figure: str, title: str, theme: str
 ) -> None:
-    with OpenReport.opened(browser, demo_report, theme=theme) as report:
-        report.show(view)
-        drawing = ElementTree.parse(save(report.page, figure, "SVG", tmp_path)).getroot()
-        words = " ".join(
-            "".join(text.itertext()) for text in drawing.iter("{http://www.w3.org/2000/svg}text")
-        )
-        assert title in words
-        assert set(SYSTEMS[1:]) <= set(words.split())
-        fills = [rect.get("fill") for rect in drawing.iter("{http://www.w3.org/2000/svg}rect")]
-        assert fills[0] == {"light": "#ffffff", "dark": "#1c1e20"}[theme]
-        assert report.complaints == []
-        assert report.outside() == []
+    report = pages(demo_report, theme=theme)
+    report.show(view)
+    drawing = ElementTree.parse(save(report.page, figure, "SVG", tmp_path)).getroot()
+    words = " ".join("".join(text.itertext()) for text in drawing.iter("{http://www.w3.org/2000/svg}text"))
+    assert title in words
+    assert set(SYSTEMS[1:]) <= set(words.split())
+    fills = [rect.get("fill") for rect in drawing.iter("{http://www.w3.org/2000/svg}rect")]
+    assert fills[0] == {"light": "#ffffff", "dark": "#1c1e20"}[theme]
+    assert report.complaints == []
+    assert report.outside() == []
 
 
 @pytest.mark.parametrize(("view", "figure", "title"), CHARTS.values(), ids=CHARTS)

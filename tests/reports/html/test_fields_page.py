@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.opened_report import OpenReport, Pages
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
 ROW = '#field-rows tr[data-row="total_amount"]'
 
@@ -47,12 +47,12 @@ def test_scores_of_right_and_wrong_only_have_no_distribution(demo: OpenReport) -
 
 @pytest.mark.parametrize("view", ["fields", "errors", "documents", "fields?field=total_amount"])
 @pytest.mark.parametrize("width", [1280, 1600])
-def test_no_box_of_a_page_scrolls_down(browser: Browser, demo_report: Path, view: str, width: int) -> None:
-    with OpenReport.opened(browser, demo_report, width=width) as report:
-        report.show(view)
-        boxes = report.page.evaluate(
-            "[...document.querySelectorAll('main section:not([hidden]) *')]"
-            ".filter(box => ['auto', 'scroll'].includes(getComputedStyle(box).overflowY)"
-            " && box.scrollHeight > box.clientHeight + 1).map(box => box.className)"
-        )
-        assert boxes == []
+def test_no_box_of_a_page_scrolls_down(pages: Pages, demo_report: Path, view: str, width: int) -> None:
+    report = pages(demo_report, width=width)
+    report.show(view)
+    boxes = report.page.evaluate(
+        "[...document.querySelectorAll('main section:not([hidden]) *')]"
+        ".filter(box => ['auto', 'scroll'].includes(getComputedStyle(box).overflowY)"
+        " && box.scrollHeight > box.clientHeight + 1).map(box => box.className)"
+    )
+    assert boxes == []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.opened_report import OpenReport, Pages
 
 import fieldassay as fa
 from fieldassay.cli.main import main
@@ -34,23 +34,24 @@ def _run(folder: Path, wrong: int) -> Path:
     return folder / "run"
 
 
-@pytest.fixture
-def report_of_errors(tmp_path: Path) -> Path:
-    fa.report([_run(tmp_path, 77)], "html", tmp_path / "report.html")
-    return tmp_path / "report.html"
+@pytest.fixture(scope="module")
+def report_of_errors(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("errors")
+    fa.report([_run(folder, 77)], "html", folder / "report.html")
+    return folder / "report.html"
 
 
-def test_a_field_without_errors_is_listed(browser: Browser, report_of_errors: Path) -> None:
-    with OpenReport.opened(browser, report_of_errors) as report:
-        report.show("fields")
-        rows = report.page.locator("#field-rows > tbody > tr")
-        names = rows.locator("th bdi").all_inner_texts()
-        values = rows.locator("td > .number").all_inner_texts()
-        assert list(zip(names, values, strict=True)) == [
-            ("n", "62.5%"),
-            ("kind", "62.5%"),
-            ("name", "100.0%"),
-        ]
+def test_a_field_without_errors_is_listed(pages: Pages, report_of_errors: Path) -> None:
+    report = pages(report_of_errors)
+    report.show("fields")
+    rows = report.page.locator("#field-rows > tbody > tr")
+    names = rows.locator("th bdi").all_inner_texts()
+    values = rows.locator("td > .number").all_inner_texts()
+    assert list(zip(names, values, strict=True)) == [
+        ("n", "62.5%"),
+        ("kind", "62.5%"),
+        ("name", "100.0%"),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -61,11 +62,11 @@ def test_a_field_without_errors_is_listed(browser: Browser, report_of_errors: Pa
     ],
 )
 def test_what_is_made_of_errors_only_says_so(
-    browser: Browser, report_of_errors: Path, field: str, selector: str, said: str
+    pages: Pages, report_of_errors: Path, field: str, selector: str, said: str
 ) -> None:
-    with OpenReport.opened(browser, report_of_errors) as report:
-        report.show(f"fields?field={field}")
-        assert report.text(selector) == said
+    report = pages(report_of_errors)
+    report.show(f"fields?field={field}")
+    assert report.text(selector) == said
 
 
 def test_no_point_is_drawn_that_is_not_there(browser: Browser, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.opened_report import OpenReport, Pages
 
 import fieldassay as fa
 from fieldassay import score
@@ -59,34 +59,34 @@ def list_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ),
     ],
 )
-def test_each_list_is_counted_in_full(browser: Browser, list_report: Path, name: str, said: str) -> None:
-    with OpenReport.opened(browser, list_report) as report:
-        report.show("documents?doc=d&only=all")
-        box = (
-            report.page.locator("#document-one details")
-            .filter(has=report.page.get_by_text(f"How the items of {name} were paired", exact=True))
-            .filter(has_text=said)
-        )
-        box.locator("summary").click()
-        assert box.locator("figcaption").first.inner_text() == said
+def test_each_list_is_counted_in_full(pages: Pages, list_report: Path, name: str, said: str) -> None:
+    report = pages(list_report)
+    report.show("documents?doc=d&only=all")
+    box = (
+        report.page.locator("#document-one details")
+        .filter(has=report.page.get_by_text(f"How the items of {name} were paired", exact=True))
+        .filter(has_text=said)
+    )
+    box.locator("summary").click()
+    assert box.locator("figcaption").first.inner_text() == said
 
 
-def test_items_of_a_list_that_moved_say_their_own_words(browser: Browser, list_report: Path) -> None:
-    with OpenReport.opened(browser, list_report) as report:
-        report.show("documents?doc=d&only=all")
-        drawing = report.page.locator("#document-one details", has_text="1 spurious").locator("svg").first
-        words = [text.split()[-1] for text in drawing.locator("g text").all_text_contents()]
-        assert words == ["cc", "dd", "dd", "cc", "zz"]
+def test_items_of_a_list_that_moved_say_their_own_words(pages: Pages, list_report: Path) -> None:
+    report = pages(list_report)
+    report.show("documents?doc=d&only=all")
+    drawing = report.page.locator("#document-one details", has_text="1 spurious").locator("svg").first
+    words = [text.split()[-1] for text in drawing.locator("g text").all_text_contents()]
+    assert words == ["cc", "dd", "dd", "cc", "zz"]
 
 
-def test_a_long_document_is_shown_in_part_until_asked_for(browser: Browser, list_report: Path) -> None:
-    with OpenReport.opened(browser, list_report) as report:
-        report.show("documents?doc=d&only=all")
-        rows = report.page.locator("#document-one tbody tr")
-        assert rows.count() == 500
-        report.page.get_by_role("button", name="Show all").click()
-        rows.nth(LENGTH).wait_for()
-        assert "rows=all" in report.page.url
+def test_a_long_document_is_shown_in_part_until_asked_for(pages: Pages, list_report: Path) -> None:
+    report = pages(list_report)
+    report.show("documents?doc=d&only=all")
+    rows = report.page.locator("#document-one tbody tr")
+    assert rows.count() == 500
+    report.page.get_by_role("button", name="Show all").click()
+    rows.nth(LENGTH).wait_for()
+    assert "rows=all" in report.page.url
 
 
 def test_a_score_reads_as_one_only_if_it_is(browser: Browser, tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.opened_report import OpenReport, Pages
 
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
 SYSTEMS = (
     "toString",
@@ -62,67 +62,66 @@ def many_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [("systems", "forest"), ("systems", "slices"), ("fields?field=n", "residuals")],
 )
 def test_charts_take_names_of_built_in_properties(
-    browser: Browser, many_report: Path, view: str, chart: str
+    pages: Pages, many_report: Path, view: str, chart: str
 ) -> None:
-    with OpenReport.opened(browser, many_report) as report:
-        report.show(view)
-        drawing = report.page.locator(f'[data-chart="{chart}"] .plot svg')
-        drawing.wait_for()
-        assert "constructor" in (drawing.text_content() or "")
-        assert report.complaints == []
+    report = pages(many_report)
+    report.show(view)
+    drawing = report.page.locator(f'[data-chart="{chart}"] .plot svg')
+    drawing.wait_for()
+    assert "constructor" in (drawing.text_content() or "")
+    assert report.complaints == []
 
 
-def test_slices_of_many_systems_are_told_apart(browser: Browser, many_report: Path) -> None:
-    with OpenReport.opened(browser, many_report) as report:
-        report.show("systems")
-        drawing = report.page.locator('[data-chart="slices"] .plot svg')
-        drawing.wait_for()
-        assert [text.strip() for text in drawing.locator(".role-legend-label text").all_text_contents()] == [
-            "x",
-            "y",
-        ]
-        assert (
-            len(
-                set(
-                    drawing.locator(".mark-symbol.role-mark path").evaluate_all(
-                        "marks => marks.map(mark => mark.getAttribute('fill'))"
-                    )
+def test_slices_of_many_systems_are_told_apart(pages: Pages, many_report: Path) -> None:
+    report = pages(many_report)
+    report.show("systems")
+    drawing = report.page.locator('[data-chart="slices"] .plot svg')
+    drawing.wait_for()
+    assert [text.strip() for text in drawing.locator(".role-legend-label text").all_text_contents()] == [
+        "x",
+        "y",
+    ]
+    assert (
+        len(
+            set(
+                drawing.locator(".mark-symbol.role-mark path").evaluate_all(
+                    "marks => marks.map(mark => mark.getAttribute('fill'))"
                 )
             )
-            == 2
         )
+        == 2
+    )
 
 
-def test_every_page_rounds_the_same_number_to_the_same_digits(browser: Browser, many_report: Path) -> None:
-    with OpenReport.opened(browser, many_report) as report:
-        report.show("fields?measure=field_accuracy_strict")
-        cells = report.page.locator('#field-rows tr[data-row="n"] td > .number').all_inner_texts()
-        assert cells == [f"{100 * (DOCUMENTS - wrong) / DOCUMENTS:.1f}%" for wrong in WRONG]
-        assert {"81.2%", "6.2%"} <= set(cells)
+def test_every_page_rounds_the_same_number_to_the_same_digits(pages: Pages, many_report: Path) -> None:
+    report = pages(many_report)
+    report.show("fields?measure=field_accuracy_strict")
+    cells = report.page.locator('#field-rows tr[data-row="n"] td > .number').all_inner_texts()
+    assert cells == [f"{100 * (DOCUMENTS - wrong) / DOCUMENTS:.1f}%" for wrong in WRONG]
+    assert {"81.2%", "6.2%"} <= set(cells)
 
 
-def test_all_systems_stand_on_one_axis_with_the_best_first(browser: Browser, many_report: Path) -> None:
-    with OpenReport.opened(browser, many_report) as report:
-        rows = report.page.locator(".ranking tbody tr")
-        assert rows.count() == len(SYSTEMS)
-        values = [float(text.rstrip("%…")) for text in rows.locator("b.number").all_inner_texts()]
-        assert values == sorted(values, reverse=True)
-        points = [
-            float(x or 0)
-            for x in rows.locator(".point").evaluate_all("all => all.map(p => p.getAttribute('x'))")
-        ]
-        assert points == sorted(points, reverse=True)
-        gates = set(rows.locator(".gate").evaluate_all("all => all.map(p => p.getAttribute('x'))"))
-        assert len(gates) == 1
+def test_all_systems_stand_on_one_axis_with_the_best_first(pages: Pages, many_report: Path) -> None:
+    report = pages(many_report)
+    rows = report.page.locator(".ranking tbody tr")
+    assert rows.count() == len(SYSTEMS)
+    values = [float(text.rstrip("%…")) for text in rows.locator("b.number").all_inner_texts()]
+    assert values == sorted(values, reverse=True)
+    points = [
+        float(x or 0) for x in rows.locator(".point").evaluate_all("all => all.map(p => p.getAttribute('x'))")
+    ]
+    assert points == sorted(points, reverse=True)
+    gates = set(rows.locator(".gate").evaluate_all("all => all.map(p => p.getAttribute('x'))"))
+    assert len(gates) == 1
 
 
-def test_differences_stand_with_the_best_first(browser: Browser, many_report: Path) -> None:
-    with OpenReport.opened(browser, many_report) as report:
-        report.show("systems")
-        labels = report.page.locator('[data-chart="forest"] .role-axis-label text')
-        labels.first.wait_for()
-        names = [text for text in labels.all_text_contents() if text in SYSTEMS]
-        assert names[:3] == ["__proto__", "constructor", "valueOf"]
+def test_differences_stand_with_the_best_first(pages: Pages, many_report: Path) -> None:
+    report = pages(many_report)
+    report.show("systems")
+    labels = report.page.locator('[data-chart="forest"] .role-axis-label text')
+    labels.first.wait_for()
+    names = [text for text in labels.all_text_contents() if text in SYSTEMS]
+    assert names[:3] == ["__proto__", "constructor", "valueOf"]
 
 
 def test_systems_that_are_equal_share_the_first_place() -> None:
@@ -157,15 +156,15 @@ def test_fields_that_no_item_has_make_no_row(demo: OpenReport) -> None:
 @pytest.mark.parametrize(
     "view", ["summary", "systems", "fields", "documents", "documents?doc=rcp-018", "gates", "methods"]
 )
-def test_axe_finds_nothing_on_a_phone(browser: Browser, demo_report: Path, view: str) -> None:
-    with OpenReport.opened(browser, demo_report, width=390) as report:
-        report.show(view)
-        assert report.check_access() == []
+def test_axe_finds_nothing_on_a_phone(pages: Pages, demo_report: Path, view: str) -> None:
+    report = pages(demo_report, width=390)
+    report.show(view)
+    assert report.check_access() == []
 
 
-def test_bars_are_spoken_of_where_they_are(browser: Browser, many_report: Path, demo_report: Path) -> None:
+def test_bars_are_spoken_of_where_they_are(pages: Pages, many_report: Path, demo_report: Path) -> None:
     for file, has_bars in ((many_report, False), (demo_report, True)):
-        with OpenReport.opened(browser, file) as report:
-            report.show("fields")
-            assert ("Bars go from" in report.text("#measure-meaning")) is has_bars
-            assert (report.page.locator("#field-rows svg.whisker").count() > 0) is has_bars
+        report = pages(file)
+        report.show("fields")
+        assert ("Bars go from" in report.text("#measure-meaning")) is has_bars
+        assert (report.page.locator("#field-rows svg.whisker").count() > 0) is has_bars

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from tests.reports.html.opened_report import OpenReport
+from tests.reports.html.opened_report import Pages
 
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.scoring.options import ScoreOptions
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    pass
 
 NAMES = [
     f"vendor/a-large-model-20250514-prompt-v{at}-few-shot-with-tables-{'abcdefghijklmnopqrst'[at]}"
@@ -48,72 +48,67 @@ def single(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize(("view", "table"), [("summary", ".ranking"), ("systems", "#systems table")])
-def test_long_names_have_room_for_their_parts(browser: Browser, twenty: Path, view: str, table: str) -> None:
-    with OpenReport.opened(browser, twenty) as report:
-        report.show(view)
-        heads = report.page.locator(table).first.locator("tbody th")
-        boxes = heads.evaluate_all("all => all.map(one => one.getBoundingClientRect())")
-        assert len(boxes) == 20
-        assert min(box["width"] for box in boxes) >= 180
-        assert report.overflow() <= 0
+def test_long_names_have_room_for_their_parts(pages: Pages, twenty: Path, view: str, table: str) -> None:
+    report = pages(twenty)
+    report.show(view)
+    heads = report.page.locator(table).first.locator("tbody th")
+    boxes = heads.evaluate_all("all => all.map(one => one.getBoundingClientRect())")
+    assert len(boxes) == 20
+    assert min(box["width"] for box in boxes) >= 180
+    assert report.overflow() <= 0
 
 
-def test_the_answer_counts_names_that_are_longer_than_it(browser: Browser, twenty: Path) -> None:
-    with OpenReport.opened(browser, twenty) as report:
-        assert "or 10 others: all 11 pass all gates" in report.text("#recommendation p")
+def test_the_answer_counts_names_that_are_longer_than_it(pages: Pages, twenty: Path) -> None:
+    report = pages(twenty)
+    assert "or 10 others: all 11 pass all gates" in report.text("#recommendation p")
 
 
-def test_systems_are_told_apart_in_the_list_of_errors(browser: Browser, twenty: Path) -> None:
-    with OpenReport.opened(browser, twenty) as report:
-        report.show("errors")
-        place = report.page.locator("#errors-grid .head .cell").all_inner_texts().index("system")
-        cells = report.page.locator(f"#errors-grid .row .cell:nth-child({place + 1}) bdi")
-        shown = cells.evaluate_all("all => all.map(one => [one.title, one.textContent])")
-        assert len(shown) > 10
-        assert len({text for _, text in shown}) == len({title for title, _ in shown})
-        assert max(len(text) for _, text in shown) <= 16
-        hidden = (
-            "all => all.filter(one => one.parentElement.scrollWidth > one.parentElement.clientWidth).length"
-        )
-        assert cells.evaluate_all(hidden) == 0
+def test_systems_are_told_apart_in_the_list_of_errors(pages: Pages, twenty: Path) -> None:
+    report = pages(twenty)
+    report.show("errors")
+    place = report.page.locator("#errors-grid .head .cell").all_inner_texts().index("system")
+    cells = report.page.locator(f"#errors-grid .row .cell:nth-child({place + 1}) bdi")
+    shown = cells.evaluate_all("all => all.map(one => [one.title, one.textContent])")
+    assert len(shown) > 10
+    assert len({text for _, text in shown}) == len({title for title, _ in shown})
+    assert max(len(text) for _, text in shown) <= 16
+    hidden = "all => all.filter(one => one.parentElement.scrollWidth > one.parentElement.clientWidth).length"
+    assert cells.evaluate_all(hidden) == 0
 
 
 @pytest.mark.parametrize("view", ["summary", "systems", "fields", "errors", "gates"])
-def test_twenty_systems_fit_on_paper(browser: Browser, twenty: Path, view: str) -> None:
-    with OpenReport.opened(browser, twenty) as report:
-        report.show(view)
-        report.page.emulate_media(media="print")
-        report.page.set_viewport_size({"width": 720, "height": 1000})
-        assert report.overflow() <= 2
+def test_twenty_systems_fit_on_paper(pages: Pages, twenty: Path, view: str) -> None:
+    report = pages(twenty)
+    report.show(view)
+    report.page.emulate_media(media="print")
+    report.page.set_viewport_size({"width": 720, "height": 1000})
+    assert report.overflow() <= 2
 
 
-def test_names_do_not_lie_on_each_other_on_a_phone(browser: Browser, twenty: Path) -> None:
-    with OpenReport.opened(browser, twenty, width=390) as report:
-        report.show("fields")
-        sizes = report.page.locator("#field-rows tr[data-row] > td[data-label]").evaluate_all(
-            "all => all.map(one => [one.scrollHeight, one.clientHeight])"
-        )
-        assert len(sizes) > 20
-        assert all(inner <= outer + 1 for inner, outer in sizes)
-        places = report.page.locator(".ranking td:first-child")
-        report.show("summary")
-        assert max(places.evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")) < 40
+def test_names_do_not_lie_on_each_other_on_a_phone(pages: Pages, twenty: Path) -> None:
+    report = pages(twenty, width=390)
+    report.show("fields")
+    sizes = report.page.locator("#field-rows tr[data-row] > td[data-label]").evaluate_all(
+        "all => all.map(one => [one.scrollHeight, one.clientHeight])"
+    )
+    assert len(sizes) > 20
+    assert all(inner <= outer + 1 for inner, outer in sizes)
+    places = report.page.locator(".ranking td:first-child")
+    report.show("summary")
+    assert max(places.evaluate_all("all => all.map(one => one.getBoundingClientRect().height)")) < 40
 
 
 @pytest.mark.parametrize("chart", ["cost", "latency"])
-def test_no_axis_has_a_single_tick(browser: Browser, single: Path, chart: str) -> None:
-    with OpenReport.opened(browser, single) as report:
-        report.show("systems")
-        axes = report.page.locator(f'[data-chart="{chart}"] .plot svg .role-axis:has(.role-axis-tick)')
-        axes.first.wait_for(state="attached")
-        numbers = [
-            [
-                float(text.replace("−", "-"))
-                for text in axis.locator(".role-axis-label text").all_text_contents()
-            ]
-            for axis in axes.all()
-        ]
-        assert numbers
-        assert all(len(labels) > 2 for labels in numbers)
-        assert all(len({round(two - one, 6) for one, two in pairwise(labels)}) == 1 for labels in numbers)
-        assert report.complaints == []
+def test_no_axis_has_a_single_tick(pages: Pages, single: Path, chart: str) -> None:
+    report = pages(single)
+    report.show("systems")
+    axes = report.page.locator(f'[data-chart="{chart}"] .plot svg .role-axis:has(.role-axis-tick)')
+    axes.first.wait_for(state="attached")
+    numbers = [
+        [float(text.replace("−", "-")) for text in axis.locator(".role-axis-label text").all_text_contents()]
+        for axis in axes.all()
+    ]
+    assert numbers
+    assert all(len(labels) > 2 for labels in numbers)
+    assert all(len({round(two - one, 6) for one, two in pairwise(labels)}) == 1 for labels in numbers)
+    assert report.complaints == []

@@ -25,7 +25,9 @@ def work_until(is_so: Callable[[], bool], clients: list[Client], server: Server)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-@pytest.mark.parametrize("kills", [1, pytest.param(10, marks=pytest.mark.full)])
+@pytest.mark.parametrize(
+    "kills", [pytest.param(1, id="once"), pytest.param(3, id="three times", marks=pytest.mark.full)]
+)
 def test_killed_under_load_nothing_acknowledged_is_lost(tmp_path: Path, kills: int) -> None:
     store = make_large(tmp_path, 60, 3)
     clients, chance = [Client(number) for number in range(3)], random.Random(1)

@@ -178,9 +178,9 @@ def drag(desk: Desk, selector: str, dx: int, dy: int) -> None:
     [
         ("move", [True, True, True, True]),
         ("nw", [True, True, False, False]),
-        pytest.param("ne", [False, True, True, False], marks=pytest.mark.full),
-        pytest.param("sw", [True, False, False, True], marks=pytest.mark.full),
-        pytest.param("se", [False, False, True, True], marks=pytest.mark.full),
+        ("ne", [False, True, True, False]),
+        ("sw", [True, False, False, True]),
+        ("se", [False, False, True, True]),
     ],
 )
 def test_the_outline_is_moved_and_resized_by_its_handles(

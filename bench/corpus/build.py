@@ -13,25 +13,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 import msgspec
+from bench.corpus.degrade import DEGRADATIONS, Chance, degrade, move
+from bench.corpus.manifest import check_new, gold_row, manifest_parts
+from bench.corpus.marks import build_gold
+from bench.corpus.pictures import render_pdf, save_pictures
+from bench.corpus.recipe import FOLDER, TASKS, Recipe, list_recipes, vary
+from bench.corpus.write import write
+from bench.corpus.written import Written
 from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import write_file
-from fieldassay.corpus.degrade import DEGRADATIONS, Chance, degrade, move
-from fieldassay.corpus.manifest import (
-    NAME,
-    Corpus,
-    Document,
-    Task,
-    Value,
-    check_new,
-    gold_row,
-    manifest_parts,
-)
-from fieldassay.corpus.marks import build_gold
-from fieldassay.corpus.pictures import render_pdf, save_pictures
-from fieldassay.corpus.recipe import FOLDER, TASKS, Recipe, list_recipes, vary
-from fieldassay.corpus.write import write
-from fieldassay.corpus.written import Written
+from fieldassay.corpus.manifest import NAME, Corpus, Document, Task, Value
 from fieldassay.errors import MissingExtraError
 
 _PROGRAMS = ("reportlab", "xlsxwriter", "pillow", "pypdfium2", "numpy")
@@ -47,7 +39,7 @@ def current_versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             what = f"a corpus needs the package {name} to be built"
-            raise MissingExtraError(f"{what}; run `pip install 'fieldassay[corpus]'`") from None
+            raise MissingExtraError(f"{what}; run `pip install -e '.[dev]'`") from None
     return found
 
 
@@ -55,7 +47,7 @@ def build_corpus(
     folder: str | Path,
     seed: int = 0,
     scale: int = 1,
-    watch: Callable[[int], None] = lambda done: None,  # noqa: ARG005
+    watch: Callable[[int], None] = lambda done: None,
 ) -> int:
     """Write a corpus into a new folder and return the number of its documents.
 

@@ -10,19 +10,22 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from bench.corpus.degrade import DEGRADATIONS, Chance, degrade
+from bench.corpus.manifest import check_new, manifest_parts
+from bench.corpus.pictures import render_pdf, save_pictures
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.atomic.staging import place, stage
 from fieldassay.atomic.whole_files import write_file
-from fieldassay.corpus.degrade import DEGRADATIONS, Chance, degrade
-from fieldassay.corpus.manifest import NAME, Corpus, Document, check_new, manifest_parts
-from fieldassay.corpus.pictures import render_pdf, save_pictures
+from fieldassay.corpus.manifest import NAME, Corpus, Document
 from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.options import DEFAULTS
-from fieldassay.documents.sources import DocumentFile
+from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.public.gold_documents import with_gold_ids
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import Source, open_source
@@ -49,6 +52,31 @@ class Perturbed(Struct, frozen=True):
     notes: tuple[str, ...] = ()
 
 
+def perturb(  # noqa: PLR0913
+    docs: str | Path,
+    out: str | Path,
+    kinds: Sequence[str] = (),
+    gold: str | Path | None = None,
+    id_key: str | None = None,
+    seed: int = 0,
+    watch: Callable[[int], None] = lambda done: None,
+) -> Perturbed:
+    """Return what was written to `out`: documents with gold, and degraded copies of them, with their gold.
+
+    `fieldassay.run` on that folder then says how much each degradation costs. Raises `ProblemsError`.
+    """
+    chosen, files = check_kinds(kinds), list_documents(Path(docs)).files
+    if gold is None:
+        return perturb_files(files, Path(out), chosen, seed, watch)
+    source = open_gold(Path(gold), id_key)
+    files, notes = with_gold_ids(files, source.ids())
+    made = perturb_files(files, Path(out), chosen, seed, watch)
+    kept = [file.id for file in files if file.id not in made.left_out]
+    target = Path(out) / gold_name(Path(gold))
+    copy_gold(source, target, kept, chosen)
+    return replace(made, gold=target, notes=notes)
+
+
 def check_kinds(kinds: Sequence[str]) -> tuple[str, ...]:
     """Return the names of degradations. Raises `ProblemsError` for unknown ones."""
     unknown = [
@@ -66,7 +94,7 @@ def perturb_files(
     folder: Path,
     kinds: Sequence[str],
     seed: int = 0,
-    watch: Callable[[int], None] = lambda done: None,  # noqa: ARG005
+    watch: Callable[[int], None] = lambda done: None,
 ) -> Perturbed:
     """Write documents and their degraded copies into a new folder, one after the other.
 

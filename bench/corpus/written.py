@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bench.corpus.marks import Mark, read_runs
 from msgspec import Struct
-
-from fieldassay.corpus.marks import Mark, read_runs
 
 Frame = tuple[float, float, float, float]
 """Left, top, right and bottom of a rectangle, in shares of the page as it is displayed."""

@@ -6,11 +6,10 @@ import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from bench.corpus.marks import Mark, Run, plain_text, read_runs
+from bench.corpus.recipe import Block, Recipe
+from bench.corpus.written import Frame, Placed, Written, around
 from msgspec import Struct, field
-
-from fieldassay.corpus.marks import Mark, Run, plain_text, read_runs
-from fieldassay.corpus.recipe import Block, Recipe
-from fieldassay.corpus.written import Frame, Placed, Written, around
 
 PORTRAIT, LANDSCAPE = (595.0, 842.0), (842.0, 595.0)
 MARGIN, SIZE, LEADING = 48.0, 10.0, 14.0
@@ -262,10 +261,9 @@ def _frame(pen: Pen, texts: Sequence[str], _: Mapping[str, Any]) -> None:
 
 def _picture(pen: Pen, blocks: Sequence[Block], _: Mapping[str, Any]) -> None:
     """Draw blocks as a picture of them: their text is no text of the page."""
+    from bench.corpus.pictures import render_pdf
     from reportlab.lib.utils import ImageReader
     from reportlab.pdfgen.canvas import Canvas
-
-    from fieldassay.corpus.pictures import render_pdf
 
     stream = io.BytesIO()
     canvas = Canvas(stream, pagesize=PORTRAIT, invariant=1, pageCompression=1)

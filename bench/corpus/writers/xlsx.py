@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from fieldassay.corpus.marks import plain_text, read_runs
-from fieldassay.corpus.recipe import Block, Recipe
-from fieldassay.corpus.written import Written, place_on
+from bench.corpus.marks import plain_text, read_runs
+from bench.corpus.recipe import Block, Recipe
+from bench.corpus.written import Written, place_on
+
 from fieldassay.regex import lazy_regex
 
 _NUMBER = lazy_regex(r"-?[0-9]+(\.[0-9]+)?")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from fieldassay.corpus.recipe import Recipe
-from fieldassay.corpus.written import Written
+from bench.corpus.recipe import Recipe
+from bench.corpus.written import Written
 
 _WRITERS = {
     "pdf": "pdf:write_pdf",
@@ -22,5 +22,5 @@ _WRITERS = {
 def write(recipe: Recipe) -> Written:
     """Return the file of a recipe, with the text of its pages and the places of its gold."""
     module, _, name = _WRITERS[recipe.kind].partition(":")
-    written: Written = getattr(import_module(f"fieldassay.corpus.writers.{module}"), name)(recipe)
+    written: Written = getattr(import_module(f"bench.corpus.writers.{module}"), name)(recipe)
     return written

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from xml.sax.saxutils import escape
 
-from fieldassay.corpus.marks import plain_text, read_runs
-from fieldassay.corpus.recipe import Block, Recipe, map_texts
-from fieldassay.corpus.written import Written, place_on
+from bench.corpus.marks import plain_text, read_runs
+from bench.corpus.recipe import Block, Recipe, map_texts
+from bench.corpus.written import Written, place_on
+
 from fieldassay.regex import lazy_regex
 
 _SPACES = (

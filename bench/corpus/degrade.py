@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from bench.corpus.written import Frame, around
 from msgspec import Struct
 
-from fieldassay.corpus.written import Frame, around
 from fieldassay.stats.weights import document_keys, draw_words
 
 if TYPE_CHECKING:

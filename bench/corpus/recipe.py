@@ -8,11 +8,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from bench.corpus.generated import expand
+from bench.corpus.marks import Digits
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.corpus.generated import expand
-from fieldassay.corpus.marks import Digits
 from fieldassay.json_value import Json
 from fieldassay.regex import lazy_regex
 from fieldassay.stats.weights import document_keys, draw_words

@@ -1,26 +1,34 @@
-"""`fieldassay corpus`."""
+"""Builds the challenge corpus, and degrades documents: `python bench/corpus build|perturb ...`."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
 
-from fieldassay.cli.grouping import GroupedCommand, GroupedCommands, option
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from bench.corpus.build import build_corpus, count_documents
+from bench.corpus.perturb import perturb
+
+from fieldassay.cli.output import complain, write
+from fieldassay.errors import FieldassayError
 
 _PATH = click.Path(path_type=Path)
 _MOST_NAMED = 10
 
 
-@click.group(cls=GroupedCommands)
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def corpus() -> None:
-    """Challenge documents with exact gold, and harder copies of your own documents.
+    """Challenge documents with exact gold, and degraded copies of your own documents.
 
     \b
-    fieldassay run --corpus --out out
-    fieldassay corpus build corpus --scale 100
-    fieldassay corpus perturb --docs scans --gold gold.jsonl --out harder
+    python bench/corpus build corpus --scale 100
+    python bench/corpus perturb --docs scans --gold gold.jsonl --out harder
     """
 
 
@@ -49,13 +57,9 @@ def build_command(folder: Path, seed: int, scale: int, quiet: bool) -> int:
     The corpus that ships is the same as that of seed 0 and scale 1.
 
     \b
-    fieldassay corpus build corpus --seed 7 --scale 1000
+    python bench/corpus build corpus --seed 7 --scale 1000
     fieldassay run --corpus --docs corpus --out out
     """
-    from fieldassay.cli.output import write
-    from fieldassay.cli.progress import show_documents
-    from fieldassay.corpus.build import build_corpus, count_documents
-
     with show_documents(count_documents(scale), is_quiet=quiet) as watch:
         written = build_corpus(folder, seed, scale, watch)
     if not quiet:
@@ -63,37 +67,32 @@ def build_command(folder: Path, seed: int, scale: int, quiet: bool) -> int:
     return 0
 
 
-@corpus.command("perturb", cls=GroupedCommand)
-@option(
-    "-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, required=True, help="A folder of documents."
-)
-@option(
+@corpus.command("perturb")
+@click.option("-d", "--docs", metavar="PATH", type=_PATH, required=True, help="A folder of documents.")
+@click.option(
     "-g",
     "--gold",
-    group="Inputs",
     metavar="FILE",
     type=_PATH,
     help="Their gold: CSV, JSONL, or a JSON array.",
 )
-@option("--id-key", group="Inputs", metavar="KEY", help="The key of the id in gold.")
-@option(
+@click.option("--id-key", metavar="KEY", help="The key of the id in gold.")
+@click.option(
     "--kind",
     "kinds",
-    group="Work",
     metavar="KIND[,KIND…]",
     help="Degradations.  [default: scan,fax,rotation,low_resolution]",
 )
-@option(
+@click.option(
     "--seed",
-    group="Work",
     metavar="N",
     type=click.IntRange(0),
     default=0,
     show_default=True,
     help="Other noise, other sides of the page.",
 )
-@option("-o", "--out", group="Output", metavar="DIR", type=_PATH, required=True, help="A new folder.")
-@option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
+@click.option("-o", "--out", metavar="DIR", type=_PATH, required=True, help="A new folder.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 def perturb_command(**given: Any) -> int:
     """Make degraded copies of PDFs and images beside the clean ones, and the gold that goes with both.
 
@@ -101,13 +100,9 @@ def perturb_command(**given: Any) -> int:
     Other kinds of documents have no pictures of their pages, and are left out.
 
     \b
-    fieldassay corpus perturb --docs scans --gold gold.jsonl --out harder
+    python bench/corpus perturb --docs scans --gold gold.jsonl --out harder
     fieldassay run --docs harder/documents --gold harder/gold.jsonl --spec spec.yaml --out out
     """
-    from fieldassay.cli.output import complain, write
-    from fieldassay.cli.progress import show_documents
-    from fieldassay.public.corpora import perturb
-
     kinds = tuple(name.strip() for name in (given["kinds"] or "").split(",") if name.strip())
     with show_documents(None, is_quiet=given["quiet"]) as watch:
         made = perturb(
@@ -127,3 +122,32 @@ def perturb_command(**given: Any) -> int:
         inputs = f"--docs {place / 'documents'} --gold {made.gold}"
         write(f"next: fieldassay run {inputs} --spec SPEC --out OUT\n")
     return 0
+
+
+@contextmanager
+def show_documents(total: int | None, *, is_quiet: bool) -> Iterator[Callable[[int], None]]:
+    """Yield a function to call with each number of documents done; it draws a bar on a terminal."""
+    if is_quiet or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task("documents", total=total)
+        yield lambda done: shown.advance(task, done)
+
+
+if __name__ == "__main__":
+    try:
+        code = corpus.main(prog_name="python bench/corpus", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted")
+        code = 130
+    except FieldassayError as error:
+        complain(str(error))
+        code = error.exit_code
+    sys.exit(code)

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 from email.message import EmailMessage
 from typing import Any
 
-from fieldassay.corpus.marks import plain_text
-from fieldassay.corpus.recipe import Block, Recipe
-from fieldassay.corpus.written import Placed, Written, place_on
+from bench.corpus.marks import plain_text
+from bench.corpus.recipe import Block, Recipe
+from bench.corpus.written import Placed, Written, place_on
 
 
 def write_csv(recipe: Recipe) -> Written:
@@ -91,7 +91,7 @@ def _shown(text: str) -> str:
 
 def write_mail(recipe: Recipe) -> Written:
     """Return a recipe as a message: `mail` holds its head and text, each `attachment` is a recipe inside."""
-    from fieldassay.corpus.write import write
+    from bench.corpus.write import write
 
     message = EmailMessage()
     pages: list[str] = []
