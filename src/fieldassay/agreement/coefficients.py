@@ -13,7 +13,8 @@ import numpy as np
 from msgspec import Struct
 
 from fieldassay.agreement.ratings import Compared, Floats, Ints, Ratings, Spread, spread_of
-from fieldassay.agreement.resampling import Resampled, Weights, ratio, unseen_size
+from fieldassay.agreement.resampling import Resampled, Weights, ratio
+from fieldassay.stats.weights import contraharmonic_mean
 
 _AT_ONCE = 4_000_000
 
@@ -109,7 +110,7 @@ def _alphas(
             parts.append(spread.expected(counts, bool(is_soft)))
     found: list[Resampled | Undefined] = []
     others = (answers - 1.0)[pairs.units]
-    mass = unseen_size(size) * np.abs(weights.unseen)
+    mass = contraharmonic_mean(size) * np.abs(weights.unseen)
     is_wrong = weights.unseen < 0
     for measured, parts in zip((pairs.strict, pairs.soft), expected, strict=True):
         distance = weights.sums(by_document(ratings, pairs.units, measured * 2.0 / others))

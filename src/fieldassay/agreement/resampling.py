@@ -10,7 +10,14 @@ from msgspec import Struct
 
 from fieldassay.agreement.ratings import Floats
 from fieldassay.stats.intervals import percentile_intervals
-from fieldassay.stats.weights import STEPS, document_keys, unseen_weights, weight_table, weights
+from fieldassay.stats.weights import (
+    STEPS,
+    contraharmonic_mean,
+    document_keys,
+    unseen_weights,
+    weight_table,
+    weights,
+)
 
 _ROWS = 4096
 _AT_ONCE = 1 << 23
@@ -87,19 +94,13 @@ class Resampled(Struct, frozen=True, eq=False):
         return None if np.isnan(low) else (min(low, self.value), max(high, self.value))
 
 
-def unseen_size(amounts: Floats) -> float:
-    """Return the size of the unseen document: sum of squares / sum, as in every interval."""
-    total = float(amounts.sum())
-    return float((amounts**2).sum()) / total if total else 0.0
-
-
 def ratio(numerator: Floats, denominator: Floats, table: Weights) -> Resampled:
     """Return a ratio of sums over documents; numerators are at most their denominators.
 
     >>> ratio(np.array([1.0, 0.0]), np.array([1.0, 1.0]), Weights.single(2)).value
     0.5
     """
-    size = unseen_size(denominator)
+    size = contraharmonic_mean(denominator)
     upper, lower = table.sums(numerator), table.sums(denominator)
     with np.errstate(invalid="ignore", divide="ignore"):
         plain = np.where(lower > 0, upper / lower, np.nan)

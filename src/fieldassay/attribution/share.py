@@ -18,7 +18,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.stats.intervals import BootstrapSettings, are_too_few, percentile_intervals
-from fieldassay.stats.weights import STEPS, document_keys, unseen_weights, weight_table, weights
+from fieldassay.stats.weights import (
+    STEPS,
+    contraharmonic_mean,
+    document_keys,
+    unseen_weights,
+    weight_table,
+    weights,
+)
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 Stage: TypeAlias = Literal["reading", "model", "decoding", "post", "gold", "runtime"]
@@ -154,16 +161,6 @@ class Sample(Struct, frozen=True, eq=False):
             ends = (np.stack([low, high])[:, 1:] + of_part) / (self.sums[1:] + mass)
         found = percentile_intervals(ends, self.draw.level)
         return float(found.low[0]), float(found.high[1])
-
-
-def unseen_size(wrong: Floats) -> float:
-    """Return the size of the unseen document from the wrong values of each: sum of squares / sum.
-
-    >>> unseen_size(np.array([1.0, 0.0, 3.0]))
-    2.5
-    """
-    total = float(np.abs(wrong).sum())
-    return float((wrong**2).sum()) / total if total else 0.0
 
 
 def corrected(sums: Floats, case: Literal["likely", "least", "most"] = "likely") -> dict[str, Floats]:
@@ -348,7 +345,7 @@ def _stages(
     ends |= {"reading": (least, most, (0.0, scale)), "model": (base - most, base - least, (1.0, 1.0 - scale))}
     reading = np.clip(parts["reading"], 0.0, base)
     values = parts | {"reading": reading, "model": base - reading}
-    sample = Sample(sums, unseen_size(in_documents), draw)
+    sample = Sample(sums, contraharmonic_mean(in_documents), draw)
     few = ("few_wrong_values",) if in_documents.sum() < FEW_WRONG else ()
     found = []
     for stage in STAGES:

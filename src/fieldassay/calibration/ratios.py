@@ -8,7 +8,14 @@ import numpy as np
 
 from fieldassay.calibration.bins import Floats
 from fieldassay.stats.intervals import BootstrapSettings, percentile_intervals
-from fieldassay.stats.weights import STEPS, document_keys, unseen_weights, weight_table, weights
+from fieldassay.stats.weights import (
+    STEPS,
+    contraharmonic_mean,
+    document_keys,
+    unseen_weights,
+    weight_table,
+    weights,
+)
 
 _AT_ONCE = 1 << 22
 
@@ -43,8 +50,7 @@ def ratio_replicates(
     """Return the ratio in every replicate; NaN where the second sum is 0."""
     keys, table = document_keys(documents, chance.seed), weight_table(np.float64)
     width = max(4, _AT_ONCE // max(1, len(documents)) // 4 * 4)
-    whole = float(sums[1].sum())
-    size = STEPS * float(sums[1] @ sums[1]) / whole if is_guarded and whole else 0.0
+    size = STEPS * contraharmonic_mean(sums[1]) if is_guarded else 0.0
     unseen = unseen_weights(chance.seed, chance.replicates) * size
     found = np.empty(chance.replicates)
     for first in range(0, chance.replicates, width):

@@ -16,6 +16,8 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from fieldassay.stats.weights import contraharmonic_mean
+
 POWER = 0.8
 FEWEST_DIFFERING = 6
 """With fewer differing documents their spread says nothing of other samples, so no power is computed."""
@@ -86,10 +88,9 @@ class Spread(Struct, frozen=True, dict=True):
         (0.25, 1.0, 1, 4.0)
         """
         n, sizes = len(differences), np.abs(differences)
-        total, differing = float(sizes.sum()), int(np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)))
+        differing = int(np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)))
         variance = float((centered**2).sum()) / (n - 1) if n > 1 else 0.0
-        each = float((sizes**2).sum()) / total if total else 0.0
-        return cls(n, differing, variance, each, whole, effective=effective or float(n))
+        return cls(n, differing, variance, contraharmonic_mean(sizes), whole, effective=effective or float(n))
 
     @cached_property
     def z(self) -> float:

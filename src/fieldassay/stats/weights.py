@@ -118,3 +118,15 @@ def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
     magnitude = -np.log1p(-np.abs(2.0 * share - 1.0))
     found: npt.NDArray[np.float64] = np.copysign(magnitude, share - 0.5)
     return found
+
+
+def contraharmonic_mean(sizes: npt.NDArray[np.float64]) -> float:
+    """Return sum of squares / sum of sizes that are not negative; 0 without any.
+
+    The size of the document that a value is in, on average: that of the unseen document.
+
+    >>> contraharmonic_mean(np.array([1.0, 0.0, 3.0]))
+    2.5
+    """
+    total = float(sizes.sum())
+    return float((sizes**2).sum()) / total if total else 0.0
