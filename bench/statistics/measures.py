@@ -162,13 +162,13 @@ def measure_families(trials: int, seed: int) -> Iterator[Rate]:
         "equal extractors: any field below 0.05, not adjusted",
         (any(_p(one) <= LEVEL for one in family) for family in families),
     )
-    alarms = [any(one.verdict in ("better", "worse") for one in family) for family in families]
+    alarms = [any(one.is_shown for one in family) for family in families]
     yield count(part, "equal extractors: any field called different, min-P", alarms, most=LEVEL)
     better = Extractor(0.3, 0.06, 0.9, weak_fields=dict.fromkeys(range(4), 0.02))
     families = simulate(
         World({"a": like, "b": better}), trials, seed + 1, fields, fields, replicates=0
     ).families(fields)
-    alarms = [any(one.verdict in ("better", "worse") for one in family[4:]) for family in families]
+    alarms = [any(one.is_shown for one in family[4:]) for family in families]
     yield count(part, "four fields really better: any other called different, min-P", alarms, most=LEVEL)
     yield count(
         part,

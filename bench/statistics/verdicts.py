@@ -86,12 +86,12 @@ def measure_verdicts(trials: int, seed: int) -> Iterator[Rate]:
         truth = world.truth()
         for size in sizes:
             found = compare_trials(world, size, trials, seed + size)
-            disagree += [_excludes(one) != (one.verdict in ("better", "worse")) for one in found]
+            disagree += [_excludes(one) != one.is_shown for one in found]
             held += (own := [_holds(one.interval, truth) for one in found])
             guarded += [_holds(one.interval_guarded, truth) for one in found]
             yield count(part, f"{name}, {size} documents: its interval holds the truth", own, GUARDED)
             if not truth:
-                wrong += (alarms := [one.verdict in ("better", "worse") for one in found])
+                wrong += (alarms := [one.is_shown for one in found])
                 yield count(
                     part, f"{name}, {size} documents: equal, and called different", alarms, most=LEVEL
                 )
@@ -237,9 +237,7 @@ def measure_more_systems(trials: int, seed: int) -> Iterator[Rate]:
         arena = open_arena(size, systems, "accuracy", seed=number)
         found = compare_all(arena, [("a", other) for other in "bcde"], [metric])
         alarms.append(any(pair.is_shown for pair in found.rankings[0].pairs))
-        missed.append(
-            any(_excludes(one) != (one.verdict in ("better", "worse")) for one in found.comparisons)
-        )
+        missed.append(any(_excludes(one) != one.is_shown for one in found.comparisons))
     yield count(
         part, "five systems, a and b equal to half of both: any two told apart", alarms, most=LEVEL + 0.02
     )
@@ -252,9 +250,9 @@ def measure_more_systems(trials: int, seed: int) -> Iterator[Rate]:
             size, first, second = Documents((1, 3), error=0.15, alike=0.4).draw(rng, 80)
             members.append((size, np.where(hard, 0, first), np.where(hard, 0, second)))
         family = compare_family(members, seed=number)
-        wrong.append(any(one.verdict in ("better", "worse") for one in family))
+        wrong.append(any(one.is_shown for one in family))
         outside.append(any(not _holds(one.interval, 0.0) for one in family))
-        disagree.append(any(_excludes(one) != (one.verdict in ("better", "worse")) for one in family))
+        disagree.append(any(_excludes(one) != one.is_shown for one in family))
     yield count(part, "eight equal fields: any called different", wrong, most=LEVEL)
     yield count(part, "eight equal fields: any interval without the truth", outside, most=LEVEL)
     yield count(part, "eight equal fields: test and interval disagree", disagree, most=0.0)
@@ -274,7 +272,7 @@ def measure_times(trials: int, seed: int) -> Iterator[Rate]:
         yield count(
             part,
             f"{what}: equal, and called different",
-            [one.verdict in ("better", "worse") for one in found],
+            [one.is_shown for one in found],
             most=LEVEL,
         )
         yield count(
@@ -324,7 +322,7 @@ def measure_unlike(trials: int, seed: int) -> Iterator[Rate]:
     for name, world in UNLIKE.items():
         for size in (20, 50, 100, 200):
             found = compare_trials(world, size, trials, seed + size)
-            shown = [one.verdict in ("better", "worse") for one in found]
+            shown = [one.is_shown for one in found]
             yield count(part, f"{name}, {size} documents: 'better on documents like these'", shown)
             yield count(
                 part, f"{name}, {size} documents: 'better'", [one.is_guarded for one in found], most=LEVEL
@@ -333,7 +331,7 @@ def measure_unlike(trials: int, seed: int) -> Iterator[Rate]:
     for number in range(trials):
         slow = np.where(rng.random(50) < 0.01, 60_000.0, 1000.0) * rng.lognormal(0.0, 0.1, 50)
         times = {"a": slow, "b": 1590.0 * rng.lognormal(0.0, 0.1, 50)}
-        told.append(compare_in(time_arena(times, seed=number), "latency_mean").verdict in ("better", "worse"))
+        told.append(compare_in(time_arena(times, seed=number), "latency_mean").is_shown)
     yield count(
         part,
         "50 documents, 1% time-outs of a minute against 0.6 s more: 'faster on documents like these'",

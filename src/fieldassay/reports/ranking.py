@@ -97,7 +97,7 @@ def _lead(result: Result, first: Estimate, other: Estimate, slice_: dict[str, st
             return Lead(
                 other.system,
                 value,
-                "beyond_chance" if one.verdict in ("better", "worse") else "may_be_chance",
+                "beyond_chance" if one.is_shown else "may_be_chance",
                 one.p_adjusted,
                 one.is_guarded,
             )

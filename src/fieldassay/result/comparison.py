@@ -21,12 +21,12 @@ class Comparison(Struct, frozen=True):
     two-sided, `p_adjusted` accounts for the comparisons beside it by the method `correction` (`min_p` or
     `holm`), `p_needed` is the p value at which this one is shown beside them. `interval` is that of the
     verdict, of 1 - `p_needed`: it excludes 0 exactly if a difference is shown. `interval_alone`, of `level`,
-    has no regard to them. `interval_guarded` also allows
-    for one unseen document that only one of the systems has right (None: the metric has no bounds). `wins`
-    are documents in which the second is better. `detectable` is the true difference found with probability
-    0.8 if it is made of documents that differ by as much as those seen, `detectable_whole` if it is made of
-    whole documents; `documents_needed` find this difference. `marks`: `few_documents` (a metric without
-    bounds: the interval is too narrow), `few_large_documents`, `few_replicates`, `undefined_replicates=K`.
+    has no regard to them. `interval_guarded` also allows for one unseen document that only one of the systems
+    has right (None: the metric has no bounds). `wins` are documents in which the second is better.
+    `detectable` is the true difference found with probability 0.8 if it is made of documents that differ by
+    as much as those seen, `detectable_whole` if it is made of whole documents; `documents_needed` find this
+    difference. `marks`: `few_documents` (a metric without bounds: the interval is too narrow),
+    `few_large_documents`, `few_replicates`, `undefined_replicates=K`.
     """
 
     metric: str
@@ -88,6 +88,11 @@ class Comparison(Struct, frozen=True):
         )
 
     @property
+    def is_shown(self) -> bool:
+        """Return whether a difference is shown: one system is called better than the other."""
+        return self.verdict in ("better", "worse")
+
+    @property
     def is_guarded(self) -> bool:
         """Return whether a difference is shown for documents of an unseen kind, too.
 
@@ -95,7 +100,7 @@ class Comparison(Struct, frozen=True):
         few replicates.
         """
         ends = None if "few_replicates" in self.marks else self.interval_guarded
-        return self.verdict in ("better", "worse") and excludes_zero(ends)
+        return self.is_shown and excludes_zero(ends)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the comparison in the form of `comparisons.json`."""

@@ -100,7 +100,7 @@ def describe_shortly(one: Comparison) -> str:
     worse by 10.0 points on documents like these (p < .001;
     if others occur, better by 3.0 points is possible)
     """
-    if one.verdict in ("better", "worse"):
+    if one.is_shown:
         scope, doubt = ("", "") if one.is_guarded else (" on documents like these", f"; {_not_excluded(one)}")
         return f"{one.verdict} by {_size(one)}{scope} ({describe_p(one)}{doubt})"
     if one.verdict == "no_difference_shown":

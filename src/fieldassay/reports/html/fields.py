@@ -92,7 +92,7 @@ def _changes(source: ReportSource) -> dict[str, dict[str, list[Any]]]:
         at = place.get(diff.sides[-1].system) if diff.is_pair else None
         for one in diff.by_field if at is not None else ():
             if at is not None and one.difference is not None and one.field is not None:
-                told = one.verdict if one.verdict in ("better", "worse") else "unclear"
+                told = one.verdict if one.is_shown else "unclear"
                 cells = found.setdefault(one.metric, {}).setdefault(one.field, [None] * len(place))
                 cells[at] = [format_difference(one.difference, one.unit), told]
     return found
