@@ -20,6 +20,14 @@ from fieldassay.errors import FieldassayError
 
 _PATH = click.Path(path_type=Path)
 _MOST_NAMED = 10
+_QUIET = click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+
+
+def _seed(what: str) -> Any:
+    """Return the option of a seed, whose help says what other seeds change."""
+    return click.option(
+        "--seed", metavar="N", type=click.IntRange(0), default=0, show_default=True, help=what
+    )
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -34,14 +42,7 @@ def corpus() -> None:
 
 @corpus.command("build")
 @click.argument("folder", metavar="DIR", type=_PATH)
-@click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Other digits in the amounts; 0 is the corpus that ships.",
-)
+@_seed("Other digits in the amounts; 0 is the corpus that ships.")
 @click.option(
     "--scale",
     metavar="K",
@@ -50,7 +51,7 @@ def corpus() -> None:
     show_default=True,
     help="Each document K times, with other digits; long documents and twins once.",
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@_QUIET
 def build_command(folder: Path, seed: int, scale: int, quiet: bool) -> int:
     """Build the challenge corpus in a new folder: documents, specs, gold, and corpus.json.
 
@@ -83,16 +84,9 @@ def build_command(folder: Path, seed: int, scale: int, quiet: bool) -> int:
     metavar="KIND[,KIND…]",
     help="Degradations.  [default: scan,fax,rotation,low_resolution]",
 )
-@click.option(
-    "--seed",
-    metavar="N",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="Other noise, other sides of the page.",
-)
+@_seed("Other noise, other sides of the page.")
 @click.option("-o", "--out", metavar="DIR", type=_PATH, required=True, help="A new folder.")
-@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
+@_QUIET
 def perturb_command(**given: Any) -> int:
     """Make degraded copies of PDFs and images beside the clean ones, and the gold that goes with both.
 

@@ -9,7 +9,7 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.compare.families import Tested, decide
+from fieldassay.compare.families import decide
 from fieldassay.compare.pair import PairedMatrix
 from fieldassay.compare.pairwise import compare_one
 from fieldassay.metrics.grammar import parse_metric
@@ -83,40 +83,34 @@ def lose(rng: np.random.Generator, size: Ints, right: Ints, loss: float, *, is_w
 
 def compare(size: Ints, first: Ints, second: Ints, metric: str = "accuracy", seed: int = 0) -> Comparison:
     """Return `b` compared with `a`."""
-    return decide([_tested(_arena({"a": (size, first), "b": (size, second)}, metric, seed), metric)])[0]
+    return compare_in(open_arena(size, {"a": first, "b": second}, metric, seed), metric)
 
 
 def compare_family(members: list[tuple[Ints, Ints, Ints]], seed: int = 0) -> list[Comparison]:
     """Return the comparisons of several columns of values of the same documents, as one family."""
     calls = [f"field_accuracy[f{at}]" for at in range(len(members))]
     arena = _arena_of_fields(members, seed)
-    return decide([_tested(arena, call) for call in calls])
+    return decide([compare_one(arena, ("a", "b"), _bind(call)) for call in calls])
 
 
 def open_arena(size: Ints, systems: Mapping[str, Ints], metric: str, seed: int = 0) -> PairedMatrix:
-    """Return the arena of several systems."""
-    return _arena({name: (size, right) for name, right in systems.items()}, metric, seed)
+    """Return the arena of several systems, by their right values in documents of these sizes."""
+    bound = _bind(metric)
+    kept = {
+        name: {one: Sum((None,), _measure(one, size, right)[None, :]) for one in list_kept((bound,))}
+        for name, right in systems.items()
+    }
+    return _open((bound,), kept, len(size), seed)
 
 
 def time_arena(durations: Mapping[str, Floats], seed: int = 0) -> PairedMatrix:
     """Return the arena of systems with a duration in each document; NaN: none."""
     bound = _bind("latency_mean")
-    systems = []
-    for name, column in durations.items():
-        kept = {
-            one: Sum(
-                (None,),
-                (
-                    _scale(np.nan_to_num(column), one)
-                    if isinstance(one, Number)
-                    else (~np.isnan(column)).astype(np.int64)
-                )[None, :],
-            )
-            for one in list_kept((bound,))
-        }
-        assert all(isinstance(one, Number | Known) for one in kept)
-        systems.append(DocumentStatistics(name, _names(len(column)), kept, {}))
-    return PairedMatrix.open(PairedData((bound,), tuple(systems), (), REPLICATES, seed, 0.95))
+    kept = {
+        name: {one: Sum((None,), _measure_time(one, column)[None, :]) for one in list_kept((bound,))}
+        for name, column in durations.items()
+    }
+    return _open((bound,), kept, len(next(iter(durations.values()))), seed)
 
 
 def compare_in(arena: PairedMatrix, metric: str, systems: tuple[str, str] = ("a", "b")) -> Comparison:
@@ -124,35 +118,24 @@ def compare_in(arena: PairedMatrix, metric: str, systems: tuple[str, str] = ("a"
     return decide([compare_one(arena, systems, _bind(metric))])[0]
 
 
-def _tested(arena: PairedMatrix, metric: str) -> Tested:
-    return compare_one(arena, ("a", "b"), _bind(metric))
-
-
-def _arena(systems: Mapping[str, tuple[Ints, Ints]], metric: str, seed: int) -> PairedMatrix:
-    bound = _bind(metric)
-    made = tuple(
-        DocumentStatistics(
-            name,
-            _names(len(size)),
-            {one: Sum((None,), _measure(one, size, right)[None, :]) for one in list_kept((bound,))},
-            {},
-        )
-        for name, (size, right) in systems.items()
-    )
-    return PairedMatrix.open(PairedData((bound,), made, (), REPLICATES, seed, 0.95))
-
-
 def _arena_of_fields(members: list[tuple[Ints, Ints, Ints]], seed: int) -> PairedMatrix:
     names = tuple(f"f{at}" for at in range(len(members)))
     bounds = tuple(_bind(f"field_accuracy[{name}]") for name in names)
-    made = []
-    for place, system in enumerate("ab", 1):
-        kept = {
+    kept = {
+        system: {
             one: Sum(names, np.stack([_measure(one, member[0], member[place]) for member in members]))
             for one in list_kept(bounds)
         }
-        made.append(DocumentStatistics(system, _names(len(members[0][0])), kept, {}))
-    return PairedMatrix.open(PairedData(bounds, tuple(made), (), REPLICATES, seed, 0.95))
+        for place, system in enumerate("ab", 1)
+    }
+    return _open(bounds, kept, len(members[0][0]), seed)
+
+
+def _open(
+    bounds: tuple[BoundMetric, ...], kept: Mapping[str, Mapping[Statistic, Sum]], documents: int, seed: int
+) -> PairedMatrix:
+    systems = tuple(DocumentStatistics(name, _names(documents), sums, {}) for name, sums in kept.items())
+    return PairedMatrix.open(PairedData(bounds, systems, (), REPLICATES, seed, 0.95))
 
 
 def _measure(one: Statistic, size: Ints, right: Ints) -> Ints:
@@ -166,6 +149,13 @@ def _measure(one: Statistic, size: Ints, right: Ints) -> Ints:
     if "MATCH" in names:
         return _scale(right.astype(np.float64), one) if one.value == "score" else right.astype(np.int64)
     return (size - right).astype(np.int64) if "MISMATCH" in names else np.zeros(len(size), np.int64)
+
+
+def _measure_time(one: Statistic, column: Floats) -> Ints:
+    """Return a statistic of durations in each document; NaN: none."""
+    assert isinstance(one, Number | Known), one
+    is_sum = isinstance(one, Number)
+    return _scale(np.nan_to_num(column), one) if is_sum else (~np.isnan(column)).astype(np.int64)
 
 
 def _scale(values: Floats, one: Statistic) -> Ints:
