@@ -75,7 +75,6 @@ class Clock:
 
 def spend(count: int, options: argparse.Namespace) -> Counter[str]:
     """Return the processor time of the parts of one run with one worker, by name; the rest has no name."""
-
     from fieldassay.public.running import Request, run_scoring
     from fieldassay.scoring import outcomes, score, shard_runs
     from fieldassay.scoring.options import ScoreOptions
@@ -92,6 +91,7 @@ def spend(count: int, options: argparse.Namespace) -> Counter[str]:
 
     shutil.rmtree(out, ignore_errors=True)
     with (
+        patch.object(shard_runs, "_shard_size", lambda documents, options: SHARD),
         patch.object(shard_runs, "do_work", lambda work, progress: send(work)),
         patch.object(score, "open_inputs", clock("index", score.open_inputs)),
         patch.object(outcomes, "_join", clock("merge", outcomes._join)),
