@@ -18,7 +18,7 @@ SMALLEST_SHARD = 200
 """Fewer documents than this are not worth a process of their own."""
 
 BATCHES = 5
-"""Batches of a shard at most: what a killed process loses, and what is held until it is merged."""
+"""Batches of a shard at most: what another process holds until it is merged."""
 
 
 def run_shards(whole: Work, options: ScoreOptions, progress: Progress | None = None) -> Generator[Done]:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.reports.html.opened_report import OpenReport, Pages
 
 from fieldassay import score
 from fieldassay.cli.main import main
-
-if TYPE_CHECKING:
-    pass
 
 GOLD = [{"id": str(number), "total": number, "shop": f"Shop {number}"} for number in range(12)]
 OLD = [{**row, "total": 99} if number < 6 else row for number, row in enumerate(GOLD)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,9 +17,6 @@ from fieldassay.calibration.policy import describe_promise
 from fieldassay.calibration.sentences import describe_promises
 from fieldassay.result.result import Result
 from fieldassay.scoring.options import ScoreOptions
-
-if TYPE_CHECKING:
-    pass
 
 DOCUMENTS = 400
 GOLD = [{"id": str(at), "total": at} for at in range(DOCUMENTS)]

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.reports.html.opened_report import OpenReport, Pages
-
-if TYPE_CHECKING:
-    pass
 
 ROW = '#field-rows tr[data-row="total_amount"]'
 

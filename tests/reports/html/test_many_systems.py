@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.reports.html.opened_report import OpenReport, Pages
@@ -11,9 +11,6 @@ from tests.reports.html.opened_report import OpenReport, Pages
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.scoring.options import ScoreOptions
-
-if TYPE_CHECKING:
-    pass
 
 SYSTEMS = (
     "toString",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.reports.html.opened_report import Pages
@@ -12,9 +12,6 @@ from tests.reports.html.opened_report import Pages
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.scoring.options import ScoreOptions
-
-if TYPE_CHECKING:
-    pass
 
 NAMES = [
     f"vendor/a-large-model-20250514-prompt-v{at}-few-shot-with-tables-{'abcdefghijklmnopqrst'[at]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from tests.reports.html.opened_report import Pages
@@ -13,9 +13,6 @@ from tests.reports.html.unpacked_rows import read_blocks
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.scoring.options import ScoreOptions
-
-if TYPE_CHECKING:
-    pass
 
 NAMES = (
     "gpt-4.1-mini", "claude-sonnet-4-20250514", "claude-haiku", "gemini-2.5-flash-lite",
