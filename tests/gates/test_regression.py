@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -88,6 +88,8 @@ def test_one_document_that_is_worse_does_not_fail_a_gate_on_a_gain(bench: Bench)
 
 
 @given(st.lists(st.floats(-1, 1), min_size=4, max_size=4).map(sorted), st.floats(0, 0.5), st.floats(0, 0.5))
+@example([0.0, 0.0, 0.0, 1.0], 0.0, 1e-13)
+@example([-1.0, -1.0, -9e-10, 1.0], 0.0, 1.5e-9)
 def test_a_wider_margin_never_turns_a_pass_into_anything_else(
     ends: list[float], margin: float, more: float
 ) -> None:

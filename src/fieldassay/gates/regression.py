@@ -136,14 +136,14 @@ def judge_regression(
     """
     if operator not in (">", ">="):
         raise ValueError(f"a regression is compared with > or >=, not {operator}")
-    if not holds(_highest(interval, guarded, -margin), operator, -margin, unit):
+    if not holds(_highest(interval, guarded), operator, -margin, unit):
         return Verdict.FAIL
     return Verdict.PASS if holds(min(guarded), operator, -margin, unit) else Verdict.INCONCLUSIVE
 
 
-def _highest(interval: tuple[float, float], guarded: tuple[float, float], threshold: float) -> float:
-    """Return the upper bound that a gate fails by: to exclude a gain takes unseen documents into account."""
-    return interval[1] if threshold < 0.0 or interval[1] < 0.0 else max(interval[1], guarded[1])
+def _highest(interval: tuple[float, float], guarded: tuple[float, float]) -> float:
+    """Return the upper bound that a gate fails by: unless a loss is shown, unseen documents could be gains."""
+    return interval[1] if interval[1] < 0.0 else max(interval[1], guarded[1])
 
 
 def decide_changes(changes: Sequence[Change]) -> list[Change]:
@@ -248,7 +248,7 @@ def _tell(gate: Gate, change: Change, verdict: Verdict) -> str:
         others = f"; others could have changed by {format_changes(interval, unit)}"
         head = f"nothing changed on these {found.documents:,} documents{others * change.pair.is_bounded}"
     if verdict is Verdict.FAIL:
-        shown = format_compared(_highest(interval, guarded, gate.threshold), gate.threshold, unit)
+        shown = format_compared(_highest(interval, guarded), gate.threshold, unit)
         return f"{head}: its upper bound {shown} is not {wanted}"
     low = format_compared(guarded[0], gate.threshold, unit)
     if verdict is Verdict.PASS:
