@@ -38,42 +38,42 @@ def bounded() -> Iterator[None]:
 
 
 ANSWERS = {
-    "open lists": "[" * 10 * MILLION,
-    "open objects": '{"a":' * 2 * MILLION,
-    "open objects in prose": "x " + '{"a":' * 2 * MILLION,
-    "open lists of numbers": "[1," * 3 * MILLION,
-    "open lists in prose": "x " + "[1 " * 3 * MILLION,
-    "closed lists": "[] " * 3 * MILLION,
-    "small lists": "[1] x " * MILLION,
-    "quotes": '"' * 10 * MILLION,
-    "backslashes": '{"a": "' + "\\" * 10 * MILLION,
-    "open string": '{"a": "' + "x" * 10 * MILLION,
-    "open comment": "{/*" + "* " * 2 * MILLION,
-    "fences": "```" * 3 * MILLION,
-    "fenced brackets": "```{```" * MILLION,
-    "spaces": "{" + " " * 10 * MILLION,
-    "brackets and spaces": "{ " * 5 * MILLION,
-    "digits": '{"a": ' + "9" * 10 * MILLION,
-    "grouped digits": '{"a": 1' + ",000" * 400_000,
-    "commas": "{" + "," * 10 * MILLION,
-    "broken objects": '{"a" 1} ' * MILLION,
-    "quoted quotes": '{"a": "' + 'b"c' * 3 * MILLION + '"}',
-    "broken quotes, short": '[{"a":1,"b":"c"d"},' * 1000,
-    "NUL bytes": "\0" * 10 * MILLION,
-    "lone surrogates": '{"a": "' + "\ud800" * MILLION + '",}',
-    "words": "word " * 2 * MILLION,
-    "open string of quotes": '{"a": "' + '\\"' * 5 * MILLION,
-    "marks of thoughts": "<think>" * MILLION,
-    "marks of thoughts in a broken object": '{"a" "' + '</think>\\"' * MILLION,
-    "closed thoughts": '{"a": 1}</think>' * 200_000,
-    "inner broken objects": ('{"a" 1 {' * 50 + "}" * 50) * 2000,
-    "calls of tools": '{"arguments": ' * 90 + '{"a": 1}' + "}" * 90 + " x",
+    "open lists": lambda: "[" * 10 * MILLION,
+    "open objects": lambda: '{"a":' * 2 * MILLION,
+    "open objects in prose": lambda: "x " + '{"a":' * 2 * MILLION,
+    "open lists of numbers": lambda: "[1," * 3 * MILLION,
+    "open lists in prose": lambda: "x " + "[1 " * 3 * MILLION,
+    "closed lists": lambda: "[] " * 3 * MILLION,
+    "small lists": lambda: "[1] x " * MILLION,
+    "quotes": lambda: '"' * 10 * MILLION,
+    "backslashes": lambda: '{"a": "' + "\\" * 10 * MILLION,
+    "open string": lambda: '{"a": "' + "x" * 10 * MILLION,
+    "open comment": lambda: "{/*" + "* " * 2 * MILLION,
+    "fences": lambda: "```" * 3 * MILLION,
+    "fenced brackets": lambda: "```{```" * MILLION,
+    "spaces": lambda: "{" + " " * 10 * MILLION,
+    "brackets and spaces": lambda: "{ " * 5 * MILLION,
+    "digits": lambda: '{"a": ' + "9" * 10 * MILLION,
+    "grouped digits": lambda: '{"a": 1' + ",000" * 400_000,
+    "commas": lambda: "{" + "," * 10 * MILLION,
+    "broken objects": lambda: '{"a" 1} ' * MILLION,
+    "quoted quotes": lambda: '{"a": "' + 'b"c' * 3 * MILLION + '"}',
+    "broken quotes, short": lambda: '[{"a":1,"b":"c"d"},' * 1000,
+    "NUL bytes": lambda: "\0" * 10 * MILLION,
+    "lone surrogates": lambda: '{"a": "' + "\ud800" * MILLION + '",}',
+    "words": lambda: "word " * 2 * MILLION,
+    "open string of quotes": lambda: '{"a": "' + '\\"' * 5 * MILLION,
+    "marks of thoughts": lambda: "<think>" * MILLION,
+    "marks of thoughts in a broken object": lambda: '{"a" "' + '</think>\\"' * MILLION,
+    "closed thoughts": lambda: '{"a": 1}</think>' * 200_000,
+    "inner broken objects": lambda: ('{"a" 1 {' * 50 + "}" * 50) * 2000,
+    "calls of tools": lambda: '{"arguments": ' * 90 + '{"a": 1}' + "}" * 90 + " x",
 }
 
 
 @pytest.mark.parametrize("name", ANSWERS)
 def test_a_hostile_answer_is_invalid_or_repaired(name: str) -> None:
-    answer = parse_answer(ANSWERS[name])
+    answer = parse_answer(ANSWERS[name]())
     assert answer.problem is not None or answer.repairs
     assert len(answer.problem or "") < 300
 

@@ -9,7 +9,7 @@ import pytest
 from babel.numbers import format_currency
 from hypothesis import given
 from hypothesis import strategies as st
-from number_pages import HOSTILE, assert_same, check, examples
+from number_pages import assert_same, check, examples, hostile
 from tests.effort import costs_at_most
 
 from fieldassay.errors import ProblemsError
@@ -84,5 +84,5 @@ def test_a_currency_option_that_is_no_code_is_a_problem(currency: str) -> None:
 
 def test_hostile_texts_are_settled_at_once() -> None:
     with costs_at_most(160):
-        readings = [MoneyReader("AUD").read(text) for text in HOSTILE]
+        readings = [MoneyReader("AUD").read(text) for text in hostile()]
         assert [reading.text for reading in readings if reading.value is not None] == ["\u202e5"]

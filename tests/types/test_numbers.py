@@ -10,7 +10,7 @@ import pytest
 from babel.numbers import format_decimal
 from hypothesis import given
 from hypothesis import strategies as st
-from number_pages import HOSTILE, assert_same, check, examples
+from number_pages import assert_same, check, examples, hostile
 from tests.effort import costs_at_most
 
 from fieldassay.errors import ProblemsError
@@ -142,7 +142,7 @@ def test_an_impossible_option_is_a_problem(kind: Any, options: dict[str, Any], w
 @pytest.mark.parametrize("reader", [NumberReader(ranges=True), IntegerReader()], ids=str)
 def test_hostile_texts_are_settled_at_once(reader: NumberReader | IntegerReader) -> None:
     with costs_at_most(160):
-        readings = [reader.read(text) for text in HOSTILE]
+        readings = [reader.read(text) for text in hostile()]
         assert [reading.text for reading in readings if reading.value is not None] == ["\u202e5"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from number_pages import HOSTILE, assert_same, check, examples
+from number_pages import assert_same, check, examples, hostile
 from tests.effort import costs_at_most
 
 from fieldassay.errors import ProblemsError
@@ -156,7 +156,7 @@ def test_an_impossible_option_is_a_problem(options: dict[str, str]) -> None:
 @pytest.mark.parametrize("reader", [QuantityReader(), UnitReader()], ids=str)
 def test_hostile_texts_are_settled_at_once(reader: QuantityReader | UnitReader) -> None:
     with costs_at_most(160):
-        readings = [reader.read(text) for text in HOSTILE]
+        readings = [reader.read(text) for text in hostile()]
         assert [reading.text for reading in readings if reading.value is not None] == (
             [] if isinstance(reader, UnitReader) else ["\u202e5"]
         )
