@@ -18,9 +18,9 @@ def is_full() -> bool:
     return settings.default.max_examples >= _FULL
 
 
-def trials(number: int) -> int:
-    """Return the number of trials of a simulation: a tenth of it unless the run is full."""
-    return number if is_full() else number // 10
+def trials(number: int, part: int = 10) -> int:
+    """Return the number of trials of a simulation: a tenth of it, or another part, unless the run is full."""
+    return number if is_full() else number // part
 
 
 def characters(number: int) -> int:

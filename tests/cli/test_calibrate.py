@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,6 +21,7 @@ def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw few samples for what more labels would bring: tests/calibration is about that number."""
     for name in ("DRAWS", "FEW_DRAWS"):
         monkeypatch.setattr(planning, name, 8)
+    monkeypatch.setattr(planning, "plan_labels", partial(planning.plan_labels, draws=8))
 
 
 def make_run(run: Run, files: Files, name: str, n: int = 400, wrong: int = 40, *more: str) -> Path:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from tests.effort import few_examples
+from tests.effort import characters, few_examples
 
 from fieldassay.diagnosis.catalogue import BIT, DIAGNOSES, diagnosis_names
 from fieldassay.diagnosis.values import diagnose_pairs
@@ -171,7 +171,7 @@ def test_no_pairs_give_no_bits() -> None:
     assert diagnose_pairs("text", Column.of([]), Column.of([])).shape == (0,)
 
 
-LONG = 10_000_000
+LONG = characters(10_000_000)
 
 
 @pytest.mark.parametrize(
