@@ -142,7 +142,7 @@ def judge_regression(
 
 
 def _highest(interval: tuple[float, float], guarded: tuple[float, float]) -> float:
-    """Return the upper bound that a gate fails by: unless a loss is shown, unseen documents could be gains."""
+    """Return the upper bound that a gate fails by: unless a loss is shown, unseen documents may be gains."""
     return interval[1] if interval[1] < 0.0 else max(interval[1], guarded[1])
 
 
