@@ -55,6 +55,20 @@ def join_path(steps: Iterable[Step]) -> str:
     return "".join(parts)
 
 
+def value_at(data: Any, path: str | Iterable[Step], missing: Any = None) -> Any:
+    """Return the value at a concrete path of plain data, `missing` if there is none.
+
+    >>> value_at({"a": {"b": [1, 2]}}, "a.b[1]"), value_at({"a": [1]}, ("a", 1), "none")
+    (2, 'none')
+    """
+    for step in split_path(path) if isinstance(path, str) else path:
+        known = data if isinstance(data, dict) else range(len(data)) if isinstance(data, list) else ()
+        if step not in known:
+            return missing
+        data = data[step]
+    return data
+
+
 def plain_path(text: str) -> str:
     """Return a path as written by `join_path`, whatever its quoting; an invalid path unchanged.
 

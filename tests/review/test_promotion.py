@@ -330,7 +330,7 @@ def test_gold_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     ("name", "content", "words"),
     [
         pytest.param("gold.jsonl", b'{"id": "b"}\n{"id": "b"}\n', "of an earlier record", id="an id twice"),
-        pytest.param("gold.jsonl", b'{"id": "b", "x": 1, "x": 2}\n', "the same key twice", id="a key twice"),
+        pytest.param("gold.jsonl", b'{"id": "b", "x": 1, "x": 2}\n', "the key 'x' twice", id="a key twice"),
         pytest.param("gold.jsonl", b"\x1f\x8b00", "packed or binary", id="packed"),
         pytest.param("gold.csv", b"id,note\nb,x\n", "no column for total", id="no column"),
         pytest.param("gold.csv", b"total\n5\n", "no column of ids", id="no ids"),

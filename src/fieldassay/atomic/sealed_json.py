@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from fieldassay.atomic.typed_json import NestingError, parse_json
 from fieldassay.atomic.whole_files import check_plain, open_file, stage_file
 from fieldassay.errors import Problem, ProblemsError
 
@@ -104,12 +105,10 @@ class JsonFormat(Struct, frozen=True):
 
     def _parse(self, path: Path, data: bytes) -> Any:
         try:
-            return json.loads(
-                data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_refuse_constant
-            )
+            return parse_json(data, once=True)
         except UnicodeDecodeError:
             raise self.refusal(path, "is not UTF-8 text") from None
-        except RecursionError:
+        except NestingError:
             raise self.refusal(path, f"is nested too deeply to be a {self.noun}") from None
         except ValueError as error:
             remedy = f"{self.restore}{self.after_merge}"
@@ -124,17 +123,6 @@ def _is_too_deep(value: Any) -> bool:
         if not level:
             return False
     return True
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("an object has the same key twice")
-    return found
-
-
-def _refuse_constant(text: str) -> Any:
-    raise ValueError(f"{text} is no number")
 
 
 def _why(error: Exception) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
 from typing import Any, TypeVar
 
 import msgspec
@@ -29,38 +28,33 @@ class Form(Struct, frozen=True):
     remedy: str = AGAIN
 
 
-def parse_json(data: bytes) -> Any:
+def parse_json(data: bytes | str, *, once: bool = False, number: type[Any] | None = None) -> Any:
     """Return the data of UTF-8 JSON; raises ValueError for anything else.
 
-    NaN, infinities and data nested too deeply are errors too.
+    NaN, infinities and data nested too deeply are errors; with `once` also a key that an object has twice.
+    Numbers are given as `number`, which is made from their text.
 
-    >>> parse_json(b'{"a": [1.5, null]}')
-    {'a': [1.5, None]}
-    """
-    return _parse(data, None)
-
-
-def parse_json_once(data: bytes) -> Any:
-    """Return the data of UTF-8 JSON as `parse_json`; a key that an object has twice is an error too.
-
-    >>> parse_json_once(b'{"a": {"b": 1, "b": 2}}')
+    >>> parse_json(b'{"a": [1.5, null]}'), parse_json("5.00", number=str)
+    ({'a': [1.5, None]}, '5.00')
+    >>> parse_json('{"a": {"b": 1, "b": 2}}', once=True)
     Traceback (most recent call last):
     ...
     fieldassay.atomic.typed_json.RepeatedKeyError: an object has the key 'b' twice
     """
-    return _parse(data, _refuse_repeated)
-
-
-def _parse(data: bytes, pairs: Callable[[list[tuple[str, Any]]], Any] | None) -> Any:
     try:
         return json.loads(
-            data.decode("utf-8-sig"),
+            data if isinstance(data, str) else data.decode("utf-8-sig"),
             parse_constant=_refuse_constant,
-            parse_float=_finite,
-            object_pairs_hook=pairs,
+            parse_float=number or _finite,
+            parse_int=number,
+            object_pairs_hook=_refuse_repeated if once else None,
         )
     except RecursionError:
-        raise ValueError("it is nested too deeply") from None
+        raise NestingError("it is nested too deeply") from None
+
+
+class NestingError(ValueError):
+    """Data nested too deeply to be read."""
 
 
 class RepeatedKeyError(ValueError):

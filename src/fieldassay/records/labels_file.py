@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct, field
 
-from fieldassay.atomic.typed_json import RepeatedKeyError, convert, parse_json, parse_json_once
+from fieldassay.atomic.typed_json import RepeatedKeyError, convert, parse_json
 from fieldassay.atomic.whole_files import open_file, write_file
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.json_value import Json
@@ -152,7 +152,7 @@ def parse_labels(lines: Iterable[bytes], name: str) -> tuple[Sheet, ...]:
 
 def _read_line(line: bytes, where: str, problems: list[Problem]) -> Sheet | None:
     try:
-        row = parse_json_once(line)
+        row = parse_json(line, once=True)
     except RepeatedKeyError as error:
         problems.append(Problem(where, str(error), "keep one of the two", _BAD))
         return None

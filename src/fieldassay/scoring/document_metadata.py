@@ -11,7 +11,7 @@ import numpy.typing as npt
 from fieldassay.endpoints.prices import Table, cost_usd
 from fieldassay.engine.applicability import canonical_type
 from fieldassay.evidence import ANSWER_COLUMNS, DocumentTable
-from fieldassay.paths import split_path
+from fieldassay.paths import value_at
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.answer import MOST_KEPT
 from fieldassay.records.decode import read_number
@@ -41,22 +41,6 @@ def document_types(plan: Plan, gold: Sequence[Record]) -> list[str | None]:
     if declared is None:
         return [None] * len(gold)
     return [canonical_type(plan, value_at(record.data, declared.field)) for record in gold]
-
-
-def value_at(data: Any, path: str) -> Any:
-    """Return the value at a concrete path, None if there is none.
-
-    >>> value_at({"a": {"b": [1, 2]}}, "a.b[1]")
-    2
-    """
-    for step in split_path(path):
-        if isinstance(data, dict) and isinstance(step, str):
-            data = data.get(step)
-        elif isinstance(data, list) and isinstance(step, int) and step < len(data):
-            data = data[step]
-        else:
-            return None
-    return data
 
 
 def document_table(

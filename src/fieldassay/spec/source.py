@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from fieldassay.atomic.typed_json import NestingError, RepeatedKeyError, parse_json
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.regex import lazy_regex
@@ -131,17 +131,12 @@ def _read_text(text: str, label: str, suffix: str, stem: str) -> Source:
 
 
 def _read_json(text: str, label: str) -> Any:
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        data = dict(pairs)
-        if len(data) < len(pairs):
-            double = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            raise _refusal(
-                label, f"the key {double!r} is there twice in one object", "keep one", "duplicate_key"
-            )
-        return data
-
     try:
-        return _plain(json.loads(text, object_pairs_hook=unique), label, 0)
+        return _plain(parse_json(text, once=True), label, 0)
+    except RepeatedKeyError as error:
+        raise _refusal(label, str(error), "keep one", "duplicate_key") from None
+    except NestingError:
+        raise too_deep(label) from None
     except json.JSONDecodeError as error:
         raise _refusal(
             f"{label}:{error.lineno}",
@@ -149,8 +144,6 @@ def _read_json(text: str, label: str) -> Any:
             "correct the syntax",
             "syntax",
         ) from error
-    except RecursionError as error:
-        raise too_deep(label) from error
     except ValueError as error:
         raise _refusal(label, f"not JSON ({error})", "correct the syntax", "syntax") from error
 

@@ -9,12 +9,13 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
+from fieldassay.atomic.typed_json import parse_json
 from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.records.folders import read_folder
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
-from fieldassay.review.promotion.literals import Layout, find_layout, parse
+from fieldassay.review.promotion.literals import Layout, Number, find_layout
 
 _BLANK = "\ufeff\0 \t\r\n"
 _KIND = "gold_file"
@@ -180,7 +181,7 @@ def open_json(path: Path, id_names: Sequence[str], document: str | None = None) 
     for number, (start, end, line) in enumerate(spans, 1):
         where = f"{path}:{number}"
         try:
-            value = parse(text[start:end])
+            value = parse_json(text[start:end], once=True, number=Number)
         except ValueError as error:
             problems.append(
                 Problem(where, f"not JSON ({str(error)[:200]})", "correct the record", "not_json")

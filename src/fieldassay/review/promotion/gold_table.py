@@ -8,14 +8,15 @@ from typing import Any
 
 from msgspec import Struct
 
+from fieldassay.atomic.typed_json import parse_json
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.paths import Step, split_path
 from fieldassay.plain_text.delimited import find_delimiter
 from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.ids import find_id
 from fieldassay.review.promotion.gold_files import read_gold
-from fieldassay.review.promotion.literals import Layout, parse
-from fieldassay.review.promotion.merge import ILLEGIBLE_FIELDS, NOTHING, illegible_of, value_at
+from fieldassay.review.promotion.literals import Layout, Number
+from fieldassay.review.promotion.merge import ILLEGIBLE_FIELDS, NOTHING, filled_at, illegible_of
 
 _KIND = "gold_file"
 
@@ -65,7 +66,7 @@ class Table(Struct, frozen=True, eq=False):
             return NOTHING
         if cell.lstrip()[:1] in ("[", "{"):
             try:
-                return parse(cell)
+                return parse_json(cell, once=True, number=Number)
             except ValueError:
                 return cell
         separator = self.separators.get(column)
@@ -102,7 +103,7 @@ class Table(Struct, frozen=True, eq=False):
         for at, (column, steps) in enumerate(zip(self.header, self.steps, strict=True)):
             if at == self.id_at:
                 continue
-            before, after = _at(old, steps), _at(new, steps)
+            before, after = filled_at(old, steps), filled_at(new, steps)
             if column == ILLEGIBLE_FIELDS:
                 before, after = ("|".join(sorted(illegible_of(side))) or NOTHING for side in (old, new))
             if before != after:
@@ -231,20 +232,6 @@ def _settle(value: Any) -> Any:
     if value and all(isinstance(key, int) for key in value):
         return [_settle(value[key]) for key in sorted(value)]
     return {key: _settle(inner) for key, inner in value.items()}
-
-
-def _at(record: Mapping[str, Any], steps: Sequence[Step]) -> Any:
-    value: Any = record
-    for step in steps:
-        is_there = (
-            step in value
-            if isinstance(value, dict)
-            else isinstance(value, list) and step in range(len(value))
-        )
-        if not is_there:
-            return NOTHING
-        value = value[step]
-    return value if value_at({"": value}, '[""]') is not NOTHING else NOTHING
 
 
 def _leaves(value: Any, above: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:

@@ -15,35 +15,6 @@ class Number(str):
     __slots__ = ()
 
 
-def parse(text: str) -> Any:
-    """Return JSON with its numbers as `Number`. Raises ValueError for anything else, and for doubled keys.
-
-    >>> parse('{"total": 5.00}')
-    {'total': '5.00'}
-    """
-    try:
-        return json.loads(
-            text,
-            parse_int=Number,
-            parse_float=Number,
-            parse_constant=_refuse,
-            object_pairs_hook=_distinct,
-        )
-    except RecursionError:
-        raise ValueError("it is nested too deeply") from None
-
-
-def _refuse(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("an object has the same key twice")
-    return found
-
-
 class Layout(Struct, frozen=True):
     """How JSON is written: the separators, the indentation (None: one line), and whether only in ASCII."""
 
@@ -95,7 +66,7 @@ def find_layout(text: str, value: Any, line: str = "\n") -> Layout | None:
     """Return the layout that writes parsed JSON as it stands in a text; None if there is no such layout.
 
     >>> text = '{\\n  "a": 1\\n}'
-    >>> find_layout(text, parse(text))
+    >>> find_layout(text, json.loads(text))
     Layout(item=', ', key=': ', indent='  ', is_ascii=False)
     """
     return next((layout for layout in _LAYOUTS if layout.write(value, line) == text), None)

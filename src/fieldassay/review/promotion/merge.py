@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 from msgspec import field as default
 
-from fieldassay.paths import Step, field_of, join_path, split_path
+from fieldassay.paths import Step, field_of, join_path, split_path, value_at
 from fieldassay.records.labels_file import Label
 from fieldassay.review.promotion.literals import Number
 
@@ -117,7 +117,7 @@ class _Place(Struct, frozen=True):
 
     @classmethod
     def of(cls, record: Mapping[str, Any], path: str) -> _Place:
-        return cls(value_at(record, path), frozenset(filter(partial(_is_below, path), illegible_of(record))))
+        return cls(filled_at(record, path), frozenset(filter(partial(_is_below, path), illegible_of(record))))
 
     @property
     def told(self) -> Any:
@@ -166,7 +166,7 @@ def _units(labels: Mapping[str, Label], sides: tuple[Mapping[str, Any], ...]) ->
 
 
 def _is_list(path: str, labels: Mapping[str, Label], sides: tuple[Mapping[str, Any], ...]) -> bool:
-    return any(isinstance(value_at(side, path), list) for side in sides) or any(
+    return any(isinstance(filled_at(side, path), list) for side in sides) or any(
         other.startswith(f"{path}[") for other in labels
     )
 
@@ -181,7 +181,7 @@ def _wanted(
         return _Place(NOTHING, frozenset([path]))
     if label.state == "absent":
         return _Place(NOTHING)
-    old = next((found for side in sides if (found := value_at(side, path)) is not NOTHING), NOTHING)
+    old = next((found for side in sides if (found := filled_at(side, path)) is not NOTHING), NOTHING)
     if label.text is not None:
         return _Place(as_kind(label.text, old))
     return _whole_list(path, labels, old if isinstance(old, list) else [], same)
@@ -191,7 +191,7 @@ def _check_list_length(path: str, sides: tuple[Mapping[str, Any], Mapping[str, A
     steps = split_path(path)
     for at, step in enumerate(steps):
         if isinstance(step, int):
-            held = [value_at(side, join_path(steps[:at])) for side in sides]
+            held = [filled_at(side, join_path(steps[:at])) for side in sides]
             lengths = [len(one) if isinstance(one, list) else 0 for one in held]
             if lengths[0] != lengths[1] or step >= lengths[0]:
                 raise UnmergeableError("the list has other items than when it was labeled: label it whole")
@@ -295,23 +295,11 @@ def _is_number(text: str) -> bool:
         return False
 
 
-def value_at(record: Mapping[str, Any], path: str) -> Any:
+def filled_at(record: Mapping[str, Any], path: str | Iterable[Step]) -> Any:
     """Return the value at a path; NOTHING where there is none, and for null and empty texts."""
-    value: Any = record
-    for step in split_path(path):
-        is_there = (
-            step in value
-            if isinstance(value, Mapping)
-            else isinstance(value, list) and step in range(len(value))
-        )
-        if not is_there:
-            return NOTHING
-        value = value[step]
-    return (
-        NOTHING
-        if value is None or (isinstance(value, str) and not value.strip()) or value in ([], {})
-        else value
-    )
+    value = value_at(record, path)
+    is_blank = value is None or (isinstance(value, str) and not value.strip()) or value in ([], {})
+    return NOTHING if is_blank else value
 
 
 def _put(record: dict[str, Any], path: str, value: Any) -> None:
@@ -349,7 +337,7 @@ def _is_same(path: str, one: Any, two: Any, same: Same) -> bool:
         )
     if isinstance(one, dict) and isinstance(two, dict):
         filled = [
-            {key for key in side if value_at(side, join_path([key])) is not NOTHING} for side in (one, two)
+            {key for key in side if filled_at(side, join_path([key])) is not NOTHING} for side in (one, two)
         ]
         return filled[0] == filled[1] and all(
             _is_same(f"{path}.{key}", one[key], two[key], same) for key in filled[0]
