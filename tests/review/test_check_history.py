@@ -120,25 +120,6 @@ def test_a_log_that_was_cut_off_before_the_promotion_is_seen(promoted: tuple[Sto
     )
 
 
-def test_a_line_of_an_earlier_release_is_checked_by_its_head_alone(
-    promoted: tuple[Store, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _, history = promoted
-    other = make_receipts(tmp_path / "other", 1, NONE)
-    head = str(other.head())
-    old = [
-        {name: value for name, value in row.items() if name != "review_id"} | {"review": head}
-        for row in rows_of(history)
-    ]
-    unknown = [row | {"review": f"3:{'ab' * 32}"} for row in old[:1]]
-    write_rows(history, [*old, *unknown])
-    capsys.readouterr()
-    assert check(other, history) == 0
-    told = capsys.readouterr().out
-    assert f"{len(old)} lines of an earlier release: their head is in the log" in told
-    assert "1 line cannot be verified: they name no review" in told
-
-
 @pytest.mark.parametrize("kept", [{"review_id": None}, {"review": None, "review_id": None}])
 def test_a_history_without_a_line_that_can_be_checked_is_no_pass(
     promoted: tuple[Store, Path], tmp_path: Path, kept: dict[str, Any], capsys: pytest.CaptureFixture[str]

@@ -61,7 +61,7 @@ def verify(folder: Path, heads: tuple[str, ...], history: Path | None, *, is_jso
     else:
         told_lines = [*_describe_log(folder, found), *([] if held is None else _describe_history(held))]
         if is_whole:
-            has_head = bool(heads) or (held is not None and held.checked + held.by_head > 0)
+            has_head = bool(heads) or (held is not None and held.checked > 0)
             told_lines.append(
                 "whole" if has_head else "whole, as far as it goes: give --head to see a cut or rewritten log"
             )
@@ -87,12 +87,6 @@ def _describe_history(found: HistoryCheck) -> Iterator[str]:
     yield from (f"{name}: {fault}" for fault in found.faults)
     if found.checked:
         yield f"{name}: {format_count(found.checked, 'line')} as the log of this review has them"
-    if found.by_head:
-        lines = format_count(found.by_head, "line")
-        yield f"{name}: {lines} of an earlier release: their head is in the log; their words are not"
-    if found.unverifiable:
-        lines = format_count(found.unverifiable, "line")
-        yield f"{name}: {lines} cannot be verified: they name no review, and their head is not in this log"
     if found.elsewhere:
         lines = format_count(found.elsewhere, "line")
         yield f"{name}: {lines} of other reviews or of labels files, not checked"

@@ -78,7 +78,7 @@ class RecordedInputs(msgspec.Struct, frozen=True):
 
 
 class Provenance(msgspec.Struct, frozen=True):
-    """The origin of a run's numbers. Runs of older versions lack parts of it."""
+    """The origin of a run's numbers. Runs from Python lack parts of it."""
 
     spec: RecordedText | None = None
     metrics: list[str] = []

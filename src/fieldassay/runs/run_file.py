@@ -61,7 +61,7 @@ class RecordedTimings(msgspec.Struct, frozen=True):
 
 
 class RunFile(Provenance, frozen=True):
-    """What `run.json` can say; what a run of an older version or from Python does not say is left out."""
+    """What `run.json` can say; what a run from Python does not say is left out."""
 
     id: str = ""
     files: dict[str, Count] | None = None

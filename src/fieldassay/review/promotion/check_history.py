@@ -28,12 +28,8 @@ class HistoryCheck(Struct, frozen=True):
     path: Path
     checked: int
     """Lines that the log of the review holds, word for word."""
-    by_head: int
-    """Lines of a release that did not log their words: only the head that they name is in the log."""
-    unverifiable: int
-    """Lines that do not say which review they are of, and whose head is not in this log."""
     elsewhere: int
-    """Lines of other reviews, and of labels files."""
+    """Lines of other reviews, of labels files, and such as name no review."""
     faults: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -53,20 +49,17 @@ def check_history(store: Store, path: Path) -> HistoryCheck:
     rows = read_history(path, read_gold(path))
     own = store.id()
     mine: _Lines = {}
-    old: _Lines = {}
     for line, row in rows:
-        head = row.get("review")
-        if isinstance(head, str) and row.get("review_id") in (None, own):
-            (old if row.get("review_id") is None else mine).setdefault(head, []).append(line)
+        if row.get("review_id") == own:
+            mine.setdefault(str(row.get("review")), []).append(line)
     hashes, promotions = _read_log(store)
-    known = {head: lines for head, lines in old.items() if _is_held(head, hashes)}
     unknown = {head: lines for head, lines in mine.items() if not _is_held(head, hashes)}
     same = {head: lines for head, lines in mine.items() if _is_logged(lines, promotions.get(head))}
     changed = {head: lines for head, lines in mine.items() if head not in unknown and head not in same}
     missing = {
         head: written["lines"]
         for head, written in promotions.items()
-        if head not in mine and (written["file"] == path.name or head in old)
+        if head not in mine and written["file"] == path.name
     }
     faults = [
         *(
@@ -76,11 +69,9 @@ def check_history(store: Store, path: Path) -> HistoryCheck:
         *(_told(head, len(lines), "not the lines that a promotion wrote") for head, lines in changed.items()),
         *(_told(head, count, "written by a promotion, and not there") for head, count in missing.items()),
     ]
-    if not same and not known and not faults:
+    if not same and not faults:
         faults = ["no line is known to be of this review"]
-    open_ = _count(old) - _count(known)
-    elsewhere = len(rows) - _count(mine) - _count(old)
-    return HistoryCheck(path, _count(same), _count(known), open_, elsewhere, tuple(faults))
+    return HistoryCheck(path, _count(same), len(rows) - _count(mine), tuple(faults))
 
 
 def _count(lines: _Lines) -> int:
