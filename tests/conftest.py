@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,7 +13,13 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+BROWSERS = (
+    "chromium-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+)
 QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update",
@@ -35,3 +42,13 @@ def browser() -> Iterator[Browser]:
         opened = started.chromium.launch(executable_path=found, args=list(QUIET))
         yield opened
         opened.close()
+
+
+@pytest.fixture
+def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw few samples for what more labels would bring: calibration/test_certify.py is about that number."""
+    from fieldassay.calibration import planning
+
+    for name in ("DRAWS", "FEW_DRAWS"):
+        monkeypatch.setattr(planning, name, 8)
+    monkeypatch.setattr(planning, "plan_labels", partial(planning.plan_labels, draws=8))

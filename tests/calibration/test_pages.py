@@ -11,7 +11,6 @@ import pytest
 from calibration.confidence_runs import bills, score_rows
 from msgspec.structs import replace
 
-from fieldassay.calibration import planning
 from fieldassay.calibration.calibrate import CalibrationOptions, apply_policy, calibrate
 from fieldassay.calibration.measure import select
 from fieldassay.calibration.planning import plan_labels
@@ -21,12 +20,7 @@ from fieldassay.reports.calibration import render_calibration, render_check, ren
 from fieldassay.reports.page import Screen
 from fieldassay.result.result import Result
 
-
-@pytest.fixture(autouse=True)
-def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw few samples for what more labels would bring: it is test_certify.py that is about that number."""
-    for name in ("DRAWS", "FEW_DRAWS"):
-        monkeypatch.setattr(planning, name, 8)
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 HOSTILE = "a\x1b[31m\u202e|<script>\n" + "x" * 5000

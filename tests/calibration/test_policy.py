@@ -26,6 +26,7 @@ from fieldassay.calibration.thresholds import BY_VALUE
 from fieldassay.errors import ProblemsError
 from fieldassay.stats.intervals import BootstrapSettings
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 RULES = (
     Rule(("total", "date"), 0.9, 400, 300, 0, 0.0099, 299, 0.75),

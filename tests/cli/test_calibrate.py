@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from command_runs import Files, Ran
 
-from fieldassay.calibration import planning
-
 Run = Callable[..., Ran]
 
 
-@pytest.fixture(autouse=True)
-def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Draw few samples for what more labels would bring: tests/calibration is about that number."""
-    for name in ("DRAWS", "FEW_DRAWS"):
-        monkeypatch.setattr(planning, name, 8)
-    monkeypatch.setattr(planning, "plan_labels", partial(planning.plan_labels, draws=8))
+pytestmark = pytest.mark.usefixtures("few_draws")
 
 
 def make_run(run: Run, files: Files, name: str, n: int = 400, wrong: int = 40, *more: str) -> Path:

@@ -16,6 +16,7 @@ from scored_runs import TWO, linked, replace_file, scored
 
 from fieldassay.cli.main import main
 
+pytestmark = pytest.mark.usefixtures("few_draws")
 Run = Callable[..., Ran]
 COMMANDS: dict[str, tuple[Any, ...]] = {
     "report": ("report", "bad", "--format", "html", "--out", "page.html"),

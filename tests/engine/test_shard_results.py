@@ -91,13 +91,9 @@ def test_results_that_travelled_are_the_same(
     assert apart.documents.equals(here.documents) and apart.run == here.run
 
 
-@pytest.mark.parametrize("is_frozen", [False, True], ids=["nothing frozen", "the program froze its objects"])
-def test_scoring_leaves_the_garbage_collector_as_it_was(is_frozen: bool) -> None:
-    if is_frozen:
-        gc.freeze()
-    try:
-        score(GOLD[:3], {"m": GOLD[:3]}, "fields: {a: integer, b: text}")
-        assert gc.isenabled()
-        assert (gc.get_freeze_count() > 0) == is_frozen
-    finally:
-        gc.unfreeze()
+def test_scoring_leaves_the_garbage_collector_as_it_was() -> None:
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    score(GOLD[:3], {"m": GOLD[:3]}, "fields: {a: integer, b: text}")
+    assert gc.isenabled()
+    assert 0.9 * frozen < gc.get_freeze_count() <= frozen

@@ -43,7 +43,7 @@ def test_what_is_just_above_the_promise_is_certified_at_most_at_the_level(
     name: str, kind: PromiseKind
 ) -> None:
     draw, n = FLAT[name]
-    found = measure(draw, Promise(0.02, kind=kind), n, trials(MANY))
+    found = measure(draw, Promise(0.02, kind=kind), n, trials(MANY, 20))
     assert not breaks_too_often(found.certified, found.trials), found
 
 
@@ -104,7 +104,7 @@ def test_documents_lost_at_the_top_are_certified_more_often_with_more_labels() -
 @pytest.mark.parametrize("bound", BOUNDS)
 @pytest.mark.parametrize("values", [1, 12])
 def test_one_test_just_above_the_target_errs_at_most_at_its_level(values: int, bound: str) -> None:
-    number = trials(MANY)
+    number = trials(MANY, 20)
     for n in (149, 500):
         passed = chance_of_one_test(lost_whole(0.0201, values), BOUNDS[bound], n, number)
         assert not breaks_too_often(round(passed * number), number)

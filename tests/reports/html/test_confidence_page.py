@@ -21,6 +21,8 @@ from fieldassay.scoring.options import ScoreOptions
 DOCUMENTS = 400
 GOLD = [{"id": str(at), "total": at} for at in range(DOCUMENTS)]
 
+pytestmark = pytest.mark.usefixtures("few_draws")
+
 
 def _predict(wrong_from: int) -> list[dict[str, Any]]:
     return [

@@ -25,7 +25,10 @@ resource = pytest.importorskip("resource", reason="no measure of memory")
 def zipped(name: str, start: bytes, end: bytes) -> bytes:
     """Return an archive with a file of 600 MB, in three megabytes."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive, archive.open(name, "w") as part:
+    with (
+        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        archive.open(name, "w") as part,
+    ):
         part.write(start)
         for _ in range(600):
             part.write(b" " * 1_000_000)
