@@ -136,11 +136,6 @@ def look_through(folder: Path) -> Call:
     return lambda: fa.list_stored(folder / "store")
 
 
-def trace(folder: Path) -> Call:
-    runs = [scored(GOLD).save(folder / "b"), scored().save(folder / "a")]
-    return lambda: fa.trace_value(runs, "d7", "total")
-
-
 def check_against_baseline(folder: Path) -> Call:
     run, file = scored().save(folder / "run"), folder / "baseline.json"
     fa.set_baseline(run, file)
@@ -193,8 +188,6 @@ PUBLIC: dict[str, Case] = {
     "run_corpus": Case(run_a_task, warm_up=50),
     "open_run": Case(of_run(lambda run: fa.open_run(run.folder).documents)),
     "list_stored": Case(look_through),
-    "tag_run": Case(of_run(lambda run: fa.tag_run(run.folder, "good", NOW))),
-    "trace_value": Case(trace),
     "diff": Case(compare),
     "gate": Case(of_run(fa.gate)),
     "set_baseline": Case(into(fa.set_baseline)),

@@ -164,7 +164,6 @@ OF_A_FOLDER: dict[str, Callable[[], object]] = {
     "export_run": lambda: fa.export_run("store/run", "values.csv"),
     "redact_run": lambda: fa.redact_run("store/run", "shared"),
     "list_stored": lambda: fa.list_stored("store"),
-    "tag_run": lambda: fa.tag_run("store/run", "good", NOW),
     "open_run": lambda: fa.open_run("store/run"),
     "report": lambda: fa.report("store/run", "markdown", "report.md"),
     "set_baseline": lambda: fa.set_baseline("store/run", "baseline.json"),

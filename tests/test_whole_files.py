@@ -8,7 +8,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from fieldassay.atomic.whole_files import (
     stage_file,
     write_file,
 )
-from fieldassay.runs.pruning import plan_pruning, prune
+from fieldassay.cli.main import main
 
 
 def broken() -> Iterator[bytes]:
@@ -109,7 +108,7 @@ def test_what_a_killed_writer_left_is_removed_by_the_next_and_that_of_a_living_o
         other.wait()
     write_file(tmp_path / "report.html", [b"newest"])
     assert len(list_leftover_files(tmp_path)) == 1  # that of another name
-    prune(plan_pruning(tmp_path, datetime.now(UTC)))
+    assert main(["runs", "rm", "--leftovers", "--runs", str(tmp_path)]) == 0
     assert [path.name for path in tmp_path.iterdir()] == ["report.html"]
 
 

@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from fieldassay.result.result import Result as Result
     from fieldassay.runs.listing import list_stored as list_stored
     from fieldassay.runs.run import Run as Run
-    from fieldassay.runs.tagging import tag_run as tag_run
-    from fieldassay.runs.value_history import trace_value as trace_value
     from fieldassay.scoring.explain import explain_field as explain_field
     from fieldassay.scoring.explain import explain_values as explain_values
     from fieldassay.scoring.options import InputOptions as InputOptions
@@ -66,8 +64,6 @@ _HOMES = {
     "Run": "fieldassay.runs.run",
     "open_run": "fieldassay.public.runs",
     "list_stored": "fieldassay.runs.listing",
-    "tag_run": "fieldassay.runs.tagging",
-    "trace_value": "fieldassay.runs.value_history",
     "diff": "fieldassay.public.runs",
     "gate": "fieldassay.public.runs",
     "set_baseline": "fieldassay.public.runs",

@@ -201,24 +201,6 @@ def test_the_score_of_the_spec_is_the_headline(store: Store, score: str, headlin
     assert store.listed()["runs"][0]["headline"][0]["metric"] == headline
 
 
-def test_runs_are_held_against_the_baseline(store: Store) -> None:
-    assert store.score()["id"]
-    assert store.runs("tag", "latest", "baseline").code == 0
-    store.score()
-    store.files.write("llama.jsonl", GOLD)
-    store.score()
-    (store.files.folder / "spec.yaml").write_text(SPEC.replace("name: text", "name: {type: text, weight: 3}"))
-    store.score()
-    changes = [run["changes"].get("llama") for run in store.listed()["runs"]]
-    assert changes[0]["comparison"] is None and "another spec than the baseline" in changes[0]["reason"]
-    assert changes[1]["comparison"]["difference"] > 0
-    assert changes[2]["comparison"]["verdict"] == "identical"
-    assert changes[3] is None
-    out = store.runs("list").out
-    assert "identical" in out and "no change told: another spec than the baseline" in out
-    assert store.run("runs", "show", "latest", "--runs", store.folder).out.count("no change told") == 1
-
-
 def test_runs_are_held_against_a_baseline_in_a_file(store: Store) -> None:
     file = store.files.folder / "baseline.json"
     store.score()
@@ -231,6 +213,8 @@ def test_runs_are_held_against_a_baseline_in_a_file(store: Store) -> None:
     assert changes[0]["comparison"] is None and "spec" in changes[0]["reason"]
     assert changes[1]["comparison"]["difference"] > 0
     assert changes[2]["comparison"]["verdict"] == "identical"
+    out = store.runs("list", "--baseline", file).out
+    assert "identical" in out and out.count("no change told: ") == 1
     assert store.runs("list", "--baseline", store.files.folder / "nothing.json").code == 2
 
 
@@ -358,15 +342,11 @@ def test_a_run_that_does_not_say_how_its_inputs_were_given_is_not_scored_again(s
     assert ran.code == 2 and "does not say what the run was made from" in ran.err
 
 
-def test_runs_are_tagged_shown_and_removed(store: Store) -> None:
+def test_runs_are_shown_and_removed(store: Store) -> None:
     first, second = make_run(store.folder, 1), make_run(store.folder, 2)
-    assert "is tagged good" in store.runs("tag", "latest", "good").err
-    assert f"which was {second.name} before" in store.runs("tag", first.name, "good").err
-    assert store.runs("show", "good").out.startswith(first.name)
-    assert json.loads(store.runs("show", "good", "--json").out)["record"]["format"] == "fieldassay run"
-    assert store.runs("tag", "good", "good", "--remove").code == 0
-    assert store.runs("tag", "latest", "a b").code == 2
-    assert store.runs("rm", "latest").code == 2
+    assert store.runs("show", first.name).out.startswith(first.name)
+    assert json.loads(store.runs("show", "latest", "--json").out)["record"]["format"] == "fieldassay run"
+    assert store.runs("rm").code == store.runs("rm", "latest").code == 2
     ran = store.runs("rm", "latest", "nothing", "--yes")
     assert (ran.code, second.exists()) == (2, True)
     assert store.runs("rm", "latest", second.name, "--yes").code == 0
@@ -378,7 +358,6 @@ def test_a_person_is_asked_before_a_run_is_removed(
     programs: Path, store: Store, answer: str, is_removed: bool
 ) -> None:
     folder = make_run(store.folder)
-    store.runs("tag", "latest", "good")
     ours, theirs = os.openpty()
     process = spawn("runs", "rm", "latest", "--runs", store.folder, programs=programs, stdin=theirs)
     os.write(ours, f"{answer}\n".encode())
@@ -386,29 +365,22 @@ def test_a_person_is_asked_before_a_run_is_removed(
     os.close(ours)
     os.close(theirs)
     assert b"Remove 1 for good?" in out + err
-    assert b"(tagged good)" in err
+    assert folder.name.encode() in err
     assert (process.returncode, folder.exists()) == ((0, False) if is_removed else (130, True))
 
 
-def test_runs_are_pruned(store: Store) -> None:
-    for number in range(4):
-        make_run(store.folder, number)
-    store.runs("tag", "20260101T00", "good")
-    dry = store.runs("prune", "--keep", "1", "--dry-run")
-    assert "2 runs would be removed" in dry.err and "kept: " in dry.err
-    assert len(list(store.folder.iterdir())) == 4
-    assert store.runs("prune", "--older-than", "12h", "--keep", "1").code == 2
-    assert store.runs("prune", "--older-than", "soon").code == 2
-    told = json.loads(store.runs("prune", "--keep", "1", "--dry-run", "--json").out)
-    assert {name: len(folders) for name, folders in told.items()} == {
-        "runs": 2,
-        "tagged": 1,
-        "damaged": 0,
-        "foreign": 0,
-        "leftovers": 0,
-    }
-    assert "2 runs removed" in store.runs("prune", "--keep", "1").err
-    assert "1 run removed" in store.runs("prune", "--older-than", "12h").err
+def test_what_a_killed_run_left_is_named_and_removed(store: Store) -> None:
+    made, left = make_run(store.folder), store.folder / ".run.partial-abc"
+    left.mkdir()
+    (left / "run.json").write_text("{}")
+    os.utime(left / "run.json", (0, 0))
+    os.utime(left, (0, 0))
+    assert (
+        "left by a killed run: .run.partial-abc; `fieldassay runs rm --leftovers`" in store.runs("list").out
+    )
+    assert store.runs("rm", "--leftovers").err == f"removed {left}\n"
+    assert list(store.folder.iterdir()) == [made]
+    assert store.runs("rm", "--leftovers").err == ""
 
 
 def test_damaged_runs_are_listed_and_can_be_removed(store: Store) -> None:
@@ -418,52 +390,11 @@ def test_damaged_runs_are_listed_and_can_be_removed(store: Store) -> None:
     assert ran.code == 0 and "damaged" in ran.out and "Traceback" not in ran.err
     assert store.runs("show", "latest").code == 0
     assert store.run("score", "--run", "latest", "--runs", store.folder).code == 2
-    assert store.runs("tag", "latest", "good").code == 2
     assert store.runs("rm", f"{folder}/", "--yes").code == 0
     assert "no run in" in store.runs("list").out
 
 
-def test_history_shows_how_a_value_was_judged_run_after_run(store: Store) -> None:
-    store.score()
-    store.score("--evidence", "none")
-    store.files.write("llama.jsonl", GOLD)
-    store.score()
-    store.score("--evidence", "errors")
-    found = json.loads(store.runs("history", "d3", "total", "--json").out)["judgements"]
-    assert [one["outcome"] for one in found] == ["mismatch", "", "match", ""]
-    assert [one["pred"] for one in found] == ['"seven"', None, '"7"', None]
-    assert (found[1]["note"], found[3]["note"]) == (
-        "the run kept no evidence",
-        "no error there (the run kept errors only)",
-    )
-    assert found[0]["diagnoses"]
-    text = store.runs("history", "d3", "total").out
-    assert "d3 total: gold" in text and "seven" in text
-    assert (
-        len(
-            json.loads(store.runs("history", "d1", "lines[].amount", "--json", "--limit", "1").out)[
-                "judgements"
-            ]
-        )
-        == 1
-    )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["d33", "total"], "did you mean 'd3'?"),
-        (["d3", "a..b"], "not a path"),
-        (["d3", "total", "--system", "x"], "d3"),
-    ],
-)
-def test_history_of_what_is_not_there_is_told(store: Store, arguments: list[str], said: str) -> None:
-    store.score()
-    ran = store.runs("history", *arguments)
-    assert ran.code == 2 and said in ran.err
-
-
-def test_history_without_a_value_is_a_drawing_of_all_runs(store: Store) -> None:
+def test_history_is_a_drawing_of_all_runs(store: Store) -> None:
     store.score()
     store.files.write("llama.jsonl", GOLD)
     store.score()
@@ -497,22 +428,6 @@ def test_a_drawing_joins_no_runs_on_different_gold(store: Store) -> None:
     store.score()
     drawing = store.runs("history", "--format", "svg").out
     assert drawing.count("<circle") == 3 and not re.search(r'd="M[^"]*L', drawing)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ((), "name DOC and FIELD"),
-        (("d1",), "name DOC and FIELD"),
-        (("d1", "total", "--format", "svg"), "leave out DOC"),
-    ],
-    ids=["nothing", "no field", "a value"],
-)
-def test_a_history_is_of_a_value_or_drawn_of_all_runs(
-    store: Store, arguments: tuple[str, ...], said: str
-) -> None:
-    ran = store.runs("history", *arguments)
-    assert ran.code == 2 and said in ran.err
 
 
 def test_killed_runs_of_the_program_leave_no_damaged_run(programs: Path, store: Store) -> None:
@@ -585,23 +500,21 @@ def test_a_pipe_in_the_place_of_a_record_is_not_waited_for(store: Store) -> None
     assert store.listed()["runs"][0]["status"] == "damaged"
 
 
-@pytest.mark.parametrize("reference", ["latest", "good"])
-def test_gate_explain_and_export_take_runs_of_a_store_by_tag_and_id(
-    run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reference: str
+def test_gate_explain_and_export_take_runs_of_a_store_by_name(
+    run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     spec = files.folder / "spec.yaml"
     spec.write_text(spec.read_text() + "gates: [accuracy >= 0.1]\n")
     assert run("score", *files.inputs, "--runs", "store", "--bootstrap", 0, "--quiet").code == 0
-    assert run("runs", "tag", "latest", "good", "--runs", "store").code == 0
     place = ("--runs", "store")
-    assert run("gate", reference, *place).code == 0
+    assert run("gate", "latest", *place).code == 0
     assert (
-        run("explain", reference, "d1", *place).out
+        run("explain", "latest", "d1", *place).out
         == run("explain", next(Path("store").iterdir()), "d1").out
         != ""
     )
-    assert run("export", reference, "--to", "all.csv", *place).code == 0 and Path("all.csv").is_file()
+    assert run("export", "latest", "--to", "all.csv", *place).code == 0 and Path("all.csv").is_file()
     for command in (("gate", "nope"), ("explain", "nope", "d1"), ("export", "nope", "--to", "x.csv")):
         ran = run(*command, *place)
         assert ran.code == 2 and "run 'nope': is no run in store" in ran.err

@@ -140,11 +140,14 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     ),
     "a key twice": (
         lambda text: text.replace('"hashed": false', '"hashed": false, "hashed": false'),
-        "same key twice",
+        "the key 'hashed' twice",
     ),
-    "NaN": (lambda text: text.replace('"n": 4', '"n": NaN'), "NaN is no number"),
-    "a number too large for a float": (lambda text: text.replace('"n": 4', '"n": 1e999'), "checksum"),
-    "Infinity": (lambda text: text.replace('"n": 4', '"n": -Infinity'), "Infinity is no number"),
+    "NaN": (lambda text: text.replace('"n": 4', '"n": NaN'), "NaN is not a JSON number"),
+    "a number too large for a float": (
+        lambda text: text.replace('"n": 4', '"n": 1e999'),
+        "1e999 is too large",
+    ),
+    "Infinity": (lambda text: text.replace('"n": 4', '"n": -Infinity'), "Infinity is not a JSON number"),
     "another version": (edit(lambda data: data.update(schema_version=2), is_signed=True), "only 1 is known"),
     "version true": (edit(lambda data: data.update(schema_version=True), is_signed=True), "only 1 is known"),
     "no checksum": (edit(lambda data: data.pop("checksum"), is_signed=False), "checksum"),

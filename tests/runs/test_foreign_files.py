@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from store_runs import kill, make_run, start_writer
 
-from fieldassay.atomic.staging import OLD_ENOUGH, list_foreign, replace
+from fieldassay.atomic.staging import OLD_ENOUGH, discard, list_foreign, replace
 from fieldassay.cli.main import main
-from fieldassay.runs.pruning import plan_pruning, prune
+from fieldassay.runs.listing import list_dead
 from fieldassay.runs.run_file import OWN_FILES
 
 NOW = datetime.now(UTC)
@@ -73,7 +72,8 @@ def test_a_killed_writer_loses_nothing_of_somebody_else(programs: Path, tmp_path
     for _ in range(6):
         kill(start_writer(programs, tmp_path / "run", "folder", 10_000), moments.uniform(0.01, 0.2))
         check_kept(tmp_path / "run")
-        prune(plan_pruning(tmp_path, NOW + 2 * OLD_ENOUGH))
+        for path in list_dead(tmp_path, NOW + 2 * OLD_ENOUGH):
+            discard(path)
         check_kept(tmp_path / "run")
 
 
@@ -122,19 +122,12 @@ def test_a_folder_is_replaced_around_them_on_any_system(
     assert [path.name for path in tmp_path.iterdir()] == ["old"]
 
 
-REMOVERS: dict[str, Callable[[Path, Path], int]] = {
-    "prune": lambda store, run: main(["runs", "prune", "--keep", "0", "--runs", str(store)]),
-    "rm": lambda store, run: main(["runs", "rm", str(run), "--yes", "--runs", str(store)]),
-}
-
-
-@pytest.mark.parametrize("name", REMOVERS)
 def test_a_run_with_files_of_somebody_is_not_removed(
-    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     run = make_run(tmp_path / "runs")
     put(run)
-    assert REMOVERS[name](tmp_path / "runs", run) in (0, 2)
+    assert main(["runs", "rm", str(run), "--yes", "--leftovers", "--runs", str(tmp_path / "runs")]) == 2
     check_kept(run)
     assert (run / "run.json").exists()
     assert "not the run's" in capsys.readouterr().err
@@ -142,17 +135,9 @@ def test_a_run_with_files_of_somebody_is_not_removed(
 
 def test_a_report_is_not_written_over_a_part_of_a_run(tmp_path: Path) -> None:
     run = make_run(tmp_path / "runs")
-    for name in sorted(OWN_FILES - {"report.html", "tags"}):
+    for name in sorted(OWN_FILES - {"report.html"}):
         assert main(["report", str(run), "--format", "markdown", "--out", str(run / name)]) == 2
     assert list_foreign(run, OWN_FILES) == ()
-
-
-def test_pruning_says_what_it_kept_and_why(tmp_path: Path) -> None:
-    put(make_run(tmp_path, 0))
-    make_run(tmp_path, 1)
-    plan = plan_pruning(tmp_path, NOW, age=timedelta(0))
-    assert [len(part) for part in (plan.runs, plan.foreign)] == [1, 1]
-    assert list(plan.to_dict()) == ["runs", "tagged", "damaged", "foreign", "leftovers"]
 
 
 def test_everything_that_writing_makes_is_the_runs_own(programs: Path, tmp_path: Path) -> None:

@@ -1,10 +1,9 @@
-"""Finding and listing runs: references, tags, damaged folders, thousands of runs."""
+"""Finding and listing runs: references, damaged folders, thousands of runs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,11 +17,8 @@ from fieldassay.errors import ProblemsError
 from fieldassay.metrics.grammar import parse_gate
 from fieldassay.result.decision import Decision, GateOutcome, Verdict, decisions_data
 from fieldassay.runs.listing import Listing, Query, list_stored, load_run
-from fieldassay.runs.locate import find_run, list_places, own_tags
+from fieldassay.runs.locate import find_run, list_places
 from fieldassay.runs.names import ID_LENGTH, name_run, parse_name
-from fieldassay.runs.pruning import parse_age, plan_pruning, prune
-from fieldassay.runs.tagging import tag_run, untag_run
-from fieldassay.runs.tags import TAGS, check_tag, read_tags
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -89,13 +85,11 @@ REFERENCES: dict[str, Callable[[Path], str]] = {
     "name": lambda store: list_places(store)[1].path.name,
     "beginning of a name": lambda store: "20260101T01",
     "path": lambda store: str(list_places(store)[1].path),
-    "tag": lambda store: "good",
 }
 
 
 @pytest.mark.parametrize("kind", REFERENCES)
 def test_a_run_is_found_by(store: Path, kind: str) -> None:
-    tag_run(list_places(store)[1].path, "good", NOW)
     assert find_run(REFERENCES[kind](store), store) == list_places(store)[1].path
 
 
@@ -114,7 +108,6 @@ def test_latest_is_the_run_that_started_last_whatever_the_ids_say(store: Path) -
     ("reference", "said"),
     [
         ("latst", "did you mean 'latest'?"),
-        ("goood", "did you mean 'good'?"),
         ("20260101", "means 3 runs: 20260101T"),
         ("", "is not a run"),
         ("x" * 10_000, "is not a run"),
@@ -124,7 +117,6 @@ def test_latest_is_the_run_that_started_last_whatever_the_ids_say(store: Path) -
     ],
 )
 def test_what_means_no_run_or_several_is_told(store: Path, reference: str, said: str) -> None:
-    tag_run(list_places(store)[0].path, "good", NOW)
     with pytest.raises(ProblemsError) as caught:
         find_run(reference, store)
     assert said in str(caught.value)
@@ -137,7 +129,7 @@ def test_a_folder_here_and_a_run_of_the_store_with_one_name_are_not_told_apart_s
     monkeypatch.chdir(store.parent)
     make_run(store.parent, 50, name="good")
     assert find_run("good", Path("runs")) == Path("good")
-    tag_run(list_places(store)[0].path, "good", NOW)
+    make_run(store, name="good")
     with pytest.raises(ProblemsError, match=r"means 2 runs: .*\./good"):
         find_run("good", Path("runs"))
     assert find_run("./good", Path("runs")) == Path("good")
@@ -148,83 +140,6 @@ def test_a_store_that_is_not_there_is_told(tmp_path: Path) -> None:
         find_run("latest", tmp_path / "runs")
     with pytest.raises(ProblemsError, match="is no store of runs"):
         list_stored(tmp_path / "runs")
-
-
-@pytest.mark.parametrize(
-    "tag",
-    [
-        "",
-        "a b",
-        "a/b",
-        "../x",
-        "-x",
-        ".x",
-        "é",
-        "a\n",
-        "x" * 65,
-        "latest",
-        "0123abcd",
-        "20260101T000000Z_x",
-        "a\0",
-        "\u202e",
-    ],
-)
-def test_tags_that_could_be_taken_for_something_else_are_refused(store: Path, tag: str) -> None:
-    with pytest.raises(ProblemsError, match="tag"):
-        tag_run(list_places(store)[0].path, tag, NOW)
-    assert own_tags(list_places(store)) == {}
-
-
-@pytest.mark.parametrize("tag", ["baseline", "v1.0", "2026-11", "beef", "x" * 64])
-def test_other_tags_are_taken(tag: str) -> None:
-    assert check_tag(tag) == tag
-
-
-def test_a_tag_moves(store: Path) -> None:
-    new, old = (place.path for place in list_places(store)[:2])
-    assert tag_run(old, "good", NOW) is None
-    assert tag_run(new, "good", NOW) == old
-    assert (read_tags(old), list(read_tags(new))) == ({}, ["good"])
-    assert tag_run(new, "good", NOW) is None
-    untag_run(new, "good")
-    with pytest.raises(ProblemsError, match="is not tagged 'good'"):
-        untag_run(new, "good")
-
-
-def test_a_tag_on_two_runs_belongs_to_the_one_that_was_given_it_last(store: Path) -> None:
-    new, old = (place.path for place in list_places(store)[:2])
-    for folder, when in (
-        (new, "2026-01-01"),
-        (old, "2026-02-01"),
-    ):  # as a process leaves it that dies while it moves a tag
-        (folder / TAGS).mkdir()
-        (folder / TAGS / "good").write_text(when)
-    assert own_tags(list_places(store)) == {old: ("good",)}
-    assert find_run("good", store) == old
-
-
-@pytest.mark.parametrize("name", ["a b", ".hidden", "x" * 65, "\u202e"])
-def test_other_files_among_the_tags_are_no_tags(store: Path, name: str) -> None:
-    folder = list_places(store)[0].path
-    tag_run(folder, "good", NOW)
-    (folder / TAGS / name).write_bytes(b"\xff" * 1_000_000)
-    (folder / TAGS / "folder").mkdir()
-    assert list(read_tags(folder)) == ["good"]
-
-
-def test_a_tag_that_says_no_time_is_older_than_any_other(store: Path) -> None:
-    new, old = (place.path for place in list_places(store)[:2])
-    tag_run(old, "good", NOW)
-    (new / TAGS).mkdir()
-    (new / TAGS / "good").write_bytes(b"\xff")
-    assert find_run("good", store) == old
-
-
-def test_two_who_tag_one_run_at_the_same_time_lose_no_tag(store: Path) -> None:
-    folder = list_places(store)[0].path
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda number: tag_run(folder, f"tag-{number}", NOW), range(40)))
-    assert len(read_tags(folder)) == 40
 
 
 def truncate(folder: Path) -> None:
@@ -333,18 +248,17 @@ def test_folders_that_are_no_runs_are_not_listed(store: Path) -> None:
     ]
 
 
-def test_runs_can_be_asked_for_by_system_spec_and_tag(store: Path) -> None:
+def test_a_run_is_found_by_the_name_that_its_folder_was_given(store: Path) -> None:
+    made = make_run(store, name="before-prompt-3")
+    assert find_run("before-prompt-3", store) == find_run("before", store) == made
+
+
+def test_runs_can_be_asked_for_by_system_and_spec(store: Path) -> None:
     other = {"spec": {"name": "other"}, "counts": {"systems": {"qwen": {}}}}
     folder = make_run(store, 20, facts=other)
-    tag_run(folder, "good", NOW)
-    for query in (
-        Query(system="qwen"),
-        Query(spec="other"),
-        Query(tag="good"),
-        Query(tag="good", spec="other"),
-    ):
+    for query in (Query(system="qwen"), Query(spec="other"), Query(system="qwen", spec="other")):
         assert [run.folder for run in list_stored(store, query).runs] == [folder]
-    assert list_stored(store, Query(tag="good", spec="tiny")).total == 0
+    assert list_stored(store, Query(system="qwen", spec="tiny")).total == 0
     limited = list_stored(store, Query(spec="tiny", limit=2))
     assert (len(limited.runs), limited.total) == (2, 3)
 
@@ -359,36 +273,3 @@ def test_the_newest_of_many_runs_are_listed_without_opening_the_others(tmp_path:
     opened = opened_files(lambda: found.append(list_stored(tmp_path, Query(system="llama"))))
     assert found[1].total == 300
     assert len(opened) <= 800
-
-
-@pytest.mark.parametrize(
-    ("keep", "age", "gone"),
-    [(1, None, 2), (None, timedelta(hours=2), 1), (0, None, 3), (None, None, 0), (9, None, 0)],
-)
-def test_pruning_removes_old_runs(store: Path, keep: int | None, age: timedelta | None, gone: int) -> None:
-    plan = plan_pruning(store, START + timedelta(hours=2, minutes=30), keep, age)
-    assert len(plan.runs) == gone
-    kept = [run.folder for run in list_stored(store).runs][: 3 - gone]
-    prune(plan)
-    assert [run.folder for run in list_stored(store).runs] == kept
-    assert len(list(store.iterdir())) == 3 - gone
-
-
-def test_pruning_keeps_tagged_and_damaged_runs(store: Path) -> None:
-    newest, middle, oldest = (place.path for place in list_places(store))
-    tag_run(oldest, "good", NOW)
-    truncate(middle)
-    plan = plan_pruning(store, NOW, keep=0)
-    assert [[run.folder for run in part] for part in (plan.runs, plan.tagged, plan.damaged)] == [
-        [newest],
-        [oldest],
-        [middle],
-    ]
-    prune(plan)
-    assert set(store.iterdir()) == {middle, oldest}
-
-
-@pytest.mark.parametrize("text", ["", "30", "d", "-3d", "3 d", "3.5d", "9" * 50 + "d", "3dd", "٣d"])
-def test_what_is_no_age_is_told(text: str) -> None:
-    with pytest.raises(ValueError, match="is no age"):
-        parse_age(text)

@@ -15,10 +15,9 @@ import polars as pl
 import pytest
 from store_runs import kill, make_run, start_writer
 
-from fieldassay.atomic.staging import OLD_ENOUGH, list_leftovers
+from fieldassay.atomic.staging import OLD_ENOUGH, discard, list_leftovers
 from fieldassay.errors import ProblemsError
-from fieldassay.runs.listing import list_stored, load_run
-from fieldassay.runs.pruning import plan_pruning, prune
+from fieldassay.runs.listing import list_dead, list_stored, load_run
 from fieldassay.runs.write import make_folder, make_stored
 from fieldassay.scoring.options import ScoreOptions
 from fieldassay.scoring.score import score
@@ -37,7 +36,7 @@ def check_whole(folder: Path) -> None:
             assert len(pl.read_parquet(folder / name)) > 0
 
 
-def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(
+def test_killed_writers_leave_no_damaged_run_and_what_is_left_can_be_removed(
     programs: Path, tmp_path: Path
 ) -> None:
     store, moments = tmp_path / "runs", random.Random(4)
@@ -54,7 +53,8 @@ def test_killed_writers_leave_no_damaged_run_and_prune_removes_the_rest(
     assert not any(
         one.is_alive for one in left if any(one.path.iterdir())
     )  # one that is empty may be anybody's, until it is old
-    prune(plan_pruning(store, NOW + 2 * OLD_ENOUGH))
+    for path in list_dead(store, NOW + 2 * OLD_ENOUGH):
+        discard(path)
     assert not [path for path in store.iterdir() if path.name.startswith(".")]
 
 
@@ -99,7 +99,7 @@ print(*[one.is_alive for one in list_leftovers(Path({str(store)!r}), later)])
         assert seen.stdout == "True\n"
         assert [one.is_alive for one in list_leftovers(store, NOW + 2 * OLD_ENOUGH)] == [True]
         assert len(list_stored(store).runs) == 1
-        assert not plan_pruning(store, NOW).leftovers
+        assert not list_dead(store, NOW)
     assert not list_leftovers(store, NOW)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from fieldassay.atomic.staging import list_leftovers
+from fieldassay.atomic.whole_files import list_leftover_files
 from fieldassay.errors import ProblemsError
-from fieldassay.runs.locate import Place, list_places, own_tags
+from fieldassay.runs.locate import list_places
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import METRICS, describe_swapped, read_run
 
@@ -19,7 +22,6 @@ class Query(Struct, frozen=True):
 
     system: str | None = None
     spec: str | None = None
-    tag: str | None = None
     limit: int | None = None
 
 
@@ -38,16 +40,13 @@ def list_stored(store: str | Path, query: Query | None = None) -> Listing:
     """
     query = query or Query()
     places = list_places(Path(store))
-    tags = own_tags(places)
-    wanted = [place for place in places if query.tag is None or query.tag in tags.get(place.path, ())]
     if query.system is None and query.spec is None:
-        shown = wanted if query.limit is None else wanted[: query.limit]
-        return Listing(tuple(_load(shown, tags)), len(wanted))
-    found = [run for run in _load(wanted, tags) if _is_meant(run, query)]
-    return Listing(tuple(found if query.limit is None else found[: query.limit]), len(found))
+        return Listing(tuple(load_run(place.path) for place in places[: query.limit]), len(places))
+    found = [run for run in (load_run(place.path) for place in places) if _is_meant(run, query)]
+    return Listing(tuple(found[: query.limit]), len(found))
 
 
-def load_run(folder: Path, tags: Sequence[str] = ()) -> Run:
+def load_run(folder: Path) -> Run:
     """Return one run as its folder tells it, whatever is wrong with it."""
     try:
         facts = read_run(folder)
@@ -59,12 +58,17 @@ def load_run(folder: Path, tags: Sequence[str] = ()) -> Run:
             if one.kind == "run_folder"
             else f"{Path(one.where).name}: {what.removeprefix('is damaged: ')}"
         )
-        return Run(folder, {}, tuple(tags), what)
-    return Run(folder, facts, tuple(tags), _find_damage(folder, facts) or describe_swapped(folder, facts))
+        return Run(folder, {}, what)
+    return Run(folder, facts, _find_damage(folder, facts) or describe_swapped(folder, facts))
 
 
-def _load(places: Sequence[Place], tags: Mapping[Path, tuple[str, ...]]) -> Iterator[Run]:
-    return (load_run(place.path, tags.get(place.path, ())) for place in places)
+def list_dead(store: Path, now: datetime) -> list[Path]:
+    """Return what killed processes left in a store and its runs. Raises `ProblemsError` without a store."""
+    folders = [store, *(place.path for place in list_places(store))]
+    return [
+        *(leftover.path for leftover in list_leftovers(store, now) if not leftover.is_alive),
+        *(path for folder in folders for path in list_leftover_files(folder)),
+    ]
 
 
 def _find_damage(folder: Path, facts: Mapping[str, Any]) -> str:

@@ -1,10 +1,10 @@
-"""Which run a reference means: a path, an id or the beginning of one, a folder's name, a tag, or `latest`."""
+"""Which run a reference means: a path, an id or the beginning of one, a folder's name, or `latest`."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.runs.names import parse_name
 from fieldassay.runs.run_file import RUN, is_run, parse_time, read_run
-from fieldassay.runs.tags import LATEST, read_tags
 
+LATEST = "latest"
 _MOST_NAMED = 10
 _LONGEST = 4096
 
@@ -51,12 +51,12 @@ def list_places(store: Path) -> list[Place]:
 def find_run(reference: str, store: Path) -> Path:
     """Return the folder of the run that a reference means.
 
-    The reference may be the path of a run folder, a tag, `latest`, the name of a folder in the store, or an
+    The reference may be the path of a run folder, `latest`, the name of a folder in the store, or an
     unambiguous beginning of an id or name. Raises `ProblemsError` for an unknown run, with near names, and
     for an ambiguous reference.
     """
     if not reference or len(reference) > _LONGEST or "\0" in reference:
-        raise _refusal(reference, "is not a run", "give a run's id, tag, folder, or `latest`", "unknown_run")
+        raise _refusal(reference, "is not a run", "give a run's id, folder, or `latest`", "unknown_run")
     path = Path(reference)
     is_path = _holds_run(path)
     if is_path and (path.name != reference or not store.is_dir()):
@@ -80,23 +80,6 @@ def find_run(reference: str, store: Path) -> Path:
             reference, f"means {len(found)} runs: {named}", "write more of the name", "unclear_run"
         )
     raise _refusal(reference, f"is no run in {store}", _suggest(reference, places), "unknown_run")
-
-
-def own_tags(places: Iterable[Place]) -> dict[Path, tuple[str, ...]]:
-    """Return the tags of each tagged run folder; a tag on several runs belongs to the latest tagged."""
-    holder: dict[str, tuple[str, str, Path]] = {}
-    for place in places:
-        for tag, when in read_tags(place.path).items():
-            holder[tag] = max(holder.get(tag, ("", "", place.path)), (when, place.path.name, place.path))
-    found: dict[Path, tuple[str, ...]] = {}
-    for tag, (_, _, path) in sorted(holder.items()):
-        found[path] = (*found.get(path, ()), tag)
-    return found
-
-
-def find_tagged(tag: str, places: Iterable[Place]) -> Path | None:
-    """Return the folder of the run that has a tag, None if none has it."""
-    return next((path for path, tags in own_tags(places).items() if tag in tags), None)
 
 
 def _place(path: Path) -> Place | None:
@@ -148,9 +131,6 @@ def _find(reference: str, places: Sequence[Place]) -> list[Path]:
     exact = [place.path for place in places if place.path.name == reference]
     if exact:
         return exact
-    tagged = find_tagged(reference, places)
-    if tagged is not None:
-        return [tagged]
     return [
         place.path
         for place in places
@@ -159,11 +139,7 @@ def _find(reference: str, places: Sequence[Place]) -> list[Path]:
 
 
 def _suggest(reference: str, places: Sequence[Place]) -> str:
-    names = {
-        LATEST,
-        *(tag for tags in own_tags(places).values() for tag in tags),
-        *(place.id for place in places[:_MOST_NAMED] if place.id),
-    }
+    names = {LATEST, *(place.id or place.path.name for place in places[:_MOST_NAMED])}
     return nearest(reference, names) if places else "the store is empty"
 
 

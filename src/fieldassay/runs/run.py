@@ -69,13 +69,11 @@ class Run(Struct, frozen=True, eq=False, dict=True):
     """A run folder.
 
     `facts` is the content of `run.json`, `file` the same with types; every other part raises `ProblemsError`
-    if it is damaged. A run in a store has `tags`, and `damage` describes the damage to its files (empty if
-    none).
+    if it is damaged. `damage` describes the damage to the files of a run in a store (empty if none).
     """
 
     folder: Path
     facts: Mapping[str, Any] = field(default_factory=dict)
-    tags: tuple[str, ...] = ()
     damage: str = ""
     is_saved: bool = True
     """False: the run is a result in memory, and in no folder."""

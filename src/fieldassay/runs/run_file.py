@@ -29,7 +29,7 @@ RUN, METRICS, GATES, COMPARISONS, VIOLATIONS = (
 )
 DOCUMENTS, EVIDENCE = "documents.parquet", "evidence.parquet"
 OWN_FILES = frozenset(
-    {RUN, METRICS, GATES, COMPARISONS, VIOLATIONS, DOCUMENTS, EVIDENCE, STATISTICS, "report.html", "tags"}
+    {RUN, METRICS, GATES, COMPARISONS, VIOLATIONS, DOCUMENTS, EVIDENCE, STATISTICS, "report.html"}
 )
 """The files of a run folder that are its own; foreign files are never removed or overwritten with the run."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fieldassay.atomic.staging import Leftover
 from fieldassay.cli.output import json_text
-from fieldassay.diffs.run_changes import Change
+from fieldassay.gates.baseline.file_changes import Change
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
@@ -55,9 +55,9 @@ def listed_json(listed: Listed) -> str:
     )
 
 
-def run_json(run: Run, changes: Mapping[str, Change]) -> str:
+def run_json(run: Run) -> str:
     """Return one run as JSON, with all of its record."""
-    return json_text({**_data(run, changes), "record": run.facts})
+    return json_text({**_data(run, {}), "record": run.facts})
 
 
 def render_listed(listed: Listed, screen: Screen) -> str:
@@ -98,7 +98,7 @@ def render_listed(listed: Listed, screen: Screen) -> str:
     return page.text().lstrip("\n")
 
 
-def render_run(run: Run, changes: Mapping[str, Change], screen: Screen) -> str:
+def render_run(run: Run, screen: Screen) -> str:
     """Return the overview of a run as text."""
     page = Page(screen)
     page.title(clip(run.folder.name, 200))
@@ -106,23 +106,10 @@ def render_run(run: Run, changes: Mapping[str, Change], screen: Screen) -> str:
     headline = run.headline
     if headline:
         page.line()
-        rows = [
-            [clip(one.system, _NAME), *_numbers(run, one), _change(changes.get(one.system))]
-            for one in headline
-        ]
+        rows = [[clip(one.system, _NAME), *_numbers(run, one)] for one in headline]
         classes = ("scored", "missing", "invalid", "error", "timeout", "failed")
         numbers = [Column(name, is_number=True) for name in classes]
-        page.table(
-            [
-                Column("system", is_name=True),
-                Column(clip(headline[0].metric, _NAME)),
-                *numbers,
-                Column("change"),
-            ],
-            rows,
-        )
-    for line in _reasons(changes.values()):
-        page.line(line, "dim")
+        page.table([Column("system", is_name=True), Column(clip(headline[0].metric, _NAME)), *numbers], rows)
     return page.text()
 
 
@@ -173,7 +160,6 @@ def _status(run: Run) -> str:
     if parts_of(run.facts) and not run.damage:
         parts[0] += f" ({format_count(run.file.counts.documents, 'document')})"
     parts += [f"gates {run.verdict}"] if run.verdict else []
-    parts += [", ".join(run.tags)] if run.tags else []
     return "; ".join(parts)
 
 
@@ -202,18 +188,14 @@ def _remarks(listed: Listed) -> list[str]:
     dead = [one for one in listed.leftovers if not one.is_alive]
     alive = len(listed.leftovers) - len(dead)
     lines = [
-        f"left by a run that was killed: {clip(one.path.name, 80)}; `fieldassay runs prune` removes it"
+        f"left by a killed run: {clip(one.path.name, 80)}; `fieldassay runs rm --leftovers` removes it"
         for one in dead[:_MOST_LEFT]
     ]
     lines += [f"and {len(dead) - _MOST_LEFT} more of these"] if len(dead) > _MOST_LEFT else []
     lines += [f"{format_count(alive, 'run')} not finished yet"] if alive else []
-    return [*lines, *_reasons([change for changes in listed.changes.values() for change in changes.values()])]
-
-
-def _reasons(changes: Iterable[Change]) -> list[str]:
-    """Return the reasons for missing changes, each once."""
+    changes = [change for changes in listed.changes.values() for change in changes.values()]
     reasons = dict.fromkeys(change.reason for change in changes if change.reason)
-    return [f"no change told: {clip(reason, 300)}" for reason in reasons]
+    return [*lines, *(f"no change told: {clip(reason, 300)}" for reason in reasons)]
 
 
 def _numbers(run: Run, one: Estimate) -> list[str]:
@@ -235,7 +217,6 @@ def _facts(run: Run) -> list[tuple[str, str]]:
         ("folder", str(run.folder)),
         ("started", run.started.isoformat() if run.started.year > 1 else ""),
         ("status", _status(run)),
-        ("tags", ", ".join(run.tags)),
         ("scored again from", str(facts.get("rescored_from") or "")),
         ("spec", run.spec_name),
         ("digests", ", ".join(f"{name} {str(digest)[:12]}" for name, digest in digests.items())),
@@ -291,7 +272,6 @@ def _data(run: Run, changes: Mapping[str, Change]) -> dict[str, Any]:
         "documents": run.file.counts.documents,
         "status": run.status,
         "gates": run.verdict or None,
-        "tags": list(run.tags),
         "damage": run.damage or None,
         "rescored_from": run.facts.get("rescored_from"),
         "headline": [one.to_dict() for one in run.headline],
