@@ -1,17 +1,18 @@
 """Changes one operator or constant of a package at a time, and sees whether its tests notice.
 
-Each mutant runs against the tests of its own folder and of the packages that import it, until the first failure;
-a survivor also with the arguments of `--also`. What lives is printed: it is equivalent, or a test is missing.
+Each mutant runs until the first failure against the quick tests of its own folder (1) and of the packages that
+import it (2), then the slow ones of both (3, 4); a survivor also with the arguments of `--also` (5). What lives is
+equivalent, or a test is missing. Packages take turns, so that a part of a run is a sample of all of them.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import os
 import random
 import re
-import shlex
 import shutil
 import subprocess
 import sys
@@ -31,19 +32,18 @@ SWAPS: dict[type[ast.AST], type[ast.AST]] = {
 }  # fmt: skip
 
 
+def parse(file: Path) -> ast.Module:
+    return ast.parse(file.read_text(encoding="utf-8"))
+
+
 def sites(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield the operations and constants of code; annotations, signatures and messages are no logic."""
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.arguments | ast.Raise | ast.JoinedStr):
-            continue
-        is_number = isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float)
-        if is_number or type(operator_of(node)) in SWAPS:
+        operator = node.ops[0] if isinstance(node, ast.Compare) else getattr(node, "op", None)
+        if type(operator) in SWAPS or isinstance(getattr(node, "value", None), bool | int | float):
             yield node
-        yield from sites(node)
-
-
-def operator_of(node: ast.AST) -> ast.AST | None:
-    return node.ops[0] if isinstance(node, ast.Compare) else getattr(node, "op", None)
+        if not isinstance(node, ast.arguments | ast.Raise | ast.JoinedStr):
+            yield from sites(node)
 
 
 def mutate(node: ast.AST) -> None:
@@ -56,51 +56,43 @@ def mutate(node: ast.AST) -> None:
         node.op = SWAPS[type(node.op)]()
 
 
-def tests_of(package: str, src: Path) -> list[str]:
-    """Return the doctests and tests of a package, then the tests of the packages that import it."""
+def stages_of(package: str, src: Path) -> list[list[str]]:
+    """Return pytest arguments, quickest first: doctests and tests of a package, then those of its importers."""
     uses = re.compile(rf"^ *from fieldassay\.{package}[. ]", re.MULTILINE)
-    files = [file for folder in sorted(PACKAGE.iterdir()) for file in folder.rglob("*.py")]
-    importers = [
-        one.relative_to(PACKAGE).parts[0] for one in files if uses.search(one.read_text(encoding="utf-8"))
-    ]
-    folders = [ROOT / "tests" / name for name in dict.fromkeys((package, *importers))]
-    return [str(path) for path in (src / "fieldassay" / package, *folders) if path.exists()]
+    users = [file for file in PACKAGE.rglob("*.py") if uses.search(file.read_text(encoding="utf-8"))]
+    names = {file.relative_to(PACKAGE).parts[0] for file in users} - {package}
+    folders = [folder for name in names if (folder := ROOT / "tests" / name).exists()]
+    folders.sort(key=lambda folder: sum(file.stat().st_size for file in folder.rglob("*.py")))
+    own, importers = [str(src / "fieldassay" / package), f"{ROOT}/tests/{package}"], [*map(str, folders)]
+    return [["-m", marker, *part] for marker in ("not slow", "slow") for part in (own, importers)]
 
 
-def is_killed(src: Path, arguments: list[str]) -> bool:
-    """Return whether a test fails, or does not end, with the package in `src`."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider", *arguments]
-    environment = {**os.environ, "PYTHONPATH": str(src)}
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, timeout=600, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    return done.returncode != 0
+def killer(src: Path, arguments: list[str]) -> str:
+    """Return the test that fails first with the package in `src`, or else an empty text."""
+    command = [sys.executable, "-m", "pytest", "-x", "-n", "0", "--hypothesis-seed=1", *arguments]
+    own = {"PYTHONPATH": str(src), "HYPOTHESIS_STORAGE_DIRECTORY": f"{src}.db", "PYTHONDONTWRITEBYTECODE": ""}
+    log = src.with_suffix(".log")  # a pipe would stay open as long as a process that a test has left
+    with log.open("wb") as output, contextlib.suppress(subprocess.TimeoutExpired):
+        code = subprocess.run(command, cwd=ROOT, env=os.environ | own, stdout=output, timeout=1800).returncode
+        failed = re.search(r"^(?:FAILED|ERROR) (\S+)", log.read_text("utf-8"), re.MULTILINE)
+        return "" if code in (0, 5) else failed[1] if failed else f"exit {code}"
+    return "no end"
 
 
-def try_package(package: str, src: Path, options: argparse.Namespace) -> None:
-    """Try mutants of a package, print each that its tests do not kill, and count."""
-    files = sorted((PACKAGE / package).rglob("*.py"))
-    trees = {file: ast.parse(file.read_text(encoding="utf-8")) for file in files}
-    known = [(file, at) for file, tree in trees.items() for at, _ in enumerate(sites(tree))]
-    counts = Counter[str]()
-    for file, at in random.Random(f"{options.seed} {package}").sample(known, options.number):
-        target, before = src / file.relative_to(ROOT / "src"), ast.unparse(trees[file])
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        mutate(list(sites(tree))[at])
-        target.write_text(after := ast.unparse(tree), encoding="utf-8")
-        result = "killed" if is_killed(src, tests_of(package, src)) else "lives"
-        if result == "lives" and options.also:
-            result = "killed later" if is_killed(src, shlex.split(options.also)) else "lives"
-        shutil.copy(file, target)
-        counts[result] += 1
-        if result != "killed":
-            lines = zip(before.split("\n"), after.split("\n"), strict=True)
-            changed = next(f"{old.strip()} -> {new.strip()}" for old, new in lines if old != new)
-            print(f"{result}: {file.relative_to(PACKAGE)}: {changed}", flush=True)
-    print(package, dict(counts), flush=True)
+def try_mutant(src: Path, file: Path, at: int, stages: list[list[str]]) -> str:
+    """Change one operation or constant; print and return at which stage it is killed, or that it lives."""
+    tree = parse(file)
+    before = ast.unparse(tree)
+    mutate(node := list(sites(tree))[at])
+    target = src / file.relative_to(ROOT / "src")
+    target.write_text(after := ast.unparse(tree), encoding="utf-8")
+    tried = ((f"killed at {stage}", killer(src, one)) for stage, one in enumerate(stages, 1))
+    result, test = next((pair for pair in tried if pair[1]), ("lives", ""))
+    shutil.copy(file, target)
+    lines = zip(before.split("\n"), after.split("\n"), strict=True)
+    changed = next((f"{old.strip()} -> {new.strip()}" for old, new in lines if old != new), "no change")
+    print(f"{result}: {file.relative_to(PACKAGE)}:{node.lineno}: {changed}  {test}", flush=True)
+    return result
 
 
 def main() -> None:
@@ -108,12 +100,20 @@ def main() -> None:
     parser.add_argument("packages", nargs="*", default=PACKAGES)
     parser.add_argument("--number", type=int, default=20, help="mutants of each package")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--also", default="", help="pytest arguments that survivors are run with, too")
+    parser.add_argument(
+        "--also", nargs=argparse.REMAINDER, default=[], help="pytest arguments for survivors; last"
+    )
     options = parser.parse_args()
+    last, counts, chosen = [options.also] if options.also else [], Counter[str](), []
+    for package in options.packages:
+        files = sorted((PACKAGE / package).rglob("*.py"))
+        known = [(package, file, at) for file in files for at, _ in enumerate(sites(parse(file)))]
+        chosen.append(random.Random(f"{options.seed} {package}").sample(known, options.number))
     with tempfile.TemporaryDirectory() as folder:
         src = Path(shutil.copytree(ROOT / "src", Path(folder) / "src"))
-        for package in options.packages:
-            try_package(package, src, options)
+        for package, file, at in (mutant for turn in zip(*chosen, strict=True) for mutant in turn):
+            counts[f"{package} {try_mutant(src, file, at, [*stages_of(package, src), *last])}"] += 1
+    print(*(f"{name}: {count}" for name, count in sorted(counts.items())), sep="\n")
 
 
 if __name__ == "__main__":

@@ -66,6 +66,12 @@ def test_readability_of_gold_is_decided_first(gold: Any, pred: Any, outcome: str
     assert (row["outcome"], row["flags"]) == (outcome, flags)
 
 
+def test_the_flags_of_a_reading_stand_in_its_own_row_alone() -> None:
+    known, ambiguous = {"d": "2024-05-01"}, {"d": "01/02/2024"}
+    rows = rows_of({"fields": {"d": "date"}}, [known, {}, known], [ambiguous, known, {}])
+    assert rows["flags"].to_list() == [["ambiguous"], [], []]
+
+
 @pytest.mark.parametrize("pred", [12, None, "12 pcs"])
 def test_unreadable_gold_can_be_left_out_whatever_the_prediction(pred: Any) -> None:
     spec = {"unreadable_gold": "failed", "fields": {"n": "number"}}

@@ -136,7 +136,7 @@ def test_the_largest_value_of_a_metric_follows_from_what_it_is_made_of(
             Definition("p", "100 * document_mean(correct / (correct + wrong))", unit="percent"),
             Definition("q", "document_mean(otherwise(recall, 1) * (1 - documents_missing))"),
             Definition(
-                "r", "document_mean(100 * (0.7 * recall + 0.3 * otherwise(precision, 0)))", unit="percent"
+                "r", "document_mean((0.7 * recall + 0.3 * otherwise(precision, 0)) * 100)", unit="percent"
             ),
             Definition("u", "total(column=similarity, granularity=item) / (items_matched + items_missing)"),
             Definition("v", "document_mean(u)"),

@@ -130,6 +130,11 @@ def test_a_share_of_documents_is_shown_by_the_number_that_binomial_sums_say(
     assert chance(found) >= 0.8 > chance(found - 1)
 
 
+def test_one_right_document_lifts_the_bound_above_0_and_of_3_drawn_one_is_right_in_4_of_5_samples() -> None:
+    assert [1 - 0.5**n >= 0.8 for n in (2, 3)] == [False, True]
+    assert documents_to_show_share(0.5, 0.0) == 3
+
+
 @pytest.mark.parametrize(("share", "threshold"), [(0.9, 0.9), (0.8, 0.9), (0.90001, 0.9)])
 def test_a_share_that_is_no_better_is_never_shown(share: float, threshold: float) -> None:
     assert documents_to_show_share(share, threshold) is None
