@@ -11,13 +11,11 @@ from fieldassay.diffs.grounds import find_unequal, is_same_file, list_unknown
 from fieldassay.diffs.join import list_common
 from fieldassay.diffs.references import Entry, NamedRun
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.fingerprint.differences import find_differences
-from fieldassay.fingerprint.frozen import Frozen, Labels, Part, part_of
-from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
+from fieldassay.fingerprint.differences import describe_changes
+from fieldassay.fingerprint.plans import freeze_recorded
 from fieldassay.printable import make_printable
 from fieldassay.result.recorded import parts_of
 from fieldassay.runs.run import Run, corrupt_run_errors
-from fieldassay.spec.parse import read_spec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -133,25 +131,12 @@ def _tell(part: str, first: NamedRun, run: NamedRun) -> Problem:
 
 def _told(part: str, first: Run, second: Run) -> str:
     try:
-        found = [one.told() for one in find_differences(_freeze(first), _freeze(second)) if one.part == part]
+        before, after = (freeze_recorded(run.spec.text, run.file.models)[part] for run in (first, second))
+        detail = describe_changes(before.content, after.content)
     except (ProblemsError, ValueError, TypeError):
-        found = []
+        detail = ""
     digests = " and ".join((one.digests[part] or "unknown")[:12] for one in (first, second))
-    detail = found[0].partition(": ")[2] if found else ""
     return f"{_ABOUT[part]} (digests {digests})" + (f": {detail}" if detail else "")
-
-
-def _freeze(run: Run) -> Frozen:
-    """Return the foundations of a run as recorded in `run.json`; gold is compared by documents, not here."""
-    spec = read_spec(run.spec)
-    models = part_of(list(run.file.models))
-    parts = {"spec": freeze_spec(spec), "formulas": freeze_formulas(spec), "models": models}
-    return Frozen(
-        "",
-        None,
-        **{name: Part(run.digests[name] or "", one.content) for name, one in parts.items()},
-        gold=Labels("", 0, None),
-    )
 
 
 def _describe_gold(first: NamedRun, run: NamedRun) -> str:
