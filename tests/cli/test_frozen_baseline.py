@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_runs import GOLD, SPEC, Files, Ran
 
-from fieldassay import score
+from fieldassay import gate, score
 from fieldassay.errors import ProblemsError
 
 Run = Callable[..., Ran]
@@ -83,11 +83,13 @@ def test_a_change_is_refused_by_every_command_and_named(name: str, frozen: Froze
         assert said in ran.err and "baseline set RUN --freeze" in ran.err
     assert not (tmp_path / "run").exists()
     assert frozen.score("--quiet", "--out", tmp_path / "run").code == 0
-    (tmp_path / "gates.yaml").write_text("gates: [regression(accuracy) > -0.9]")
-    gates = ("--gates", tmp_path / "gates.yaml", "--baseline", frozen.file)
+    for number, rule in enumerate(("regression(accuracy) > -0.9", "accuracy >= 0")):
+        (tmp_path / f"{number}.yaml").write_text(f"gates: ['{rule}']")
+    gates = ("gate", tmp_path / "run", "--baseline", frozen.file, "--gates")
     for arguments in (
         ("baseline", "check", tmp_path / "run", frozen.file),
-        ("gate", tmp_path / "run", *gates),
+        (*gates, tmp_path / "0.yaml"),
+        (*gates, tmp_path / "1.yaml"),
     ):
         ran = frozen.run(*arguments)
         assert (ran.code, ran.out) == (2, "") and said in ran.err
@@ -144,6 +146,8 @@ def test_python_refuses_too(frozen: Frozen) -> None:
     assert score(GOLD, {"llama": pred}, spec, baseline=frozen.file).run["digests"]
     with pytest.raises(ProblemsError, match=r"1 document removed \(d3\)"):
         score(GOLD[:2], {"llama": pred}, spec, baseline=frozen.file)
+    with pytest.raises(ProblemsError, match=r"1 document removed \(d3\)"):
+        gate(score(GOLD[:2], {"llama": pred}, spec), gates=["accuracy >= 0"], baseline=frozen.file)
 
 
 @pytest.mark.parametrize("text", ["\x1b[2J", "\u202eabc", "a\nb"])

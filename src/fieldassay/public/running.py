@@ -102,9 +102,10 @@ def score_request(request: Request, options: ScoreOptions) -> Scored:
             score(request.gold, request.predictions, request.spec, options, progress), request
         )
     if request.baseline is not None:
-        from fieldassay.gates.baseline.systems import demand_basis
+        from fieldassay.gates.baseline.runs import demand_basis
+        from fieldassay.runs.run import Run
 
-        demand_basis(request.baseline, result)
+        demand_basis(request.baseline, [Run.of(result)])
     return Scored(result, started, time.perf_counter() - clock)
 
 

@@ -17,7 +17,14 @@ from fieldassay.diffs.result import Diff
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.baseline import Baseline
 from fieldassay.gates.baseline.file import read_baseline, write_baseline
-from fieldassay.gates.baseline.runs import BaselineRequest, ChangeLine, check_run, make_baseline, read_before
+from fieldassay.gates.baseline.runs import (
+    BaselineRequest,
+    ChangeLine,
+    check_run,
+    demand_basis,
+    make_baseline,
+    read_before,
+)
 from fieldassay.gates.gate import GateRequest, decide, decide_result
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
@@ -105,12 +112,10 @@ def gate(
     paths = {name: Path(options[name]) for name in ("records", "baseline") if options.get(name) is not None}
     asked = Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
     request = _choose(GateRequest((), asked), {**options, **paths}, "gate")
-    return decide(
-        replace(
-            request,
-            runs=tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs),
-        )
-    )
+    found = tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs)
+    if request.baseline is not None:
+        demand_basis(request.baseline, (one if isinstance(one, Run) else Run.open(one) for one in found))
+    return decide(replace(request, runs=found))
 
 
 def set_baseline(

@@ -24,7 +24,7 @@ from fieldassay.gates.baseline.baseline import (
     hash_text,
 )
 from fieldassay.gates.baseline.file import FORMAT, read_baseline
-from fieldassay.gates.baseline.systems import digest_predictions, match_systems
+from fieldassay.gates.baseline.systems import digest_predictions, find_ground, match_systems
 from fieldassay.gates.judge import judge_result
 from fieldassay.gates.regression import BaselineMatch, Change, decide_changes
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
@@ -176,6 +176,13 @@ def _value_headlines(
 def read_before(path: Path) -> Baseline | None:
     """Return the baseline that a new one replaces, if any. Raises `ProblemsError` for an unsound one."""
     return read_baseline(path) if FORMAT.read_bytes(path) is not None else None
+
+
+def demand_basis(path: Path, runs: Iterable[Run]) -> None:
+    """Raise `ProblemsError` if the baseline in a file is frozen and a run stands on anything else."""
+    baseline = read_baseline(path)
+    for run in runs if baseline.is_frozen else ():
+        find_ground(baseline, run.paired, run.facts)
 
 
 def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:

@@ -112,14 +112,6 @@ class Ground(Struct, frozen=True, eq=False):
     remark: str = ""
 
 
-def demand_basis(path: Path, result: Result) -> None:
-    """Raise `ProblemsError` if the baseline in a file is frozen and a result stands on anything else."""
-    baseline = read_baseline(path)
-    if baseline.is_frozen:
-        assert result.paired is not None
-        find_ground(baseline, result.paired, result.run)
-
-
 def find_ground(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> Ground:
     """Return the documents on which a run can be compared with a baseline, and why not on all.
 
