@@ -118,6 +118,7 @@ def test_each_gate_of_the_spec_is_a_test_of_its_own_name(session: Session) -> No
     assert "llama: accuracy >= 0.9" in out and "llama: field_accuracy[total] >= 0.5" in out
 
 
+FROZEN = (("spec", "spec.yaml"), ("gold", "gold.jsonl"), ("pred", "good.jsonl"))
 BASELINE = ("--fieldassay-gate", "regression(accuracy) > -0.01")
 
 
@@ -153,6 +154,21 @@ def test_regressions_are_measured_against_the_baseline(
     assert main(["baseline", "set", str(folder / "run"), f"--out={folder / file}", "--reason=first"]) == 0
     found, out = session(*scored("--fieldassay-pred", f"{pred}.jsonl", *BASELINE, *more))
     assert (found, said in out) == (code, True), out
+
+
+def test_a_frozen_baseline_refuses_other_gold_without_a_gate_on_it(folder: Path, session: Session) -> None:
+    from fieldassay.cli.main import main
+
+    for name, rows in {"gold": GOLD, "good": GOOD}.items():
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    given = [f"--{name}={folder / file}" for name, file in FROZEN]
+    assert main(["score", *given, f"--out={folder / 'run'}", "--quiet"]) == 0
+    assert main(["baseline", "set", str(folder / "run"), f"--out={folder / 'frozen.json'}", "--freeze"]) == 0
+    options = scored("--fieldassay-pred", "good.jsonl", "--fieldassay-baseline", "frozen.json")
+    assert session(*options)[0] == 0
+    (folder / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in GOLD[1:]))
+    code, out = session(*options)
+    assert (code, "1 document removed" in out) == (4, True), out
 
 
 def test_a_gate_that_does_not_apply_is_skipped(folder: Path, session: Session) -> None:

@@ -112,6 +112,7 @@ class Extraction(pytest.Collector):
         from fieldassay.scoring.options import ScoreOptions
 
         source: Any = {"protocol": option("fieldassay_protocol")} if spec is None else _found(spec, place)
+        baseline = option("fieldassay_baseline")
         try:
             options = ScoreOptions(gates=tuple(option("fieldassay_gate")) or (EVERYTHING_RIGHT,))
             return score(
@@ -119,6 +120,7 @@ class Extraction(pytest.Collector):
                 _named(option("fieldassay_pred"), place),
                 source,
                 options,
+                baseline=None if baseline is None else place / baseline,
             )
         except FieldassayError as error:
             raise pytest.UsageError(f"fieldassay: {error}") from None

@@ -151,7 +151,7 @@ BROKEN = {
     "not JSON": "{",
     "NaN": '{"format": NaN}',
     "a list": "[]",
-    "another file": '{"format": "fieldassay lock"}',
+    "another file": '{"format": "fieldassay baseline"}',
     "deep": "[" * 100_000,
     "a lower threshold": edited(lambda data: data["rules"][0].update(threshold=0.5)),
     "another risk": edited(lambda data: data["promise"].update(risk=0.001)),

@@ -223,7 +223,6 @@ REFUSALS = {
         ("--baseline", "nowhere.json", "--fail-on-regression", "f1"),
         "there is no baseline here",
     ),
-    "no gate": (("--baseline", "spec.yaml"), "no gate compares with it"),
     "no metric": (("--fail-on-regression", "acuracy"), "did you mean 'accuracy'?"),
     "no number": (("--fail-on-regression", "accuracy=much"), "expected a number"),
     "a negative margin": (("--fail-on-regression", "accuracy=-0.01"), "at least 0"),
@@ -241,24 +240,34 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_scored(case: str, pr
     assert (ran.code, said in ran.err, Path("runs").exists()) == (2, True, False), ran.err
 
 
+def test_a_baseline_that_no_gate_compares_with_is_refused(project: Project) -> None:
+    project.set("old")
+    ran = project.score("old", "--out", "runs/new", "--baseline", "fieldassay-baseline.json")
+    assert ran.code == 2 and "no gate compares with it" in ran.err and not Path("runs/new").exists()
+
+
 def test_a_baseline_of_other_gold_is_refused_and_says_which_digest(project: Project) -> None:
     project.set("old")
     project.files.write("gold.jsonl", [{**ROWS[0], "name": "other"}, *ROWS[1:]])
     ran = project.score("old", "--out", "runs/other", "--fail-on-regression", "accuracy")
     assert ran.code == 2 and "other gold (gold digest" in ran.err and "set a new baseline" in ran.err
     assert Path("runs/other/metrics.json").exists()
-    checked = project.run("baseline", "check", "runs/other")
-    assert checked.code == 2 and "other gold (gold digest" in checked.err
+    assert "1 document changed (d000)" in ran.err
 
 
-def test_a_lock_and_a_baseline_go_together(project: Project) -> None:
-    assert project.run("lock", "--spec", "spec.yaml", "--gold", "gold.jsonl").code == 0
+def test_a_run_of_other_gold_is_compared_where_gold_is_the_same_and_passes_no_gate(project: Project) -> None:
     project.set("old")
-    locked = json.loads(Path("fieldassay.lock.json").read_text())
-    held = json.loads(Path("fieldassay-baseline.json").read_text())["digests"]
-    assert held == {part: locked[part]["digest"] for part in ("spec", "formulas", "models", "gold")}
-    ran = project.score("worse", "--lock", "fieldassay.lock.json", "--fail-on-regression", "accuracy")
-    assert ran.code == 1
+    gold = [{**ROWS[0], "name": "other"}, *ROWS[2:], {"id": "e", "name": "x"}]
+    project.files.write("gold.jsonl", gold)
+    project.score("worse", "--out", "runs/other")
+    checked = project.run("baseline", "check", "runs/other", "--metrics", "accuracy")
+    said = "compared on the 38 of 40 documents with equal gold: 1 document added (e), 1 changed (d000), 1 removed (d001)"
+    assert checked.code == 0 and said in " ".join(checked.out.split())
+    given = ("--json", "--metrics", "accuracy", "--fail-on-regression", "accuracy=0.9")
+    checked = project.run("baseline", "check", "runs/other", *given)
+    [line], [decision] = (json.loads(checked.out)[key] for key in ("changes", "decisions"))
+    assert (checked.code, line["comparison"]["documents"]) == (2, 38)
+    assert decision["gates"][0]["verdict"] == "INCONCLUSIVE"
 
 
 def test_a_thousand_documents_of_twenty_fields_are_well_below_a_megabyte(project: Project) -> None:

@@ -16,9 +16,7 @@ from fieldassay.reports.export.export import EXPORTS
 Run = Callable[..., Ran]
 
 
-@pytest.mark.parametrize(
-    "name", [name for name in COMMANDS if name not in ("runs", "baseline", "lock", "protocols")]
-)
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name not in ("runs", "baseline", "protocols")])
 def test_whatever_is_written_is_written_with_the_same_option(name: str) -> None:
     command = commands.get_command(click.Context(commands), name)
     assert command is not None

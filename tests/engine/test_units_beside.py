@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from tests.doc_pages import blocks
 from tests.doc_tables import rows
+from tests.fingerprint.labels_cases import labels
 from tests.judging import leaves_of, result_of, rows_of
 
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.baseline.locking import freeze
 from fieldassay.plan.compile import read_plan
 from fieldassay.scoring.validate import validate
 
@@ -52,10 +52,10 @@ def test_items_of_lists_are_paired_by_the_amounts() -> None:
     ]
 
 
-def test_the_lock_covers_the_unit() -> None:
+def test_the_digest_of_gold_covers_the_unit() -> None:
     one, two = ([{"id": 1, "n": 5, "unit": unit}] for unit in ("k", "m"))
     spec = {"fields": {"n": REVENUE}}
-    assert freeze(spec, one).gold.digest != freeze(spec, two).gold.digest
+    assert labels(one, spec).digest != labels(two, spec).digest
 
 
 def test_relations_compute_with_the_unit() -> None:

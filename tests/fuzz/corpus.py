@@ -170,10 +170,10 @@ TARGETS: dict[str, Target] = {
     "baseline.json": Target(
         "baseline.json", (mutate_json, mutate_text), (("baseline", "check", "run", "baseline.json"),)
     ),
-    "lock.json": Target(
-        "lock.json",
+    "frozen.json": Target(
+        "frozen.json",
         (mutate_json, mutate_text),
-        (_score("--spec", "spec.yaml", *_GOLD, "--lock", "lock.json"),),
+        (_score("--spec", "spec.yaml", *_GOLD, "--baseline", "frozen.json"),),
     ),
     "policy.json": Target(
         "policy.json",
@@ -230,7 +230,7 @@ def make_corpus() -> None:
     codes = [
         main(["score", *data, "--out", "run", *FAST]),
         main(["baseline", "set", "run", "--out", "baseline.json"]),
-        main(["lock", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--lock", "lock.json"]),
+        main(["baseline", "set", "run", "--freeze", "--out", "frozen.json"]),
         main(["calibrate", "run", "--system", "m", "--out", "policy.json"]),
     ]
     missing = [

@@ -239,7 +239,7 @@ ATTACKS: dict[str, tuple[Callable[[Bench], GateOutcome], str]] = {
     "gold of other values": (lambda bench: bench.judge("regression(accuracy) > -0.5",
         [{**GOLD[0], "a": "z"}, *GOLD[1:]], WORSE), "other gold"),
     "only the first documents": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE,
-        limit=50), "150 are no longer there"),
+        limit=50), "150 documents removed"),
     "another spec": (
         lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE,
             SPEC.replace("a: text", "a: id")),

@@ -17,7 +17,6 @@ from fieldassay.atomic.whole_files import write_file
 from fieldassay.calibration.policy_file import read_policy
 from fieldassay.errors import ProblemsError
 from fieldassay.gates.baseline.file import read_baseline
-from fieldassay.gates.baseline.lock_file import read_lock
 from fieldassay.gates.gates_file import read_gates_file
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
@@ -49,7 +48,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     "predictions": lambda path: score([{"id": 1, "a": "x"}], {"s": path}, "fields: {a: text}"),
     "spec": read_source,
     "gates": read_gates_file,
-    "lock": read_lock,
     "baseline": read_baseline,
     "policy": read_policy,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from tests.fingerprint.labels_cases import labels
 
 from fieldassay import score
 from fieldassay.metrics.statistics import Statistic
@@ -23,6 +25,7 @@ from fieldassay.result.statistics_file import (
     systems_of,
     write_statistics,
 )
+from fieldassay.runs.run import Run
 from fieldassay.scoring.options import ScoreOptions
 
 GOLD = [{"id": name, "total": at, "tags": ["x"]} for at, name in enumerate("abcd")]
@@ -202,3 +205,15 @@ def test_a_damaged_file_is_refused(paired: PairedData, cut: int, tmp_path: Path)
 def test_a_file_that_is_not_there_is_said_to_be_missing(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_statistics(tmp_path / "s.parquet", [])
+
+
+def test_the_digests_of_gold_are_those_of_the_documents_however_a_run_is_made(tmp_path: Path) -> None:
+    gold = [{"id": f"d{at * 7 % 40:02d}", "total": at} for at in range(40)]
+    wanted = labels(gold, "fields: {total: number}").digests
+    ways: tuple[dict[str, Any], ...] = ({}, {"batch": 7}, {"workers": 2, "batch": 5})
+    for options in ways:
+        run = score(gold, {"a": gold, "b": gold[:9]}, "fields: {total: number}", **options)
+        for system in Run.open(run.save(tmp_path / "run").folder).paired.systems:
+            assert system.gold is not None
+            digests = [row.tobytes().hex() for row in system.gold]
+            assert dict(zip(system.documents, digests, strict=True)) == wanted

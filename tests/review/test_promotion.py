@@ -383,26 +383,19 @@ def test_the_command_tells_and_writes(folder: Path, capsys: pytest.CaptureFixtur
     assert history(folder / "gold.jsonl")[0]["reason"] == "a second look"
 
 
-def test_the_lock_is_told_or_started_anew_with_the_same_reason(
+def test_a_baseline_that_stands_on_gold_as_it_was_is_told(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    lock = ("lock", "--spec", "spec.yaml", "--gold", "gold.jsonl")
-    assert main([*lock]) == 0
+    (folder / "fieldassay-baseline.json").touch()
     assert main([*PROMOTE]) == 0
-    assert "start a new baseline with --reset-baseline" in capsys.readouterr().out
-    assert main([*lock, "--check"]) == 2
-    write_labels(folder / "labels.jsonl", [sheet(total=Label("value", "7"))])
-    assert main([*PROMOTE, "--spec", "spec.yaml", "--reset-baseline"]) == 0
-    assert main([*lock, "--check"]) == 0
-    held = json.loads((folder / "fieldassay.lock.json").read_text())
-    assert held["history"][-1]["reason"] == "a second look"
+    assert "fieldassay-baseline.json stands on gold as it was: score again" in capsys.readouterr().out
+    assert main([*PROMOTE]) == 0
+    assert "stands on gold" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        pytest.param(["--reset-baseline"], "needs --spec", id="no spec for the lock"),
-        pytest.param(["--spec", "spec.yaml", "--reset-baseline"], "there is no lock here", id="no lock"),
         pytest.param(["--reason", " "], "says nothing", id="an empty reason"),
     ],
 )

@@ -42,7 +42,9 @@ BASELINE = Baseline(
     run="main",
     spec="receipts",
     reason="prompt 7",
+    is_frozen=True,
     digests={part: f"{part}-digest" for part in PARTS},
+    basis={"spec": {"fields": {"lines": "any"}}, "formulas": {}, "models": []},
     metrics=("accuracy", "f1{kind=x}"),
     headlines=(
         Headline("llama", "accuracy", 0.1 + 0.2, 4, 4, (0.25, 1 / 3)),
@@ -50,10 +52,11 @@ BASELINE = Baseline(
     ),
     is_hashed=False,
     documents=DOCUMENTS,
+    gold=("0a", "0b", "0c", "0d"),
     systems=(SYSTEM,),
     history=(
         Entry("2026-02-01T00:00:00+00:00", "old", "0.9"),
-        Entry("2026-03-01T00:00:00+00:00", "main", "1.0", "prompt 7"),
+        Entry("2026-03-01T00:00:00+00:00", "main", "1.0", "prompt 7", is_frozen=True),
     ),
 )
 
@@ -88,7 +91,7 @@ def test_the_same_baseline_is_the_same_bytes_with_one_document_a_line(file: Path
     data = file.read_bytes()
     assert data == baseline_bytes(read_baseline(file)) == baseline_bytes(BASELINE)
     lines = data.decode().splitlines()
-    assert '  "a",' in lines and '    ["f00d", null, "1*3 0"],' in lines
+    assert '  ["a", "0a"],' in lines and '    ["f00d", null, "1*3 0"],' in lines
 
 
 def test_line_ends_and_white_space_may_change(file: Path) -> None:
@@ -129,10 +132,21 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "a list": (lambda _: "[]", "not a baseline of fieldassay"),
     "truncated": (lambda text: text[: len(text) // 2], "not JSON"),
     "merge conflict": (
-        lambda text: text.replace('  "a",', '<<<<<<< HEAD\n  "a",\n=======\n  "aa",\n>>>>>>> other'),
+        lambda text: text.replace(
+            '  ["a", "0a"],', '<<<<<<< HEAD\n  ["a", "0a"],\n=======\n  ["aa", "0a"],\n>>>>>>> other'
+        ),
         "a merge cannot join",
     ),
-    "both sides of a merge": (lambda text: text.replace('  "a",', '  "A",\n  "a",'), "checksum"),
+    "both sides of a merge": (
+        lambda text: text.replace('  ["a", "0a"],', '  ["A", "0a"],\n  ["a", "0a"],'),
+        "checksum",
+    ),
+    "thawed by hand": (lambda text: text.replace('"frozen": true', '"frozen": false'), "checksum"),
+    "a label by hand": (lambda text: text.replace('["a", "0a"]', '["a", "0b"]'), "checksum"),
+    "a document without a digest": (
+        edit(lambda data: data["documents"].__setitem__(1, ["b"]), is_signed=True),
+        "not as a baseline must be",
+    ),
     "a number by hand": (lambda text: text.replace("1*3 0", "0*4"), "checksum"),
     "a headline by hand": (
         edit(lambda data: data["headlines"][0].update(value=0.99), is_signed=False),
@@ -152,7 +166,7 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
     "version true": (edit(lambda data: data.update(schema_version=True), is_signed=True), "only 1 is known"),
     "no checksum": (edit(lambda data: data.pop("checksum"), is_signed=False), "checksum"),
     "a document twice": (
-        edit(lambda data: data["documents"].__setitem__(1, "a"), is_signed=True),
+        edit(lambda data: data["documents"].__setitem__(1, ["a", "0b"]), is_signed=True),
         "one is there twice",
     ),
     "no documents": (
@@ -187,8 +201,8 @@ DAMAGES: dict[str, tuple[Callable[[str], str], str]] = {
         edit(lambda data: data.update(run=[]), is_signed=True),
         "not as a baseline must be",
     ),
-    "a lock": (
-        edit(lambda data: data.update(format="fieldassay lock"), is_signed=True),
+    "a policy": (
+        edit(lambda data: data.update(format="fieldassay policy"), is_signed=True),
         "not a baseline of fieldassay",
     ),
     "deep nesting": (lambda _: "[" * 200_000, "nested too deeply"),

@@ -61,6 +61,12 @@ def baseline() -> None:
     help="Write digests in place of ids and of the values of slices.",
 )
 @click.option(
+    "--freeze",
+    "freezes",
+    is_flag=True,
+    help="Refuse every run of another spec or gold: one changed label or document is named.",
+)
+@click.option(
     "--reason", metavar="TEXT", default="", help="Why it is set; the file keeps it, with those before."
 )
 @lookup_option
@@ -69,11 +75,13 @@ def set_baseline(**given: Any) -> int:
     """Make a finished run the baseline, or several repeated runs of one system.
 
     RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, tag, or `latest`. The
-    statistics of several runs are added up document by document, so that means over runs are compared.
+    statistics of several runs are added up document by document, so that means over runs are compared. A
+    frozen baseline is replaced with a reason only.
 
     \b
     fieldassay baseline set runs/main --reason "prompt 7"
     fieldassay baseline set run1 run2 run3
+    fieldassay baseline set runs/main --freeze --reason "two labels were wrong"
     """
     from datetime import UTC, datetime
 
@@ -81,13 +89,15 @@ def set_baseline(**given: Any) -> int:
     from fieldassay.cli.show.baseline import baseline_data, render_set
     from fieldassay.cli.texts import split_outside
     from fieldassay.gates.baseline.file import write_baseline
-    from fieldassay.gates.baseline.runs import BaselineRequest, make_baseline, read_history
+    from fieldassay.gates.baseline.runs import BaselineRequest, make_baseline, read_before
     from fieldassay.runs.run import read_runs
 
     runs, path = read_runs((_find(name, given) for name in given["runs"]), lambda run: run), given["out"]
     metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
-    request = BaselineRequest(given["systems"], metrics, given["hashes_ids"], given["reason"])
-    made = make_baseline(runs, request, datetime.now(UTC), read_history(path))
+    request = BaselineRequest(
+        given["systems"], metrics, given["hashes_ids"], given["reason"], given["freezes"]
+    )
+    made = make_baseline(runs, request, datetime.now(UTC), read_before(path))
     write_baseline(path, made)
     write(
         json_text(baseline_data(made))
@@ -129,8 +139,9 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
 def check_baseline(**given: Any) -> int:
     """Compare a finished run with the baseline, document by document.
 
-    Exits with 1 if a regression gate failed: one of the run's spec, or of --fail-on-regression. A run that
-    stands on another spec or on other gold is refused with exit code 2.
+    Exits with 1 if a regression gate failed: one of the run's spec, or of --fail-on-regression. A run of
+    another spec is refused with exit code 2; so is one of other gold if the baseline is frozen, else it is
+    compared on the documents with equal gold.
 
     \b
     fieldassay baseline check latest --fail-on-regression accuracy=0.01

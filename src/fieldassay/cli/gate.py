@@ -65,13 +65,17 @@ def gate(**given: Any) -> int:
     fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
     """
     from fieldassay.cli.output import complain, screen, write
+    from fieldassay.gates.baseline.runs import demand_basis
     from fieldassay.gates.gate import GateRequest, decide
     from fieldassay.runs.locate import find_run
+    from fieldassay.runs.run import Run
 
     shape = _shape(given)
     runs = tuple(find_run(reference, given["store"]) for reference in given["runs"])
     _check_out(given, runs)
     baseline = given["baseline"] or default_baseline()
+    if given["baseline"] is not None:
+        demand_basis(given["baseline"], map(Run.open, runs))
     page = decide(
         GateRequest(runs, given["gates"], given["protocol"], given["records"], given["system"], baseline)
     )

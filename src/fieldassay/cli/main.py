@@ -42,7 +42,6 @@ GROUPS: dict[str, dict[str, str]] = {
         "diff": "Compare two runs, or two systems of one run: metrics, and the values fixed and broken.",
         "gate": "Decide GO or NO-GO on finished runs.",
         "baseline": "Set, show and check the baseline that later runs are compared with.",
-        "lock": "Freeze the spec and the gold data that a baseline stands on.",
     },
     "Review": {
         "review": (

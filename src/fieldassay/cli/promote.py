@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import click
 
 from fieldassay.cli.grouping import GroupedCommand, json_option
 from fieldassay.cli.inputs import read_spec_option, spec_options
-from fieldassay.cli.lock import DEFAULT
+from fieldassay.cli.regressions import default_baseline
 
 if TYPE_CHECKING:
     from fieldassay.records.labels_file import Sheet
@@ -51,15 +51,6 @@ _MOST_TOLD = 20
 @click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id in gold.")
 @click.option("--add", "is_adding", is_flag=True, help="Add the documents that gold does not have.")
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would change; write nothing.")
-@click.option(
-    "--lock", metavar="FILE", type=_PATH, help=f"The lock of this gold.  [default: {DEFAULT}, if it is there]"
-)
-@click.option(
-    "--reset-baseline",
-    "is_reset",
-    is_flag=True,
-    help="Start a new baseline in the lock, with the same reason; needs --spec.",
-)
 @json_option
 def promote(**given: Any) -> int:
     """Merge labels into gold, and write the history of gold beside it.
@@ -85,8 +76,6 @@ def promote(**given: Any) -> int:
     if (given["folder"] is None) == (not given["labels"]):
         raise click.UsageError("Give the folder of a review, or --labels.")
     has_spec = given["spec"] is not None or given["protocol"] is not None
-    if given["is_reset"] and not has_spec and given["folder"] is None:
-        raise click.UsageError("--reset-baseline needs --spec: the lock holds the spec too.")
     plan = read_plan(read_spec_option(given)) if has_spec else None
     names = tuple(given["id_keys"]) or None
     options = PromoteOptions(
@@ -96,20 +85,15 @@ def promote(**given: Any) -> int:
         sheets = [sheet for path in given["labels"] for sheet in read_labels(path)]
     else:
         sheets, options = _of_review(given, options)
-        plan = options.plan
-    now = datetime.now(UTC)
-    found = merge(given["gold"], sheets, options, now)
-    reset = _reset(given, plan, now) if given["is_reset"] else None
-    if not given["is_dry"] and (found.files or reset is not None):
-        found.write(lambda: _end(given, found, reset))
+    found = merge(given["gold"], sheets, options, datetime.now(UTC))
+    if not given["is_dry"] and found.files:
+        found.write(lambda: _log(given, found))
     _print(found, given)
     return 0
 
 
-def _end(given: Mapping[str, Any], found: Promotion, reset: Callable[[], None] | None) -> None:
-    """Start the new baseline, and write the promotion into the log of the review that it came from."""
-    if reset is not None:
-        reset()
+def _log(given: Mapping[str, Any], found: Promotion) -> None:
+    """Write the promotion into the log of the review that it came from."""
     if given["folder"] is not None:
         from fieldassay.review.promotion.from_review import log_promotion
         from fieldassay.review.store import Store
@@ -151,26 +135,6 @@ def _inputs(given: Mapping[str, Any]) -> InputOptions:
     from fieldassay.scoring.options import InputOptions
 
     return InputOptions(gold_key=given["gold_key"], id_names=tuple(given["id_keys"]) or None)
-
-
-def _lock_of(given: Mapping[str, Any]) -> Path | None:
-    """Return the lock that may hold this gold; None without one."""
-    path = given["lock"] or Path(DEFAULT)
-    return path if given["lock"] is not None or path.exists() else None
-
-
-def _reset(given: Mapping[str, Any], plan: Any, now: Any) -> Callable[[], None]:
-    """Return what starts a new baseline; raise `ProblemsError` now if there is no sound lock."""
-    from fieldassay.gates.baseline.lock_file import read_lock
-    from fieldassay.gates.baseline.locking import freeze, reset_lock
-
-    path = given["lock"] or Path(DEFAULT)
-    read_lock(path)
-
-    def reset() -> None:
-        reset_lock(path, freeze(plan, str(given["gold"]), _inputs(given)), given["reason"], now).save()
-
-    return reset
 
 
 def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -238,11 +202,11 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     if found.entries:
         would = "would be added" if given["is_dry"] else "added"
         lines.append(f"{visible(str(found.history))}: {format_count(len(found.entries), 'line')} {would}")
-    lock = _lock_of(given)
-    if lock is not None and given["is_reset"] and not given["is_dry"]:
-        lines.append(f"{visible(str(lock))}: new baseline")
-    elif lock is not None and changed:
-        lines.append(f"{visible(str(lock))} holds gold as it was: start a new baseline with --reset-baseline")
+    baseline = default_baseline()
+    if baseline is not None and changed:
+        lines.append(
+            f"{baseline} stands on gold as it was: score again, then `fieldassay baseline set RUN --reason …`"
+        )
     return lines
 
 

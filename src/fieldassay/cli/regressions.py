@@ -65,13 +65,17 @@ def read_baseline_options(given: Mapping[str, Any], spec: Any, asked: Sequence[G
     gates = (*asked, *read_regressions(given["regressions"], spec))
     path = given["baseline"]
     if path is None and not gates:
-        return BaselineChoice(default_baseline())
+        found = default_baseline()
+        return BaselineChoice(found if found is not None and _has_regression(spec) else None)
     from fieldassay.gates.baseline.file import read_baseline
 
-    if not gates:
-        _demand_regression(spec)
     path = path or Path(DEFAULT)
-    read_baseline(path)  # a baseline that is missing or broken is told before anything is scored
+    held = read_baseline(path)  # a baseline that is missing or broken is told before anything is scored
+    if not gates and not held.is_frozen and not _has_regression(spec):
+        raise click.UsageError(
+            "--baseline: no gate compares with it; add --fail-on-regression METRIC, or a gate "
+            "`regression(METRIC) > -0.01`."
+        )
     return BaselineChoice(path, gates)
 
 
@@ -113,13 +117,8 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
     return gate
 
 
-def _demand_regression(spec: Any) -> None:
-    """Raise UsageError if a baseline is given and nothing would look at it."""
+def _has_regression(spec: Any) -> bool:
     from fieldassay.metrics.grammar import parse_gate
     from fieldassay.plan.compile import read_plan
 
-    if not any(parse_gate(text).function == "regression" for text in read_plan(spec).spec.gates):
-        raise click.UsageError(
-            "--baseline: no gate compares with it; add --fail-on-regression METRIC, or a gate "
-            "`regression(METRIC) > -0.01`."
-        )
+    return any(parse_gate(text).function == "regression" for text in read_plan(spec).spec.gates)

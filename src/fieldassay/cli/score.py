@@ -11,7 +11,6 @@ import click
 
 from fieldassay.cli.grouping import SHARE, GroupedCommand, option
 from fieldassay.cli.inputs import bootstrap_option, data_options, spec_options
-from fieldassay.cli.lock import lock_options, read_lock_options
 from fieldassay.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
 from fieldassay.cli.report import VERBOSE, read_report_options, report_options, write_reports
 from fieldassay.cli.storing import read_sources, store_options
@@ -37,7 +36,6 @@ def _read_engine(text: str) -> str:
 @click.command(cls=GroupedCommand)
 @spec_options
 @data_options
-@lock_options
 @baseline_options
 @store_options
 @report_options
@@ -221,7 +219,7 @@ def score(**given: Any) -> int:
     options = score_options(given, inputs, (*thresholds, *baseline.gates))
     reports = read_report_options(given)
     keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])
-    lock, is_quiet = read_lock_options(given), given["quiet"]
+    is_quiet = given["quiet"]
     from msgspec.structs import replace
 
     from fieldassay.public.running import Request, run_scoring  # heavy, so after the options
@@ -234,7 +232,6 @@ def score(**given: Any) -> int:
         out=given["out"],
         store=given["store"],
         keeps_rows=keeps_rows,
-        held=None if lock is None else lock.hold(spec, inputs.gold, options.inputs),
         baseline=baseline.path,
         command=("fieldassay", *sys.argv[1:]),
         facts=sources.facts,

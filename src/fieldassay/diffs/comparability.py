@@ -7,45 +7,18 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fieldassay.diffs.grounds import find_unequal, is_same_file, list_unknown
+from fieldassay.diffs.grounds import find_unequal, list_unknown
 from fieldassay.diffs.join import list_common
 from fieldassay.diffs.references import Entry, NamedRun
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.fingerprint.differences import find_differences
-from fieldassay.fingerprint.frozen import Frozen, Labels, Part, part_of
-from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
+from fieldassay.fingerprint.differences import describe_changes
+from fieldassay.fingerprint.plans import freeze_recorded
 from fieldassay.printable import make_printable
 from fieldassay.result.recorded import parts_of
-from fieldassay.runs.run import Run, corrupt_run_errors
-from fieldassay.spec.parse import read_spec
+from fieldassay.runs.run import Run
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-_COLUMNS = ("doc", "field", "gold_path", "gold", "critical", "weight")
-
-
-def find_relabeled(first: pl.LazyFrame, second: pl.LazyFrame, common: tuple[str, ...]) -> frozenset[str]:
-    """Return the common documents whose gold differs in the second run, in values, places or importance.
-
-    Both frames must be complete evidence of one system. Values that are accepted beside gold are not in
-    evidence and cannot differ here.
-    """
-    import polars as pl
-
-    one, other = (_gold_rows(frame, common) for frame in (first, second))
-    left = one.join(other, on=_COLUMNS, how="anti", nulls_equal=True)
-    right = other.join(one, on=_COLUMNS, how="anti", nulls_equal=True)
-    return frozenset(pl.concat([left.select("doc"), right.select("doc")]).unique().to_series().to_list())
-
-
-def _gold_rows(frame: pl.LazyFrame, common: tuple[str, ...]) -> pl.DataFrame:
-    import polars as pl
-
-    wanted = pl.Series(common, dtype=pl.String).implode()
-    has_gold = (pl.col("kind") == "value") & pl.col("gold_path").is_not_null()
-    return frame.filter(has_gold & pl.col("doc").is_in(wanted)).select(_COLUMNS).collect()
 
 
 MOST_TOLD = 3
@@ -71,7 +44,7 @@ def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
     """
     runs = list({entry.run.run.folder.resolve(): entry.run for entry in entries}.values())
     first = runs[0]
-    problems = [_unknown(run) for run in runs if list_unknown(run.run)]
+    problems = [_unknown(run, lacking) for run in runs if (lacking := list_unknown(run.run))]
     problems += [_redacted(first, run) for run in runs[1:] if _key(run) != _key(first)]
     if problems:
         raise ProblemsError(problems)
@@ -97,11 +70,13 @@ def _redacted(first: NamedRun, run: NamedRun) -> Problem:
     return Problem(f"run {run.reference!r}", what, "redact both with the same --key-file", "incomparable")
 
 
-def _unknown(run: NamedRun) -> Problem:
-    parts = ", ".join(list_unknown(run.run))
+def _unknown(run: NamedRun, parts: Sequence[str]) -> Problem:
     remedy = f"score it again with this version: fieldassay score --run {run.reference}"
     return Problem(
-        f"run {run.reference!r}", f"does not say what it stands on ({parts})", remedy, "incomparable"
+        f"run {run.reference!r}",
+        f"does not say what it stands on ({', '.join(parts)})",
+        remedy,
+        "incomparable",
     )
 
 
@@ -133,25 +108,12 @@ def _tell(part: str, first: NamedRun, run: NamedRun) -> Problem:
 
 def _told(part: str, first: Run, second: Run) -> str:
     try:
-        found = [one.told() for one in find_differences(_freeze(first), _freeze(second)) if one.part == part]
+        before, after = (freeze_recorded(run.spec.text, run.file.models)[part] for run in (first, second))
+        detail = describe_changes(before.content, after.content)
     except (ProblemsError, ValueError, TypeError):
-        found = []
+        detail = ""
     digests = " and ".join((one.digests[part] or "unknown")[:12] for one in (first, second))
-    detail = found[0].partition(": ")[2] if found else ""
     return f"{_ABOUT[part]} (digests {digests})" + (f": {detail}" if detail else "")
-
-
-def _freeze(run: Run) -> Frozen:
-    """Return the foundations of a run as recorded in `run.json`; gold is compared by documents, not here."""
-    spec = read_spec(run.spec)
-    models = part_of(list(run.file.models))
-    parts = {"spec": freeze_spec(spec), "formulas": freeze_formulas(spec), "models": models}
-    return Frozen(
-        "",
-        None,
-        **{name: Part(run.digests[name] or "", one.content) for name, one in parts.items()},
-        gold=Labels("", 0, None),
-    )
 
 
 def _describe_gold(first: NamedRun, run: NamedRun) -> str:
@@ -187,12 +149,8 @@ def _keep_common(entries: Sequence[Entry], runs: Sequence[NamedRun]) -> Ground:
                 )
             ]
         )
-    first = entries[0]
-    changed: frozenset[str] = frozenset()
-    for entry in entries[1:]:
-        if entry.run.run.folder != first.run.run.folder and not is_same_file(first.run.run, entry.run.run):
-            changed |= _changed_gold(first, entry, tuple(common))
-    kept = tuple(name for name in common if make_printable(name) not in changed)
+    before, *others = (_map_gold(entry) for entry in entries)
+    kept = tuple(name for name in common if all(before[name] == gold[name] for gold in others))
     if not kept:
         raise ProblemsError(
             [
@@ -211,25 +169,12 @@ def _keep_common(entries: Sequence[Entry], runs: Sequence[NamedRun]) -> Ground:
     return Ground(kept, (told + more,))
 
 
-def _changed_gold(first: Entry, second: Entry, common: tuple[str, ...]) -> frozenset[str]:
-    problems = [
-        Problem(
-            f"run {entry.run.reference!r}",
-            f"kept {entry.run.run.kept} evidence, so it cannot be told in which documents the gold is the "
-            "same",
-            "score it again with --evidence all, or both from the same gold file",
-            "incomparable",
-        )
-        for entry in (first, second)
-        if entry.run.run.kept != "all" or entry.run.run.scan_evidence() is None
-    ]
-    if problems:
-        raise ProblemsError(problems)
-    frames = [rows_of(entry) for entry in (first, second)]
-    assert frames[0] is not None
-    assert frames[1] is not None
-    with corrupt_run_errors(first.run.run, second.run.run):
-        return find_relabeled(frames[0], frames[1], tuple(map(make_printable, common)))
+def _map_gold(entry: Entry) -> dict[str, bytes]:
+    """Return the digests of gold by document. Raises `ProblemsError` for a run that has none."""
+    statistics = entry.contestant.statistics
+    if statistics.gold is None:
+        raise ProblemsError([_unknown(entry.run, ("gold",))])
+    return {name: row.tobytes() for name, row in zip(statistics.documents, statistics.gold, strict=True)}
 
 
 def rows_of(entry: Entry) -> pl.LazyFrame | None:

@@ -32,24 +32,6 @@ def list_unknown(run: Run) -> tuple[str, ...]:
     return tuple(part for part in PARTS if run.digests[part] is None)
 
 
-def is_same_file(first: Run, second: Run) -> bool:
-    """Return whether the gold of both came from the same file, read in the same way.
-
-    Then a document of both is the same in both.
-    """
-    digests = [(one.inputs.sha256 or {}).get(one.inputs.gold) for one in (first, second)]
-    return (
-        digests[0] is not None and digests[0] == digests[1] and _gold_reading(first) == _gold_reading(second)
-    )
-
-
-def _gold_reading(run: Run) -> list[tuple[str, str]]:
-    options = run.inputs.options or {}
-    return sorted(
-        (key, str(value)) for key, value in options.items() if key in ("gold_key", "id_names", "wrap")
-    )
-
-
 def remark_drawing(runs: Mapping[str, Run], used: tuple[int, int, float]) -> tuple[str, ...]:
     """Return the remarks on runs with different replicates, seeds, levels or versions.
 

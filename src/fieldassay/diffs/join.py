@@ -59,6 +59,7 @@ def _restrict(system: DocumentStatistics, documents: Collection[str] | None) -> 
     return replace(
         system,
         documents=tuple(system.documents[row] for row in at),
+        gold=None if system.gold is None else system.gold[rows],
         statistics={
             statistic: Sum(total.fields, total.values[:, rows])
             for statistic, total in system.statistics.items()

@@ -1,11 +1,11 @@
-"""The foundations of a baseline, as digests: the spec, the formulas, the models, and the gold data."""
+"""Plain data as canonical text, and its digest."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,7 +13,6 @@ import msgspec
 from msgspec import Struct
 
 from fieldassay.regex import lazy_regex
-from fieldassay.result.recorded import PARTS
 
 _ENCODER = json.JSONEncoder(sort_keys=True, ensure_ascii=True, separators=(",", ":"))
 _SORTED = msgspec.json.Encoder(order="sorted")
@@ -23,42 +22,10 @@ _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits
 
 
 class Part(Struct, frozen=True):
-    """One frozen part: plain data, and the SHA-256 of its canonical text."""
+    """One part of a basis: plain data, and the SHA-256 of its canonical text."""
 
     digest: str
     content: Any
-
-
-RECORD, DECLARED = "record", "declared"
-"""The scope of gold digests: all keys of a record, as in locks of earlier releases, or the declared ones."""
-
-
-class Labels(Struct, frozen=True):
-    """The gold data as digests; `digests` has one per document by id, None for too many to list."""
-
-    digest: str
-    documents: int
-    digests: Mapping[str, str] | None
-    covers: str = RECORD
-    """The scope of the digests; earlier releases did not record it."""
-
-
-class Frozen(Struct, frozen=True):
-    """The foundations of a baseline.
-
-    The name and the protocol are those of the spec, for the reader; they have no part in any digest.
-    """
-
-    name: str
-    protocol: str | None
-    spec: Part
-    formulas: Part
-    models: Part
-    gold: Labels
-
-    def digests(self) -> dict[str, str]:
-        """Return the digest of each of the `PARTS`."""
-        return {name: getattr(self, name).digest for name in PARTS}
 
 
 def part_of(content: Any) -> Part:

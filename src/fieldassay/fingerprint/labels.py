@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.fingerprint.frozen import DECLARED, Labels, canonical, canonical_records
+from fieldassay.fingerprint.frozen import canonical, canonical_records
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.plan.renaming import apply_aliases
@@ -103,50 +103,25 @@ def _declared_keys(node: ObjectNode) -> set[str]:
 SIZE = 16
 """Bytes of a document's digest."""
 
-MOST_LISTED = 20_000
-"""A lock of more documents keeps no digests of single ones, so that it stays a small file."""
-
 _HEAD = b"fieldassay gold 1\n"
 _PORTION = 256
 """Records digested at once: few enough that the collector of the process has no cause to look at them."""
 
 
-def digest_labels(plan: Plan, parts: Iterable[Sequence[Record]], documents: int) -> Labels:
-    """Return the digests of gold records, given in parts, in number `documents`, each id once.
+def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
+    """Return the digests of some gold records, one row of `SIZE` bytes each, for `digest_rows`.
 
-    Memory is bounded by `SIZE` bytes a document. The digest of a record covers its id, its declared values as
-    read, and the data beside it that belongs to gold: critical and illegible paths, accepted values, variant,
-    tags and difficulty.
+    The digest of a record covers its id, its declared values as read, and the data beside it that belongs to
+    gold: critical and illegible paths, accepted values, variant, tags and difficulty.
 
     >>> from fieldassay.plan.compile import read_plan
     >>> from fieldassay.records.memory import hold_records
     >>> plan = read_plan("fields: {a: integer, b: integer}")
-    >>> one = hold_records([{"id": 1, "a": 1, "b": 2}, {"id": 2}]).fetch([0, 1])
-    >>> two = hold_records([{"id": 2}, {"b": 2, "id": 1, "a": 1, "note": "new"}]).fetch([0, 1])
-    >>> digest_labels(plan, [one], 2).digest == digest_labels(plan, [two[:1], two[1:]], 2).digest
+    >>> one = hold_records([{"id": 1, "a": 1, "b": 2}]).fetch([0])
+    >>> two = hold_records([{"b": 2, "id": 1, "a": 1, "note": "new"}]).fetch([0])
+    >>> digest_part(plan, one).tobytes() == digest_part(plan, two).tobytes()
     True
     """
-    found = np.zeros((documents, SIZE), dtype=np.uint8)
-    listed: dict[str, str] = {}
-    start = 0
-    for records in parts:
-        digests = digest_part(plan, records)
-        found[start : start + len(records)] = digests
-        start += len(records)
-        if documents <= MOST_LISTED:
-            listed |= zip(
-                [record.id for record in records], [row.tobytes().hex() for row in digests], strict=True
-            )
-    return Labels(
-        digest_rows(found),
-        documents,
-        dict(sorted(listed.items())) if documents <= MOST_LISTED else None,
-        DECLARED,
-    )
-
-
-def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
-    """Return the digests of some gold records, one row of `SIZE` bytes each, for `digest_rows`."""
     picked = declared_values(plan)([record.data for record in records])
     digests: list[bytes] = []
     for at in range(0, len(records), _PORTION):
@@ -154,16 +129,6 @@ def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
         texts = canonical_records([[record.id, data, _beside(record)] for record, data in pairs])
         digests += [hashlib.sha256(text).digest()[:SIZE] for text in texts]
     return np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(len(records), SIZE)
-
-
-def digest_listed(digests: Iterable[str]) -> str:
-    """Return the digest of gold data from those of its documents, in hexadecimal.
-
-    >>> digest_listed(["ff" * 16, "00" * 16]) == digest_listed(["00" * 16, "ff" * 16])
-    True
-    """
-    rows = [bytes.fromhex(digest) for digest in digests]
-    return digest_rows(np.frombuffer(b"".join(rows), dtype=np.uint8).reshape(len(rows), SIZE))
 
 
 def digest_rows(rows: npt.NDArray[np.uint8]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fieldassay.comparators.base import Comparator
@@ -9,16 +10,31 @@ from fieldassay.fingerprint.frozen import Part, part_of
 from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
 from fieldassay.options import options_of
 from fieldassay.plan.nodes import Plan, list_leaves
+from fieldassay.spec.model import Spec
+from fieldassay.spec.parse import read_spec
+from fieldassay.spec.source import RecordedSpec
 
 _MODEL_FACTS = ("name", "backend", "digest")
 
 
 def freeze_plan(plan: Plan) -> dict[str, Part]:
-    """Return the foundations of a baseline except the gold data: `spec`, `formulas` and `models`."""
-    used = [{key: facts[key] for key in _MODEL_FACTS if key in facts} for facts in models(plan)]
+    """Return the basis of a plan's numbers except the gold data: `spec`, `formulas` and `models`."""
+    return _freeze(plan.spec, models(plan))
+
+
+def freeze_recorded(text: str, models: Iterable[Mapping[str, Any]]) -> dict[str, Part]:
+    """Return the same of the text of a recorded spec and the recorded models.
+
+    Raises `ProblemsError` for a text that is no spec of this version.
+    """
+    return _freeze(read_spec(RecordedSpec(text)), models)
+
+
+def _freeze(spec: Spec, models: Iterable[Mapping[str, Any]]) -> dict[str, Part]:
+    used = [{key: facts[key] for key in _MODEL_FACTS if key in facts} for facts in models]
     return {
-        "spec": freeze_spec(plan.spec),
-        "formulas": freeze_formulas(plan.spec),
+        "spec": freeze_spec(spec),
+        "formulas": freeze_formulas(spec),
         "models": part_of(sorted(used, key=str)),
     }
 

@@ -25,7 +25,6 @@ from fieldassay.scoring.score import score
 from fieldassay.scoring.shards import Progress
 
 if TYPE_CHECKING:
-    from fieldassay.gates.baseline.locking import Held
     from fieldassay.runs.run import Run
     from fieldassay.runs.write import RunFolder
 
@@ -47,10 +46,8 @@ class Request(Struct, frozen=True, eq=False):
     store: Path | None = None
     keeps_rows: bool = True
     """Whether evidence is wanted even if no folder keeps it."""
-    held: Held | None = None
-    """The lock that the run is held to."""
     baseline: Path | None = None
-    """The baseline that regression gates are measured against."""
+    """The baseline that regression gates are measured against; a frozen one is held to without a gate."""
     command: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
     """What the record of the run says besides."""
@@ -58,9 +55,8 @@ class Request(Struct, frozen=True, eq=False):
     tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
 
     def record(self) -> dict[str, Any]:
-        """Return what the record of the run says of this request: command, lock, further facts."""
-        locked = {} if self.held is None else {"lock": self.held.facts()}
-        return {"command": list(self.command), **locked, **self.facts}
+        """Return what the record of the run says of this request: command, further facts."""
+        return {"command": list(self.command), **self.facts}
 
 
 class Scored(Struct, frozen=True, eq=False):
@@ -81,7 +77,10 @@ def run_scoring(request: Request) -> Iterator[Run]:
         folder = _open_folder(request, stack)
         rows = folder.parts if folder is not None else _open_rows(request, stack)
         options = replace(
-            request.options, keeps_statistics=folder is not None or request.options.keeps_statistics
+            request.options,
+            keeps_statistics=folder is not None
+            or request.baseline is not None
+            or request.options.keeps_statistics,
         )
         options = (
             replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
@@ -93,14 +92,20 @@ def run_scoring(request: Request) -> Iterator[Run]:
 
 
 def score_request(request: Request, options: ScoreOptions) -> Scored:
-    """Return the result of a request, with the digests of its inputs and the remarks from its lock."""
+    """Return the result of a request, with the digests of its inputs.
+
+    Raises `ProblemsError` if its baseline is frozen and stands on anything else.
+    """
     started, clock = datetime.now(UTC), time.perf_counter()
     with request.watch() as progress:
         result = _with_digests(
             score(request.gold, request.predictions, request.spec, options, progress), request
         )
-    if request.held is not None:
-        result = _with_remarks(result, request.held)
+    if request.baseline is not None:
+        from fieldassay.gates.baseline.runs import demand_basis
+        from fieldassay.runs.run import Run
+
+        demand_basis(request.baseline, [Run.of(result)])
     return Scored(result, started, time.perf_counter() - clock)
 
 
@@ -155,11 +160,9 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
         )
     decisions = decide_scored(result, options, request.baseline)
     if folder is None:
-        _save_lock(request)
         rows = None if result.evidence_table is not None else options.evidence_folder
         return Run.of(result, None if rows is None else scan_parts(rows), decisions, kept=options.evidence)
     write_run(scored, decisions, request.record(), options, folder)
-    _save_lock(request)
     folder.commit()
     place = request.out or folder.target
     if folder.foreign:
@@ -214,25 +217,6 @@ def _is_path(source: Any) -> bool:
 
 def _name(source: Any, label: str) -> str:
     return str(source) if _is_path(source) else label
-
-
-def _with_remarks(result: Result, held: Held) -> Result:
-    """Return the result with what its lock gives cause to say."""
-    scored, locked = int(result.counts.get("documents", 0)), held.lock.frozen.gold.documents
-    part = (
-        f"only {scored:,} of the {locked:,} documents that the lock holds were scored: "
-        "these numbers are not for its baseline"
-    )
-    return replace(
-        result, warnings=(*result.warnings, *held.remarks(), *((part,) if scored < locked else ()))
-    )
-
-
-def _save_lock(request: Request) -> None:
-    """Write the lock if this run starts a new baseline, and say so."""
-    if request.held is not None and request.held.status == "reset":
-        request.held.save()
-        request.tell(request.held.headline())
 
 
 def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:

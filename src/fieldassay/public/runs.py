@@ -17,7 +17,14 @@ from fieldassay.diffs.result import Diff
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.gates.baseline.baseline import Baseline
 from fieldassay.gates.baseline.file import read_baseline, write_baseline
-from fieldassay.gates.baseline.runs import BaselineRequest, ChangeLine, check_run, make_baseline, read_history
+from fieldassay.gates.baseline.runs import (
+    BaselineRequest,
+    ChangeLine,
+    check_run,
+    demand_basis,
+    make_baseline,
+    read_before,
+)
 from fieldassay.gates.gate import GateRequest, decide, decide_result
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
@@ -105,12 +112,10 @@ def gate(
     paths = {name: Path(options[name]) for name in ("records", "baseline") if options.get(name) is not None}
     asked = Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
     request = _choose(GateRequest((), asked), {**options, **paths}, "gate")
-    return decide(
-        replace(
-            request,
-            runs=tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs),
-        )
-    )
+    found = tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs)
+    if request.baseline is not None:
+        demand_basis(request.baseline, (one if isinstance(one, Run) else Run.open(one) for one in found))
+    return decide(replace(request, runs=found))
 
 
 def set_baseline(
@@ -120,8 +125,8 @@ def set_baseline(
 
     Several runs are repeated runs of their systems: the mean over them is the baseline.
 
-    `options` are `systems`, `metrics`, `hashes_ids` and `store`. Raises `ProblemsError` for an unsuitable
-    run.
+    `options` are `systems`, `metrics`, `hashes_ids`, `freezes` and `store`. Raises `ProblemsError` for an
+    unsuitable run, and if a frozen baseline is replaced without a reason.
 
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
@@ -133,7 +138,7 @@ def set_baseline(
     several: Sequence[Reference] = run if isinstance(run, list | tuple) else [run]  # type: ignore[list-item]
     found = read_runs((_folder(one, store) for one in several), lambda one: one)
     request = _choose(BaselineRequest(reason=reason), options, "set_baseline")
-    made = make_baseline(found, request, datetime.now(UTC), read_history(path))
+    made = make_baseline(found, request, datetime.now(UTC), read_before(path))
     write_baseline(path, made)
     return made
 
@@ -147,7 +152,8 @@ def check_baseline(
     """Return the change of each metric of each system of a run since the baseline in a file.
 
     The metrics are those named, else those that the baseline shows. Raises `ProblemsError` for a run that
-    differs from the baseline in spec, formulas, models or gold.
+    differs from the baseline in spec, formulas or models, has none of its gold, or, if it is frozen, other
+    gold.
 
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")

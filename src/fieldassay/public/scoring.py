@@ -25,11 +25,10 @@ from fieldassay.scoring.shards import Progress
 if TYPE_CHECKING:
     import polars as pl
 
-    from fieldassay.gates.baseline.locking import Held
     from fieldassay.runs.run import Run
 
 
-def score(  # noqa: PLR0913
+def score(
     gold: Records,
     predictions: Mapping[str, Records] | Records,
     spec: Any,
@@ -37,7 +36,6 @@ def score(  # noqa: PLR0913
     progress: Progress | None = None,
     *,
     baseline: str | Path | None = None,
-    lock: str | Path | None = None,
     **keywords: Any,
 ) -> Result:
     """Return how good the predictions are, judged against gold by a spec; `Result.save` writes it as a run.
@@ -47,7 +45,7 @@ def score(  # noqa: PLR0913
     a spec, a mapping, a Pydantic model or a compiled plan. `keywords` are options of `ScoreOptions` and
     `InputOptions` by name, in place of those in `options`; the statistics of documents are always kept.
     `progress` is called with each number of documents done. Regression gates compare with the `baseline` in a
-    file; spec and gold must be those of the `lock` in a file.
+    file; spec and gold must be those that a frozen one stands on.
 
     Raises `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no
     document is in both, or none has a declared field.
@@ -62,26 +60,14 @@ def score(  # noqa: PLR0913
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
     parts = _Parts.make() if plan.checks and options.evidence_folder is None else None
     options = options if parts is None else replace(options, evidence_folder=parts.folder)
-    held = None if lock is None else _hold(Path(lock), plan, gold, options)
     place = None if baseline is None else Path(baseline)
-    request = Request(
-        gold, predictions, plan, options, held=held, baseline=place, watch=partial(nullcontext, progress)
-    )
+    request = Request(gold, predictions, plan, options, baseline=place, watch=partial(nullcontext, progress))
     scored = score_request(request, options)
     result = scored.result
     if parts is not None and options.evidence != "none":
         result = replace(result, evidence_table=Lazy(parts.read))
     writer = _Writer(scored.started, scored.seconds, options, place, request.record(), parts)
     return replace(result, writer=writer)
-
-
-def _hold(lock: Path, plan: Plan, gold: Records, options: ScoreOptions) -> Held:
-    """Return the lock in a file, whose spec and gold are those to be scored."""
-    from fieldassay.gates.baseline.locking import freeze, hold_lock
-
-    held = hold_lock(lock, freeze(plan, gold, options.inputs))
-    held.demand_equal()
-    return held
 
 
 class _Parts(Struct, frozen=True, eq=False):

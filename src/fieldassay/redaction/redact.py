@@ -21,7 +21,7 @@ from fieldassay.result.decisions_file import read_decisions
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.repeats import Repeats
 from fieldassay.result.result import Result
-from fieldassay.result.statistics_file import DOCUMENT, GROUP, REPEATS, STATISTICS, SYSTEM
+from fieldassay.result.statistics_file import DOCUMENT, GOLD, GROUP, REPEATS, STATISTICS, SYSTEM
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.run_file import GATES
 from fieldassay.runs.write import RunFolder, make_folder
@@ -277,6 +277,9 @@ def _redacted_statistics(table: pl.DataFrame, redactor: Redactor) -> pl.DataFram
         kind, *rest = json.loads(column)
         if kind == GROUP and rest != ["repairs"]:
             table = _mapped_lists(table, column, redactor.text)
+        elif kind == GOLD:
+            digests = [redactor.token(one.hex()).encode() for one in table[column].to_list()]
+            table = table.with_columns(pl.Series(column, digests, dtype=pl.Binary))
         elif kind not in (SYSTEM, DOCUMENT, GROUP, REPEATS):
             renamed[column] = json.dumps([kind, redactor.path(rest[0])])
     ids = [redactor.id(one.decode("utf-8", "surrogatepass")) for one in table[f'["{DOCUMENT}"]'].to_list()]

@@ -44,6 +44,8 @@ class DocumentStatistics(Struct, frozen=True, eq=False):
     groups: Mapping[str, tuple[tuple[str, ...], ...]]
     repeats: int = 1
     """The number of runs that the statistics of a document are the sum of."""
+    gold: npt.NDArray[np.uint8] | None = None
+    """The digests of the gold of the documents, a row each."""
 
 
 class PairedData(Struct, frozen=True, eq=False):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 STATISTICS = "statistics.parquet"
-SYSTEM, DOCUMENT, GROUP, REPEATS = "system", "doc", "group", "repeats"
+SYSTEM, DOCUMENT, GROUP, REPEATS, GOLD = "system", "doc", "group", "repeats", "gold"
 
 
 MOST_REPEATS = 10_000
@@ -45,8 +45,8 @@ def statistics_frame(systems: Iterable[DocumentStatistics]) -> pl.DataFrame:
 
     Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no id is lost),
     `["group", KEY]` (lists of texts), and `[STATISTIC, FIELD]` (int64; FIELD is null for the document as a
-    whole). `["repeats"]` exists if the statistics of some system are sums over several runs of each document.
-    Missing values are null.
+    whole). `["gold"]` has the digest of the document's gold. `["repeats"]` exists if the statistics of some
+    system are sums over several runs of each document. Missing values are null.
     """
     return _scan(systems).collect()
 
@@ -73,6 +73,8 @@ def _frame(system: DocumentStatistics) -> pl.LazyFrame:
     }
     if system.repeats > 1:
         columns[_column(REPEATS)] = pl.Series([system.repeats] * count, dtype=pl.Int64)
+    if system.gold is not None:
+        columns[_column(GOLD)] = pl.Series([row.tobytes() for row in system.gold], dtype=pl.Binary)
     for key, groups in system.groups.items():
         columns[_column(GROUP, key)] = gather_groups(groups, list, pl.List(pl.String))
     wide: list[pl.Expr] = []
@@ -120,12 +122,14 @@ def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> Docu
     )
     parts: dict[Statistic, list[tuple[str | None, np.ndarray]]] = {}
     groups: dict[str, tuple[tuple[str, ...], ...]] = {}
-    repeats = 1
+    repeats, gold = 1, None
     for column in frame.columns:
         kind, *rest = json.loads(column)
         values = frame.get_column(column)
         if kind == REPEATS:
             repeats = _read_repeats(values.to_list())
+        elif kind == GOLD:
+            gold = np.frombuffer(b"".join(values.to_list()), np.uint8).reshape(len(documents), -1)
         elif kind == GROUP:
             groups[rest[0]] = tuple(tuple(one or ()) for one in values.to_list())
         elif kind in names and values.null_count() < len(values):
@@ -136,7 +140,7 @@ def _system(name: str, frame: pl.DataFrame, names: dict[str, Statistic]) -> Docu
         statistic: Sum(tuple(field for field, _ in found), np.stack([one for _, one in found]))
         for statistic, found in parts.items()
     }
-    return DocumentStatistics(name, documents, statistics, groups, repeats)
+    return DocumentStatistics(name, documents, statistics, groups, repeats, gold)
 
 
 def _read_repeats(values: list[int | None]) -> int:

@@ -82,7 +82,6 @@ class RunFile(Provenance, frozen=True):
     counts: Counts = Counts()
     notes: list[str] = []
     warnings: list[str] = []
-    lock: dict[str, Any] | None = None
     rescored_from: str | None = None
     redacted: dict[str, Any] | None = None
 

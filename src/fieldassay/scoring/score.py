@@ -216,6 +216,11 @@ def _result(run: _Run, done: Done) -> Result:
     partials = {system: done.partials[system] for system in systems}
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
     paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
+    gold = np.concatenate(done.labels)
+    if paired is not None:
+        ids = list(run.matching.ids)
+        own = gold[sorted(range(len(ids)), key=ids.__getitem__)]  # as the statistics
+        paired = replace(paired, systems=tuple(replace(one, gold=own) for one in paired.systems))
     documents = Lazy(partial(documents_frame, list(partials.values())))
     is_held = run.options.evidence != "none" and run.options.evidence_folder is None
     result = Result(
@@ -225,7 +230,7 @@ def _result(run: _Run, done: Done) -> Result:
         {
             **provenance(run.plan, run.folding, run.matching),
             "asked": _asked(run.plan, run.options),
-            "digests": _digests(run, done),
+            "digests": {**run.frozen, "gold": digest_rows(gold)},
         },
         _counts(run, done),
         tuple(map(str, run.matching.notes)),
@@ -252,11 +257,6 @@ def _warn_of_ungated(run: _Run, result: Result) -> tuple[str, ...]:
     gates = tuple(parse_gate(text) for text in (*run.plan.spec.gates, *run.options.gates))
     found = {system: [str(one) for one in find_ungated(gates, result, system)] for system in result.systems}
     return tuple(f"{system}: {said}" for system, ungated in found.items() for said in ungated)
-
-
-def _digests(run: _Run, done: Done) -> dict[str, str]:
-    """Return the digests of a lock; that of gold covers the scored documents."""
-    return {**run.frozen, "gold": digest_rows(np.concatenate(done.labels))}
 
 
 def _distinct(found: Iterable[Estimate]) -> tuple[Estimate, ...]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import asdict
+
 from fieldassay.gates.baseline.baseline import Baseline, Headline
 from fieldassay.gates.baseline.runs import ChangeLine
 from fieldassay.reports.gates import add_gates
@@ -83,19 +85,16 @@ def render_check(
 def baseline_data(held: Baseline) -> dict[str, Any]:
     """Return a baseline as JSON data, without the statistics of its documents."""
     head = {name: getattr(held, name) for name in ("fieldassay", "created", "run", "spec", "reason")}
-    history = [
-        {"created": one.created, "run": one.run, "fieldassay": one.fieldassay, "reason": one.reason}
-        for one in held.history
-    ]
     return {
         **head,
+        "is_frozen": held.is_frozen,
         "digests": dict(held.digests),
         "systems": [system.name for system in held.systems],
         "documents": len(held.documents),
         "hashed": held.is_hashed,
         "metrics": list(held.metrics),
         "headlines": [_headline_data(one) for one in held.headlines],
-        "history": history,
+        "history": [asdict(one) for one in held.history],
     }
 
 
@@ -138,6 +137,7 @@ def _summary(held: Baseline) -> list[str]:
         f"{format_count(len(held.documents), 'document')}{' (ids hashed)' if held.is_hashed else ''}, "
         f"{', '.join(system.name for system in held.systems)}"
     ]
+    lines += ["frozen: every run of another spec or gold is refused"] if held.is_frozen else []
     return [*lines, *([f"reason: {held.reason}"] if held.reason else [])]
 
 

@@ -6,17 +6,21 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from fieldassay.errors import Problem, ProblemsError
 from fieldassay.result.recorded import PARTS
 
 Ints = npt.NDArray[np.int64]
 
 
 _DIGITS = 32
+MOST_REASON = 1000
+"""Characters that the reason of a baseline may have."""
 
 
 class Headline(Struct, frozen=True):
@@ -39,6 +43,7 @@ class Entry(Struct, frozen=True):
     run: str
     fieldassay: str
     reason: str = ""
+    is_frozen: bool = False
 
 
 class BaselineSystem(Struct, frozen=True, eq=False):
@@ -58,10 +63,11 @@ class BaselineSystem(Struct, frozen=True, eq=False):
 
 
 class Baseline(Struct, frozen=True, eq=False):
-    """The measurements of a baseline, and the digests of their inputs.
+    """The measurements of a baseline, and their basis.
 
     `documents` are sorted ids, or, if `is_hashed`, the digests of ids (values of slices are digests then
-    too). `digests` has one for each of the `PARTS`. `history` ends with this baseline.
+    too), and `gold` the digests of their gold. `digests` has one for each of the `PARTS`, `basis` the content
+    of each except gold. `history` ends with this baseline.
     """
 
     fieldassay: str
@@ -69,17 +75,21 @@ class Baseline(Struct, frozen=True, eq=False):
     run: str
     spec: str
     reason: str
+    is_frozen: bool
+    """Whether a run is refused unless its basis is this one; else it is compared where gold is the same."""
     digests: Mapping[str, str]
+    basis: Mapping[str, Any]
     metrics: tuple[str, ...]
     headlines: tuple[Headline, ...]
     is_hashed: bool
     documents: tuple[str, ...]
+    gold: tuple[str, ...]
     systems: tuple[BaselineSystem, ...]
     history: tuple[Entry, ...]
 
     def label(self) -> str:
         """Return in a few words which baseline it is."""
-        return f"the baseline of {self.created[:40]}"
+        return f"the {'frozen ' if self.is_frozen else ''}baseline of {self.created[:40]}"
 
 
 def hash_text(text: str) -> str:
@@ -89,6 +99,21 @@ def hash_text(text: str) -> str:
     'feb9e7e1a54714ced3e21530bbbc9e02'
     """
     return hashlib.sha256(b"fieldassay id 1\n" + text.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+
+
+def check_reason(reason: str, remedy: str = "say why a new baseline is needed; its history keeps it") -> str:
+    """Return the reason of a change, in one line. Raises `ProblemsError` if it is empty or too long.
+
+    >>> check_reason(" doses are compared\\n as numbers ")
+    'doses are compared as numbers'
+    """
+    text = " ".join(reason.split())
+    if not any(char.isalnum() for char in text):
+        raise ProblemsError([Problem("--reason", "says nothing", remedy, "no_reason")])
+    if len(text) > MOST_REASON:
+        what = f"has {len(text):,} characters; {MOST_REASON:,} are the most"
+        raise ProblemsError([Problem("--reason", what, "shorten it", "no_reason")])
+    return text
 
 
 def find_faults(baseline: Baseline) -> Iterator[str]:

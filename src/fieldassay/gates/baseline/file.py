@@ -126,11 +126,13 @@ def _content(baseline: Baseline) -> dict[str, Any]:
     head = {name: getattr(baseline, name) for name in ("fieldassay", "created", "run", "spec", "reason")}
     return {
         **head,
+        "frozen": baseline.is_frozen,
         "digests": dict(baseline.digests),
+        "basis": dict(baseline.basis),
         "metrics": list(baseline.metrics),
         "headlines": [asdict(one) for one in baseline.headlines],
         "hashed": baseline.is_hashed,
-        "documents": list(baseline.documents),
+        "documents": [list(pair) for pair in zip(baseline.documents, baseline.gold, strict=True)],
         "systems": systems,
         "history": [asdict(entry) for entry in baseline.history],
     }
@@ -143,6 +145,8 @@ def _lay_out(data: dict[str, Any]) -> str:
 
 
 def _lay_out_value(key: str, value: Any) -> str:
+    if key == "basis":
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, sort_keys=True, indent=2)
     if key == "systems":
         return _lines((_lay_out_system(system) for system in value), "  ")
     return _lines(map(_text, value), "  ") if isinstance(value, list) else _text(value)
@@ -182,11 +186,13 @@ class _File(msgspec.Struct):
     run: str
     spec: str
     reason: str
+    frozen: bool
     digests: dict[str, str]
+    basis: dict[str, Any]
     metrics: list[str]
     headlines: list[Headline]
     hashed: bool
-    documents: list[str]
+    documents: list[tuple[str, str]]
     systems: list[_System]
     history: list[Entry]
 
@@ -203,11 +209,14 @@ def _build(path: Path, content: dict[str, Any]) -> Baseline:
         run=found.run,
         spec=found.spec,
         reason=found.reason,
+        is_frozen=found.frozen,
         digests=found.digests,
+        basis=found.basis,
         metrics=tuple(found.metrics),
         headlines=tuple(found.headlines),
         is_hashed=found.hashed,
-        documents=tuple(found.documents),
+        documents=tuple(name for name, _ in found.documents),
+        gold=tuple(digest for _, digest in found.documents),
         systems=systems,
         history=tuple(found.history),
     )

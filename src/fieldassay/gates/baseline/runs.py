@@ -14,10 +14,17 @@ from msgspec.structs import replace
 
 from fieldassay.compare.pair import PairedMatrix
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline, hash_text
+from fieldassay.fingerprint.plans import freeze_recorded
+from fieldassay.gates.baseline.baseline import (
+    Baseline,
+    BaselineSystem,
+    Entry,
+    Headline,
+    check_reason,
+    hash_text,
+)
 from fieldassay.gates.baseline.file import FORMAT, read_baseline
-from fieldassay.gates.baseline.locking import check_reason
-from fieldassay.gates.baseline.systems import describe_incomparable, digest_predictions, match_systems
+from fieldassay.gates.baseline.systems import digest_predictions, find_ground, match_systems
 from fieldassay.gates.judge import judge_result
 from fieldassay.gates.regression import BaselineMatch, Change, decide_changes
 from fieldassay.metrics.grammar import Gate, MetricCall, parse_gate, parse_metric
@@ -32,12 +39,13 @@ from fieldassay.runs.run import Run
 
 
 class BaselineRequest(Struct, frozen=True):
-    """The contents of a baseline: systems and metrics (empty: all), hashing of ids, and its reason."""
+    """The contents of a baseline: systems and metrics (empty: all), hashing of ids, its reason, freezing."""
 
     systems: tuple[str, ...] = ()
     metrics: tuple[str, ...] = ()
     hashes_ids: bool = False
     reason: str = ""
+    freezes: bool = False
 
 
 class ChangeLine(Struct, frozen=True):
@@ -52,15 +60,17 @@ class ChangeLine(Struct, frozen=True):
 
 
 def make_baseline(
-    runs: Run | Sequence[Run], request: BaselineRequest, now: datetime, history: tuple[Entry, ...] = ()
+    runs: Run | Sequence[Run], request: BaselineRequest, now: datetime, before: Baseline | None = None
 ) -> Baseline:
     """Return the baseline of a finished run, or of several that are repeated runs of its systems.
 
-    `history` are the entries of the baselines before it. Raises `ProblemsError` for a run that cannot be one.
+    It goes on with the history of the one `before`. Raises `ProblemsError` for a run that cannot be one, and
+    if a frozen baseline is to be replaced without a reason.
     """
     run, *others = [runs] if isinstance(runs, Run) else runs
     digests = _check_whole(run)
-    reason = check_reason(request.reason) if request.reason else ""
+    is_free = before is None or not before.is_frozen
+    reason = "" if is_free and not request.reason else check_reason(request.reason)
     systems = _choose_systems(run, request.systems)
     bound = _choose_metrics(run, request.metrics)
     if others:
@@ -73,14 +83,19 @@ def make_baseline(
         ", ".join(one.folder.name or str(one.folder) for one in (run, *others)),
         version("fieldassay"),
         reason,
+        request.freezes,
     )
+    gold = systems[0].gold
+    assert gold is not None
     return Baseline(
         fieldassay=entry.fieldassay,
         created=entry.created,
         run=entry.run,
         spec=run.spec_name,
         reason=reason,
+        is_frozen=request.freezes,
         digests=digests,
+        basis={name: part.content for name, part in freeze_recorded(run.spec.text, run.file.models).items()},
         metrics=tuple(str(one.call) for one in bound),
         headlines=tuple(
             _value_headlines(run, systems, request.metrics)
@@ -89,6 +104,7 @@ def make_baseline(
         ),
         is_hashed=request.hashes_ids,
         documents=tuple(keys[at] for at in order.tolist()),
+        gold=tuple(row.tobytes().hex() for row in gold[order]),
         systems=tuple(
             replace(
                 _store(system, bound, order, request, run.paired.slices),
@@ -96,7 +112,7 @@ def make_baseline(
             )
             for system in systems
         ),
-        history=(*history, entry),
+        history=(*(() if before is None else before.history), entry),
     )
 
 
@@ -157,9 +173,16 @@ def _value_headlines(
                 )
 
 
-def read_history(path: Path) -> tuple[Entry, ...]:
-    """Return the history of a baseline file; () without one. Raises `ProblemsError` for an unsound one."""
-    return read_baseline(path).history if FORMAT.read_bytes(path) is not None else ()
+def read_before(path: Path) -> Baseline | None:
+    """Return the baseline that a new one replaces, if any. Raises `ProblemsError` for an unsound one."""
+    return read_baseline(path) if FORMAT.read_bytes(path) is not None else None
+
+
+def demand_basis(path: Path, runs: Iterable[Run]) -> None:
+    """Raise `ProblemsError` if the baseline in a file is frozen and a run stands on anything else."""
+    baseline = read_baseline(path)
+    for run in runs if baseline.is_frozen else ():
+        find_ground(baseline, run.paired, run.facts)
 
 
 def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list[ChangeLine]:
@@ -174,15 +197,7 @@ def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list
         if metrics
         else tuple(dict.fromkeys(parse_metric(one.metric) for one in baseline.headlines))
     )
-    why = describe_incomparable(baseline, run.paired, run.facts)
-    if why:
-        raise _refusal(
-            run.folder,
-            f"cannot be compared: {why.partition('; ')[0]}",
-            why.partition("; ")[2],
-            "incomparable",
-        )
-    found = match_systems(baseline, run.paired, run.facts, calls)
+    found = match_systems(baseline, run.paired, run.facts, calls, takes_common=True)
     if all(match.arena is None for match in found.values()):
         why = next(iter(found.values())).why
         raise _refusal(
@@ -231,7 +246,7 @@ def _check_whole(run: Run) -> dict[str, str]:
             "partial_run",
         )
     digests = {part: digest for part, digest in run.digests.items() if digest is not None}
-    if len(digests) < len(PARTS):
+    if len(digests) < len(PARTS) or any(system.gold is None for system in run.paired.systems):
         raise _refusal(
             run.folder, "does not say what it stands on", "score it again with this version", "incomparable"
         )

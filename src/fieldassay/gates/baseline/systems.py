@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.compare.pair import PairedMatrix
-from fieldassay.errors import ProblemsError
+from fieldassay.errors import Problem, ProblemsError
+from fieldassay.fingerprint.differences import describe_changes, describe_documents
+from fieldassay.fingerprint.plans import freeze_recorded
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, hash_text
 from fieldassay.gates.baseline.file import read_baseline
 from fieldassay.gates.regression import BEFORE, NOW, BaselineMatch
@@ -25,6 +30,7 @@ from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import name_statistic
 
 _NEW = 'set a new baseline: fieldassay baseline set RUN --reason "…"'
+_FREEZE = 'start a new baseline: fieldassay baseline set RUN --freeze --reason "…"'
 _DIGITS = 12
 MOST_NAMED = 8
 SINGLE_RUNS = (
@@ -70,70 +76,112 @@ def match_result(result: Result, gates: Sequence[Gate], baseline: Path | None) -
 
 
 def match_systems(
-    baseline: Baseline, data: PairedData, run: Mapping[str, Any], calls: Sequence[MetricCall]
+    baseline: Baseline,
+    data: PairedData,
+    run: Mapping[str, Any],
+    calls: Sequence[MetricCall],
+    *,
+    takes_common: bool = False,
 ) -> dict[str, BaselineMatch]:
     """Return each system of a run beside its baseline, or the reason why not.
 
-    `run` is the content of `run.json`, `calls` are the metrics wanted.
+    `run` is the content of `run.json`, `calls` are the metrics wanted. With `takes_common` runs of other gold
+    are compared on the documents with the same gold: a gate must not pass by documents left out.
 
-    A system is compared with the baseline's system of the same name, or the only one of both.
+    A system is compared with the baseline's system of the same name, or the only one of both. Raises
+    `ProblemsError` if the baseline is frozen and the run stands on anything else.
     """
-    why = describe_incomparable(baseline, data, run)
+    ground = find_ground(baseline, data, run)
+    if ground.why and not (takes_common and len(ground.rows)):
+        return {
+            system.system: BaselineMatch(why=ground.why, evidence=(_tell(baseline),))
+            for system in data.systems
+        }
     return {
-        system.system: BaselineMatch(why=why, evidence=(_tell(baseline),))
-        if why
-        else _match(baseline, data, system, calls, digest_predictions(run, system.system))
+        system.system: _match(baseline, data, system, calls, digest_predictions(run, system.system), ground)
         for system in data.systems
     }
 
 
-def describe_incomparable(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
-    """Return the reason and remedy if a run cannot be compared with a baseline; the empty text if it can."""
-    digests = run.get("digests")
-    if not isinstance(digests, Mapping) or not all(isinstance(digests.get(part), str) for part in PARTS):
-        return "the run does not say what it stands on; score it again with this version"
+class Ground(Struct, frozen=True, eq=False):
+    """The rows of a run's documents with the gold of a baseline, and what is another there, in words."""
+
+    rows: npt.NDArray[np.int64]
+    why: str = ""
+    """The reason and remedy if the basis is not the same; there are no rows if more than gold differs."""
+    remark: str = ""
+
+
+def find_ground(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> Ground:
+    """Return the documents on which a run can be compared with a baseline, and why not on all.
+
+    Raises `ProblemsError` if the baseline is frozen and anything in its basis is another.
+    """
+    digests, system = run.get("digests"), data.systems[0]
+    nothing = np.zeros(0, np.int64)
+    if (
+        not isinstance(digests, Mapping)
+        or not all(isinstance(digests.get(part), str) for part in PARTS)
+        or system.gold is None
+    ):
+        return Ground(nothing, "the run does not say what it stands on; score it again with this version")
     differing = [part for part in PARTS if digests[part] != baseline.digests[part]]
-    if not differing:
-        is_same = not data.systems or _key_documents(data.systems[0].documents, baseline) == set(
-            baseline.documents
-        )
-        return "" if is_same else f"{baseline.label()} has other documents; {_NEW}"
+    rows, documents = _compare_gold(baseline, system)
+    if not differing and not documents:
+        return Ground(rows)
+    other = " (or the specs declare other fields of it)" if "spec" in differing and documents else ""
+    details = _describe_changes(baseline, run) | {"gold": documents + other}
     told = ", ".join(
         f"{_OTHERS[part]} ({part} digest {baseline.digests[part][:_DIGITS]} there, "
-        f"{digests[part][:_DIGITS]} here)"
+        f"{digests[part][:_DIGITS]} here{': ' if details.get(part) else ''}{details.get(part, '')})"
         for part in differing
     )
-    documents = _describe_documents(baseline, data, run) if "gold" in differing else ""
-    return f"{baseline.label()} stands on {told}{documents}; {_remedy(differing)}"
+    limits = "".join(f", and the run has {part}" for part in parts_of(run))
+    why = f"{baseline.label()} stands on {told or f'other documents ({documents})'}{limits}"
+    if baseline.is_frozen:
+        remedy = f"undo the change, or {_FREEZE}"
+        raise ProblemsError([Problem("the run", f"is refused: {why}", remedy, "baseline_differs")])
+    counts = f"{len(rows):,} of {len(system.documents):,} documents"
+    return Ground(
+        rows if set(differing) <= {"gold"} else nothing,
+        f"{why}; score with the {' and the '.join(differing or ['gold'])} that it stands on, or {_NEW}",
+        f"compared on the {counts} with equal gold: {documents}",
+    )
 
 
-def _remedy(differing: Sequence[str]) -> str:
-    if differing == ["gold"]:
-        return f"score on the gold that it stands on, or {_NEW}"
-    return f"score with the {' and the '.join(differing)} that it stands on, or {_NEW}"
+def _compare_gold(baseline: Baseline, system: DocumentStatistics) -> tuple[npt.NDArray[np.int64], str]:
+    """Return the rows of the documents with the same gold, and how the others differ in words."""
+    assert system.gold is not None
+    before = dict(zip(baseline.documents, baseline.gold, strict=True))
+    rows: list[int] = []
+    added: list[str] = []
+    changed: list[str] = []
+    for at, name in enumerate(system.documents):
+        held = before.pop(hash_text(name) if baseline.is_hashed else name, None)
+        if held is None:
+            added.append(name)
+        elif held != system.gold[at].tobytes().hex():
+            changed.append(name)
+        else:
+            rows.append(at)
+    return np.array(rows, np.int64), describe_documents(added, list(before), changed)
 
 
-def _describe_documents(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) -> str:
-    """Return how the documents differ, if it is not only their values that do."""
-    chosen = parts_of(run)
-    if chosen:
-        return f": the run has {' and '.join(map(str, chosen))}"
-    now = _key_documents(data.systems[0].documents, baseline) if data.systems else set()
-    before = set(baseline.documents)
-    parts = [f"{len(now - before):,} documents are new"] if now - before else []
-    parts += [f"{len(before - now):,} are no longer there"] if before - now else []
-    return f": {', '.join(parts)}" if parts else ""
-
-
-def _key_documents(documents: Iterable[str], baseline: Baseline) -> set[str]:
-    return set(map(hash_text, documents)) if baseline.is_hashed else set(documents)
+def _describe_changes(baseline: Baseline, run: Mapping[str, Any]) -> dict[str, str]:
+    """Return how spec, formulas and models have changed, as far as the record of the run tells it."""
+    try:
+        parts = freeze_recorded(run["spec"]["text"], run["models"])
+        return {name: describe_changes(baseline.basis[name], part.content) for name, part in parts.items()}
+    except (ProblemsError, LookupError, TypeError, ValueError, AttributeError):
+        return {}
 
 
 def _tell(baseline: Baseline, before: str = "", now: str = "") -> str:
     system = f", its system {before}" if before else ""
     renamed = f", held against {now} (each is the only one)" if before != now else ""
     reason = f": {baseline.reason}" if baseline.reason else ""
-    return f"{baseline.label()} from {baseline.run}{system}{renamed}{reason}"
+    release = f" (fieldassay {baseline.fieldassay})" if baseline.fieldassay != version("fieldassay") else ""
+    return f"{baseline.label()} from {baseline.run}{release}{system}{renamed}{reason}"
 
 
 def digest_predictions(run: Mapping[str, Any], system: str) -> str:
@@ -153,6 +201,7 @@ def _match(
     system: DocumentStatistics,
     calls: Sequence[MetricCall],
     digest: str,
+    ground: Ground,
 ) -> BaselineMatch:
     stored = _choose(baseline, data, system.system)
     if stored is None:
@@ -165,11 +214,13 @@ def _match(
             evidence=(_tell(baseline),),
         )
     wanted = _list_wanted(calls, data)
-    before, now = _restore(baseline, stored, system, wanted), _restrict(system, wanted)
+    now = _restrict(system, wanted, ground.rows)
+    before = _restore(baseline, stored, now, wanted)
     arena = PairedMatrix.open(replace(data, metrics=(), systems=(before, now)))
     is_same = bool(digest) and digest == stored.predictions
     told = (
         _tell(baseline, stored.name, system.system),
+        *([ground.remark] if ground.why else []),
         *_describe_runs(stored.repeats, system.repeats, is_same),
     )
     return BaselineMatch(arena, "", told, is_same)
@@ -200,13 +251,20 @@ def _list_wanted(calls: Iterable[MetricCall], data: PairedData) -> tuple[Statist
     return tuple(dict.fromkeys(wanted))
 
 
-def _restrict(system: DocumentStatistics, wanted: Sequence[Statistic]) -> DocumentStatistics:
-    kept = {statistic: system.statistics[statistic] for statistic in wanted if statistic in system.statistics}
-    groups = {
-        key: tuple(tuple(map(make_printable, names)) for names in groups)
-        for key, groups in system.groups.items()
+def _restrict(
+    system: DocumentStatistics, wanted: Sequence[Statistic], rows: npt.NDArray[np.int64]
+) -> DocumentStatistics:
+    kept = {
+        one: Sum(system.statistics[one].fields, system.statistics[one].values[:, rows])
+        for one in wanted
+        if one in system.statistics
     }
-    return DocumentStatistics(NOW, system.documents, kept, groups, system.repeats)
+    at = rows.tolist()
+    groups = {
+        key: tuple(tuple(map(make_printable, names[row])) for row in at)
+        for key, names in system.groups.items()
+    }
+    return DocumentStatistics(NOW, tuple(system.documents[row] for row in at), kept, groups, system.repeats)
 
 
 def _restore(

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import stage_file, write_file
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.gates.baseline.locking import check_reason
+from fieldassay.gates.baseline.baseline import check_reason
 from fieldassay.paths import join_path, split_path
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
 from fieldassay.records.ids import cap_problems, locate

@@ -15,14 +15,12 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.lock.labels_cases import GOLD, SPEC, labels, write_lines
+from tests.fingerprint.labels_cases import GOLD, SPEC, labels, write_lines
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
-from fieldassay.fingerprint import labels as labels_module
 from fieldassay.fingerprint.frozen import canonical, canonical_record, canonical_records
 from fieldassay.fingerprint.labels import declared_values
-from fieldassay.gates.baseline.locking import freeze
 from fieldassay.plan.compile import read_plan
 from fieldassay.scoring.options import InputOptions
 
@@ -36,7 +34,7 @@ PINNED_DOCUMENTS = {
 
 def test_the_digest_is_the_pinned_one() -> None:
     found = labels(GOLD)
-    assert (found.documents, found.digests, found.digest) == (3, PINNED_DOCUMENTS, PINNED)
+    assert (found.digests, found.digest) == (PINNED_DOCUMENTS, PINNED)
 
 
 def test_the_digest_of_a_document_is_that_of_its_canonical_text() -> None:
@@ -198,7 +196,7 @@ def test_what_stands_beside_the_record_and_is_not_gold_has_no_part(tmp_path: Pat
     )
     second = write_lines(tmp_path / "b.jsonl", [{"id": "d1", "gold": {"total": 1}, "prediction": "new"}])
     inputs = InputOptions(gold_key="gold")
-    assert freeze(SPEC, first, inputs).gold == freeze(SPEC, second, inputs).gold
+    assert labels(first, SPEC, inputs) == labels(second, SPEC, inputs)
 
 
 def test_a_whole_number_and_a_fraction_differ_because_text_fields_tell_them_apart() -> None:
@@ -235,7 +233,7 @@ def test_a_changed_value_is_found_in_its_document_alone(gold: dict[str, Any], va
     changed = {**gold, name: {**gold[name], "total": value}}
     before, after = labels(gold), labels(changed)
     is_same = json.dumps(gold[name], sort_keys=True) == json.dumps(changed[name], sort_keys=True)
-    differing = {one for one in gold if before.digests[one] != after.digests[one]}  # type: ignore[index]
+    differing = {one for one in gold if before.digests[one] != after.digests[one]}
     assert differing == (set() if is_same else {name})
     assert (before.digest == after.digest) is is_same
 
@@ -245,8 +243,8 @@ def test_a_changed_value_is_found_in_its_document_alone(gold: dict[str, Any], va
 def test_the_digest_does_not_depend_on_the_process(seed: str, tmp_path: Path) -> None:
     path = write_lines(tmp_path / "gold.jsonl", GOLD)
     code = (
-        "from fieldassay.gates.baseline.locking import freeze; from pathlib import Path; "
-        f"print(freeze({SPEC!r}, Path({str(path)!r})).gold.digest)"
+        "from fieldassay import score; from pathlib import Path; "
+        f"print(score(Path({str(path)!r}), [{{'id': 'd1'}}], {SPEC!r}).run['digests']['gold'])"
     )
     environment = {
         **os.environ,
@@ -258,12 +256,6 @@ def test_the_digest_does_not_depend_on_the_process(seed: str, tmp_path: Path) ->
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=600, check=True
     )
     assert done.stdout.strip() == PINNED
-
-
-def test_a_long_list_of_documents_is_left_out_and_the_digest_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labels_module, "MOST_LISTED", 2)
-    found = labels(GOLD)
-    assert (found.digest, found.documents, found.digests) == (PINNED, 3, None)
 
 
 HOSTILE: dict[str, Any] = {
@@ -298,7 +290,7 @@ BROKEN: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_gold_that_cannot_be_scored_cannot_be_locked(name: str, tmp_path: Path) -> None:
+def test_gold_that_cannot_be_scored_has_no_digest(name: str, tmp_path: Path) -> None:
     text, kind = BROKEN[name]
     (tmp_path / "gold.jsonl").write_text(text, encoding="utf-8")
     with pytest.raises(ProblemsError) as caught:

@@ -1,0 +1,157 @@
+"""Frozen baselines: one changed label, document or setting, and every command refuses and names it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import GOLD, SPEC, Files, Ran
+
+from fieldassay import gate, score
+from fieldassay.errors import ProblemsError
+
+Run = Callable[..., Ran]
+FAST = ("--bootstrap", "0")
+REASON = "two labels were wrong"
+
+
+class Frozen:
+    """Files with a frozen baseline, and the commands on them."""
+
+    def __init__(self, run: Run, files: Files) -> None:
+        self.run, self.files, self.file = run, files, files.folder / "frozen.json"
+
+    def score(self, *more: Any) -> Ran:
+        return self.run("score", *self.files.inputs, *FAST, *more)
+
+    def set(self, name: str, *more: Any) -> Ran:
+        assert self.score("--quiet", "--out", self.files.folder / name).code == 0
+        return self.run("baseline", "set", self.files.folder / name, "--out", self.file, *more)
+
+    def change_spec(self, before: str, after: str) -> None:
+        assert before in SPEC
+        (self.files.folder / "spec.yaml").write_text(SPEC.replace(before, after), encoding="utf-8")
+
+
+@pytest.fixture
+def frozen(run: Run, files: Files) -> Frozen:
+    made = Frozen(run, files)
+    ran = made.set("first", "--freeze")
+    assert ran.code == 0 and "frozen: every run of another spec or gold is refused" in ran.out
+    return made
+
+
+def change_value(frozen: Frozen, at: int, **values: Any) -> None:
+    frozen.files.write("gold.jsonl", [{**row, **values} if row is GOLD[at] else row for row in GOLD])
+
+
+CHANGES: dict[str, tuple[Callable[[Frozen], object], str]] = {
+    "an option of a field": (
+        lambda frozen: frozen.change_spec("critical: true", "weight: 2"),
+        "fields.total.critical was removed (true), fields.total.weight was added (2)",
+    ),
+    "a metric": (
+        lambda frozen: frozen.change_spec("name: tiny", "name: tiny\nmetrics: [accuracy]"),
+        'metrics was [], is now ["accuracy"]',
+    ),
+    "a document more": (lambda frozen: frozen.files.write("gold.jsonl", [*GOLD, {"id": "d4"}]),
+        "1 document added (d4)"),
+    "a document less": (lambda frozen: frozen.files.write("gold.jsonl", GOLD[:2]), "1 document removed (d3)"),
+    "another id": (lambda frozen: change_value(frozen, 2, id="d4"), "1 document added (d4), 1 removed (d3)"),
+    "a value": (lambda frozen: change_value(frozen, 2, name="CY"), "1 document changed (d3)"),
+    "a critical path": (lambda frozen: change_value(frozen, 1, critical_fields=["name"]),
+        "1 document changed (d2)"),
+    "an accepted value": (lambda frozen: change_value(frozen, 0, acceptable_variations={"name": ["x"]}),
+        "1 document changed (d1)"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_refused_by_every_command_and_named(name: str, frozen: Frozen, tmp_path: Path) -> None:
+    change, said = CHANGES[name]
+    data = frozen.file.read_bytes()
+    change(frozen)
+    for ran in (
+        frozen.score("--baseline", frozen.file, "--out", tmp_path / "run"),
+        frozen.score("--baseline", frozen.file),
+        frozen.score("--baseline", frozen.file, "--fail-on-regression", "accuracy=0.9", "--exit-zero"),
+    ):
+        assert (ran.code, ran.out) == (2, "")
+        assert said in ran.err and "baseline set RUN --freeze" in ran.err
+    assert not (tmp_path / "run").exists()
+    assert frozen.score("--quiet", "--out", tmp_path / "run").code == 0
+    for number, rule in enumerate(("regression(accuracy) > -0.9", "accuracy >= 0")):
+        (tmp_path / f"{number}.yaml").write_text(f"gates: ['{rule}']")
+    gates = ("gate", tmp_path / "run", "--baseline", frozen.file, "--gates")
+    for arguments in (
+        ("baseline", "check", tmp_path / "run", frozen.file),
+        (*gates, tmp_path / "0.yaml"),
+        (*gates, tmp_path / "1.yaml"),
+    ):
+        ran = frozen.run(*arguments)
+        assert (ran.code, ran.out) == (2, "") and said in ran.err
+    assert frozen.file.read_bytes() == data
+
+
+def test_what_decides_no_number_is_no_change(frozen: Frozen, tmp_path: Path) -> None:
+    frozen.change_spec(
+        "name: tiny", "name: other\ngates: [accuracy >= 0.1]\nslices: [kind]\ndescription: the same"
+    )
+    frozen.files.write("gold.jsonl", [dict(reversed(row.items())) for row in reversed(GOLD)])
+    assert frozen.score("--baseline", frozen.file, "--out", tmp_path / "run").code == 0
+    assert frozen.run("baseline", "check", tmp_path / "run", frozen.file).code == 0
+
+
+def test_a_part_of_the_documents_is_refused(frozen: Frozen) -> None:
+    ran = frozen.score("--baseline", frozen.file, "--limit", 1)
+    assert ran.code == 2 and "2 documents removed (d2, d3)" in ran.err
+
+
+def test_a_frozen_baseline_is_replaced_with_a_reason_only(frozen: Frozen) -> None:
+    data = frozen.file.read_bytes()
+    change_value(frozen, 2, name="CY")
+    for more in ((), ("--freeze",), ("--freeze", "--reason", " - ")):
+        ran = frozen.set("second", *more)
+        assert ran.code == 2 and "says nothing" in ran.err and frozen.file.read_bytes() == data
+    assert frozen.set("second", "--freeze", "--reason", REASON).code == 0
+    history = json.loads(frozen.file.read_bytes())["history"]
+    assert [(one["reason"], one["is_frozen"]) for one in history] == [("", True), (REASON, True)]
+    assert frozen.score("--baseline", frozen.file).code == 0
+
+
+def test_hashed_ids_are_named_where_the_run_has_them(run: Run, files: Files) -> None:
+    frozen = Frozen(run, files)
+    assert frozen.set("first", "--freeze", "--hash-ids").code == 0
+    assert frozen.score("--baseline", frozen.file).code == 0
+    change_value(frozen, 2, name="CY")
+    assert "1 document changed (d3)" in frozen.score("--baseline", frozen.file).err
+
+
+def test_a_file_in_the_folder_holds_no_run_that_does_not_take_it(
+    frozen: Frozen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(frozen.files.folder)
+    frozen.file.rename("fieldassay-baseline.json")
+    change_value(frozen, 2, name="CY")
+    assert frozen.score().code == 0
+    frozen.change_spec("name: tiny", "name: tiny\ngates: [regression(accuracy) > -0.9]")
+    assert frozen.score().code == 2
+
+
+def test_python_refuses_too(frozen: Frozen) -> None:
+    spec, pred = frozen.files.folder / "spec.yaml", frozen.files.folder / "llama.jsonl"
+    assert score(GOLD, {"llama": pred}, spec, baseline=frozen.file).run["digests"]
+    with pytest.raises(ProblemsError, match=r"1 document removed \(d3\)"):
+        score(GOLD[:2], {"llama": pred}, spec, baseline=frozen.file)
+    with pytest.raises(ProblemsError, match=r"1 document removed \(d3\)"):
+        gate(score(GOLD[:2], {"llama": pred}, spec), gates=["accuracy >= 0"], baseline=frozen.file)
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "\u202eabc", "a\nb"])
+def test_hostile_names_cannot_move_the_cursor(text: str, frozen: Frozen) -> None:
+    frozen.files.write("gold.jsonl", [*GOLD, {"id": f"x{text}y"}])
+    ran = frozen.score("--baseline", frozen.file)
+    assert ran.code == 2 and text not in ran.err
