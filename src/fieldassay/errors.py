@@ -57,6 +57,15 @@ class ProblemsError(FieldassayError):
         return (type(self), (self.problems,))
 
 
+def problem(where: object, what: str, remedy: str = "", kind: str = "invalid") -> ProblemsError:
+    """Return the error of one problem; `where` is written as a text.
+
+    >>> str(problem("a.yaml:3", "is wrong", "correct it"))
+    'a.yaml:3: is wrong; correct it'
+    """
+    return ProblemsError([Problem(str(where), what, remedy, kind)])
+
+
 class MissingExtraError(FieldassayError):
     """An optional part that is not installed, or a model that is not on this machine, with the remedy."""
 
@@ -86,8 +95,17 @@ def nearest(name: str, names: Iterable[str]) -> str:
     close = difflib.get_close_matches(folded_name, candidates, n=1)
     if close:
         return f"did you mean {folded[close[0]]!r}?"
-    more = f" and {len(known) - _MOST_LISTED:,} more" if len(known) > _MOST_LISTED else ""
-    return f"one of: {', '.join(known[:_MOST_LISTED])}{more}"
+    return f"one of: {list_names(known, _MOST_LISTED)}"
+
+
+def list_names(names: Sequence[str], most: int) -> str:
+    """Return the first of some names, and how many more there are.
+
+    >>> list_names(["a", "b"], 2), list_names(["a", "b", "c"], 1)
+    ('a, b', 'a and 2 more')
+    """
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from fieldassay.errors import FieldassayError
+from fieldassay.errors import FieldassayError, problem
 
 if TYPE_CHECKING:
     from fieldassay.reports.summary import Summary
@@ -226,14 +226,13 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
 
 def decide(result: Result, gates: Sequence[str], baseline: Path | None = None) -> tuple[Decision, ...]:
     """Return the decision for each system by the spec's gates and these; without any, all must be right."""
-    from fieldassay.errors import Problem, ProblemsError
     from fieldassay.gates.gate import decide_result
     from fieldassay.metrics.grammar import parse_gate
 
     try:
         more = [parse_gate(text) for text in gates]
     except ValueError as error:
-        raise ProblemsError([Problem("gate", str(error), kind="invalid_expression")]) from None
+        raise problem("gate", str(error), kind="invalid_expression") from None
     return decide_result(result, more, baseline) or decide_result(result, [parse_gate(EVERYTHING_RIGHT)])
 
 

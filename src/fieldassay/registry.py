@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import nearest, problem
 
 
 @lru_cache(maxsize=64)
@@ -54,9 +54,7 @@ class Catalogue(Struct, frozen=True, dict=True):
         target = self.entries.get(name) or _plugins(self.group).get(name)
         if target is None:
             what = f"unknown {self.kind} {name!r}"
-            raise ProblemsError(
-                [Problem(where or self.kind, what, nearest(name, self.names()), "unknown_name")]
-            )
+            raise problem(where or self.kind, what, nearest(name, self.names()), "unknown_name")
         module, _, attribute = target.partition(":")
         loaded: type[Any] = getattr(importlib.import_module(module), attribute)
         return loaded

@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
@@ -38,9 +38,7 @@ def guarded(label: str, remedy: str = "write it again", kind: str = "bad_parquet
             yield
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         told = (str(error).splitlines() or [type(error).__name__])[0][:200]
-        raise ProblemsError(
-            [Problem(label, f"not a Parquet file that can be read ({told})", remedy, kind)]
-        ) from None
+        raise problem(label, f"not a Parquet file that can be read ({told})", remedy, kind) from None
 
 
 def read_parquet(

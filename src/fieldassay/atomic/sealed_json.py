@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fieldassay.atomic.typed_json import NestingError, parse_json
 from fieldassay.atomic.whole_files import check_plain, open_file, stage_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 
 DEEPEST = 300
 """Levels of nesting; no document has half as many."""
@@ -97,7 +97,7 @@ class JsonFormat(Struct, frozen=True):
 
     def refusal(self, path: Path, what: str, remedy: str = "", kind: str = "") -> ProblemsError:
         """Return the error for a file of this format."""
-        return ProblemsError([Problem(str(path), what, remedy or self.restore, kind or self.bad)])
+        return problem(path, what, remedy or self.restore, kind or self.bad)
 
     def malformed(self, path: Path, error: Exception) -> ProblemsError:
         """Return the error for a document with other members, or members of other types."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.regex import lazy_regex
 
 SCHEMA_VERSION = 1
@@ -126,4 +126,4 @@ def _finite(text: str) -> float:
 
 
 def _refusal(where: str, what: str, form: Form) -> ProblemsError:
-    return ProblemsError([Problem(where, what, form.remedy, form.kind)])
+    return problem(where, what, form.remedy, form.kind)

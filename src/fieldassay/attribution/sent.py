@@ -15,7 +15,7 @@ from fieldassay.documents.store import TranscriptStore
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
 from fieldassay.endpoints.journal import NAME as JOURNAL
 from fieldassay.endpoints.journal import lines_of
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.extractors.extract import split_job
 from fieldassay.printable import make_printable
 from fieldassay.records.extractions import is_extraction, read_manifest
@@ -65,10 +65,10 @@ def read_text(path: Path, document: str) -> Transcript:
         pages = json.loads(text) if path.suffix == ".json" else text.split("\f")
     except (OSError, ValueError) as error:
         what = f"cannot be read ({error})"
-        raise ProblemsError([Problem(str(path), what, _TEXT, "unreadable_file")]) from None
+        raise problem(path, what, _TEXT, "unreadable_file") from None
     if not isinstance(pages, list) or not all(isinstance(page, str) for page in pages):
         what = "is no list of the texts of pages"
-        raise ProblemsError([Problem(str(path), what, _TEXT, "unreadable_file")])
+        raise problem(path, what, _TEXT, "unreadable_file")
     return text_transcript(document, pages)
 
 
@@ -168,7 +168,7 @@ def open_extractions(run: Run, transcripts: Path | None = None) -> Extractions:
     """Return the predictions of a run with what was sent; those that cannot be read are told of."""
     if transcripts is not None and not transcripts.is_dir():
         what, remedy = "is not a folder", "name a folder with a text of each document"
-        raise ProblemsError([Problem(str(transcripts), what, remedy, "unreadable_file")])
+        raise problem(transcripts, what, remedy, "unreadable_file")
     options = run.input_options
     reading = replace(pred_options(run.plan, options), systems_key=None)
     if options.systems_key is not None:

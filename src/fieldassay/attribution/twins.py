@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from fieldassay.attribution.presence import SentText
 from fieldassay.attribution.sent import TextFolder, read_text
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.fingerprint.inputs import digest_input
 from fieldassay.printable import make_printable
 from fieldassay.records.ids import ID_FORMS
@@ -84,20 +84,19 @@ def find_twins(run: Run, given: Path | None) -> Twins:
         documents = run.documents["doc"].unique().to_list()
         if not any(folder.find(document) for document in documents):
             what = f"has no text of any of {format_count(len(documents), 'document')}"
-            raise ProblemsError([Problem(str(given), what, "write the text of each as ID.txt", "no_twins")])
+            raise problem(given, what, "write the text of each as ID.txt", "no_twins")
         return Twins(folder=folder)
     path = given / "corpus.json" if given.is_dir() else given
     form = ID_FORMS.get(run.input_options.match_ids, str)
     try:
         rows = [row for row in _rows(path) if isinstance(row, dict) and row.get("id")]
     except (OSError, ValueError) as error:
-        problem = Problem(str(path), f"cannot be read ({error})", _WHAT, "unreadable_file")
-        raise ProblemsError([problem]) from None
+        raise problem(path, f"cannot be read ({error})", _WHAT, "unreadable_file") from None
     named = [(form(make_printable(str(row["id"]))), row) for row in rows]
     pairs = {name: form(make_printable(row[TWIN_OF])) for name, row in named if row.get(TWIN_OF)}
     files = {name: path.parent / row["text"] for name, row in named if isinstance(row.get("text"), str)}
     if not pairs and not files:
-        raise ProblemsError([Problem(str(path), f"names no {TWIN_OF!r}", _WHAT, "no_twins")])
+        raise problem(path, f"names no {TWIN_OF!r}", _WHAT, "no_twins")
     return Twins(pairs, files=files)
 
 

@@ -45,7 +45,7 @@ from fieldassay.calibration.result import (
     ValueCounts,
 )
 from fieldassay.calibration.thresholds import Family, certify_fields
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.result.result import Result
 from fieldassay.stats.intervals import BootstrapSettings
 
@@ -180,7 +180,7 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
     if not len(seen):
         what = f"no judged value of {given.system!r} has a confidence"
         remedy = "give `confidence` with the predictions, and score again"
-        raise ProblemsError([Problem(given.label, what, remedy, "no_confidence")])
+        raise problem(given.label, what, remedy, "no_confidence")
     page = CalibrationPage(
         run=given.label,
         system=given.system,
@@ -240,12 +240,8 @@ def apply_policy(
     given = read_confidences(run, system or policy.system)
     if policy.digests.get("spec") != given.digests.get("spec"):
         what = "was judged by another spec than the runs that the policy is for"
-        raise ProblemsError(
-            [
-                Problem(
-                    given.label, what, "score it again with that spec, or calibrate anew", "policy_mismatch"
-                )
-            ]
+        raise problem(
+            given.label, what, "score it again with that spec, or calibrate anew", "policy_mismatch"
         )
     seen = read_observations(given.rows, policy.scale, given.label)
     known = [field for rule in policy.rules for field in rule.fields]

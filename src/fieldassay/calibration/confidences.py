@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.calibration.observations import COLUMNS
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.evidence import ANSWER_COLUMNS, REPEAT
 from fieldassay.result.result import Result
 from fieldassay.runs.run import Run, corrupt_run_errors
@@ -63,7 +63,7 @@ class Confidences(Struct, frozen=True, eq=False):
         ]
         if key not in known:
             remedy = nearest(key[:100], known) if known else "score with --slice"
-            raise ProblemsError([Problem(self.label, f"no slice key {key[:100]!r}", remedy, "unknown_name")])
+            raise problem(self.label, f"no slice key {key[:100]!r}", remedy, "unknown_name")
         table = self.documents.select("doc", value=pl.col(key))
         if table.schema["value"] == pl.List(pl.String):
             table = table.explode("value")
@@ -73,9 +73,7 @@ class Confidences(Struct, frozen=True, eq=False):
         }
         if len(found) > MOST_SLICES:
             what = f"the slice key {key[:100]!r} has {len(found):,} values"
-            raise ProblemsError(
-                [Problem(self.label, what, f"choose a key with at most {MOST_SLICES}", "invalid_option")]
-            )
+            raise problem(self.label, what, f"choose a key with at most {MOST_SLICES}", "invalid_option")
         return found
 
 
@@ -136,7 +134,7 @@ def _refuse_repeats(label: str, system: str, evidence: pl.LazyFrame) -> None:
     if own > 1:
         what = f"{system!r} has {own} repeated runs, and a threshold is for one answer to each document"
         remedy = "score one of the runs alone, and calibrate that"
-        raise ProblemsError([Problem(label, what, remedy, "repeated_runs")])
+        raise problem(label, what, remedy, "repeated_runs")
 
 
 def _lacks_matches(rows: pl.DataFrame, documents: pl.DataFrame) -> bool:
@@ -147,7 +145,7 @@ def _lacks_matches(rows: pl.DataFrame, documents: pl.DataFrame) -> bool:
 
 def _incomplete(label: str) -> ProblemsError:
     what = "did not keep all judged values, and what was right is needed as much as what was wrong"
-    return ProblemsError([Problem(label, what, "score again with --evidence all", "missing_part")])
+    return problem(label, what, "score again with --evidence all", "missing_part")
 
 
 def _choose_system(label: str, documents: pl.DataFrame, system: str | None) -> str:
@@ -156,11 +154,9 @@ def _choose_system(label: str, documents: pl.DataFrame, system: str | None) -> s
         return str(known[0])
     if system is None:
         what, remedy = f"has {len(known)} systems", f"choose one with --system: {', '.join(known)}"[:500]
-        raise ProblemsError([Problem(label, what, remedy, "missing_option")])
+        raise problem(label, what, remedy, "missing_option")
     if system not in known:
-        raise ProblemsError(
-            [Problem(label, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")]
-        )
+        raise problem(label, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
     return system
 
 

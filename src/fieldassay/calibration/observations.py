@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fieldassay.calibration.bins import Bools, Floats
 from fieldassay.calibration.result import ValueCounts
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 
 if TYPE_CHECKING:
     import polars as pl
@@ -182,7 +182,7 @@ def _to_probabilities(chosen: pl.DataFrame, scale: str, where: str) -> Floats:
         what = (
             f"{int(is_bad.sum()):,} of {len(given):,} confidences are no {_NOUNS[scale]}, such as {example}"
         )
-        raise ProblemsError([Problem(where, what, _remedy(given, scale), "bad_confidence")])
+        raise problem(where, what, _remedy(given, scale), "bad_confidence")
     return found
 
 

@@ -8,6 +8,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from fieldassay.errors import list_names
 from fieldassay.json_value import Json
 from fieldassay.paths import Step
 
@@ -88,5 +89,4 @@ def named(choices: Sequence[object]) -> str:
     >>> named(["HIGH", "LOW"])
     'HIGH, LOW'
     """
-    more = f" and {len(choices) - _MOST_NAMED} more" if len(choices) > _MOST_NAMED else ""
-    return ", ".join(str(choice)[:60] for choice in choices[:_MOST_NAMED]) + more
+    return list_names([str(choice)[:60] for choice in choices], _MOST_NAMED)

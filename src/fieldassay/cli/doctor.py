@@ -58,12 +58,12 @@ def _endpoint(text: str, key: tuple[str, str]) -> Endpoint:
         return Endpoint("endpoint", text, *key, deadline_s=60.0)
     from dataclasses import replace
 
-    from fieldassay.errors import Problem, ProblemsError, nearest
+    from fieldassay.errors import nearest, problem
     from fieldassay.extractors.systems_file import read_systems
 
     known = read_systems(Path(path)).endpoints
     if name not in known:
-        raise ProblemsError([Problem(path, f"no endpoint {name!r}", nearest(name, known), "unknown_name")])
+        raise problem(path, f"no endpoint {name!r}", nearest(name, known), "unknown_name")
     found = replace(known[name], deadline_s=60.0)
     return found if key == ("", "") else replace(found, key_env=key[0], key_file=key[1])
 

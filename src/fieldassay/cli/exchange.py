@@ -86,12 +86,12 @@ def _why_empty(store: Store, *, is_settled: bool) -> str:
 
 def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
     """Return the sheets of a reviewer, or all. Raises `ProblemsError` for an unknown reviewer."""
-    from fieldassay.errors import Problem, ProblemsError, nearest
+    from fieldassay.errors import nearest, problem
 
     names = {sheet.reviewer for sheet in sheets}
     if reviewer is not None and reviewer not in names:
         what = f"no sheet of a reviewer {reviewer!r}"
-        raise ProblemsError([Problem("--reviewer", what, nearest(reviewer, names), "unknown_name")])
+        raise problem("--reviewer", what, nearest(reviewer, names), "unknown_name")
     return [sheet for sheet in sheets if reviewer in (None, sheet.reviewer)]
 
 

@@ -226,7 +226,7 @@ def _doubts(found: Promotion) -> Iterator[str]:
 
 
 def _list(names: Sequence[str]) -> str:
+    from fieldassay.errors import list_names
     from fieldassay.wording.shown import clip
 
-    told = ", ".join(clip(name) for name in names[:_MOST_TOLD])
-    return f"{told} and {len(names) - _MOST_TOLD:,} more" if len(names) > _MOST_TOLD else told
+    return list_names([clip(name) for name in names], _MOST_TOLD)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from fieldassay.engine.fold import FoldPlan, Partial, pair_systems
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.metrics.grammar import MetricCall, parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric, select_metrics
 from fieldassay.result.comparison import Comparison
@@ -65,7 +65,7 @@ def _named(plan: FoldPlan, names: Sequence[str]) -> tuple[MetricCall, ...]:
     try:
         bound = [bind_metric(call, plan.vocabulary) for name in names for call in _expand(plan, name)]
     except ValueError as error:
-        raise ProblemsError([Problem("compare", str(error), kind="unknown_name")]) from None
+        raise problem("compare", str(error), kind="unknown_name") from None
     refused = [one for one in bound if not is_comparable(one)]
     if refused:
         raise ProblemsError([_refusal(one) for one in refused])
@@ -102,9 +102,7 @@ def check_reference(reference: str | None, systems: Iterable[str]) -> str:
         return known[0]
     if reference not in known:
         shown = reference[:100]
-        raise ProblemsError(
-            [Problem("reference", f"there is no system {shown!r}", nearest(shown, known), "unknown_name")]
-        )
+        raise problem("reference", f"there is no system {shown!r}", nearest(shown, known), "unknown_name")
     return reference
 
 
@@ -147,15 +145,11 @@ def compare(
 
     data = result.paired
     if data is None:
-        raise ProblemsError(
-            [
-                Problem(
-                    "result",
-                    "it keeps no documents of two systems to compare",
-                    "score them in one call",
-                    "not_comparable",
-                )
-            ]
+        raise problem(
+            "result",
+            "it keeps no documents of two systems to compare",
+            "score them in one call",
+            "not_comparable",
         )
     known = [system.system for system in data.systems]
     for name in (a, b):
@@ -168,15 +162,11 @@ def compare(
     for key in slices:
         values = slice_values(arena, key)
         if not values:
-            raise ProblemsError(
-                [
-                    Problem(
-                        "slices",
-                        f"no document has a value for the slice {key!r}",
-                        "ask for it when scoring",
-                        "unknown_name",
-                    )
-                ]
+            raise problem(
+                "slices",
+                f"no document has a value for the slice {key!r}",
+                "ask for it when scoring",
+                "unknown_name",
             )
         made += compare_slices(arena, [(a, b)], chosen, key)
     return tuple(made)
@@ -187,13 +177,11 @@ def _find(data: PairedData, name: str) -> BoundMetric:
     try:
         bound = known.get(name) or bind_metric(parse_metric(name), data.vocabulary)
     except ValueError as error:
-        raise ProblemsError([Problem("metrics", str(error), kind="unknown_name")]) from None
+        raise problem("metrics", str(error), kind="unknown_name") from None
     if data.can_compare(bound):
         return bound
     remedy = f"{nearest(name, known)}; or score with ScoreOptions(compare=({name!r},))"
-    raise ProblemsError(
-        [Problem("metrics", f"nothing was kept to compare systems by {name!r}", remedy, "unknown_name")]
-    )
+    raise problem("metrics", f"nothing was kept to compare systems by {name!r}", remedy, "unknown_name")
 
 
 def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from fieldassay.atomic.typed_json import Form, read_typed
 from fieldassay.atomic.whole_files import open_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 
 NAME = "corpus.json"
 SHIPPED = Path(__file__).parent / "shipped"
@@ -81,5 +81,5 @@ def read_corpus(folder: Path) -> Corpus:
             data = stream.read()
     except OSError as error:
         what, remedy = f"cannot be opened ({error})", "name the folder of a corpus"
-        raise ProblemsError([Problem(str(file), what, remedy, "not_a_corpus")]) from None
+        raise problem(file, what, remedy, "not_a_corpus") from None
     return read_typed(data, Corpus, _FORM, str(file))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fieldassay.diffs.grounds import find_unequal, list_unknown
 from fieldassay.diffs.join import list_common
 from fieldassay.diffs.references import Entry, NamedRun
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.fingerprint.differences import describe_changes
 from fieldassay.fingerprint.plans import freeze_recorded
 from fieldassay.printable import make_printable
@@ -139,28 +139,20 @@ def _keep_common(entries: Sequence[Entry], runs: Sequence[NamedRun]) -> Ground:
     """Return the documents with the same gold in all runs."""
     common = list_common([entry.contestant for entry in entries])
     if not common:
-        raise ProblemsError(
-            [
-                Problem(
-                    f"run {runs[-1].reference!r}",
-                    "has no document in common with the others",
-                    "score them on the same gold",
-                    "incomparable",
-                )
-            ]
+        raise problem(
+            f"run {runs[-1].reference!r}",
+            "has no document in common with the others",
+            "score them on the same gold",
+            "incomparable",
         )
     before, *others = (_map_gold(entry) for entry in entries)
     kept = tuple(name for name in common if all(before[name] == gold[name] for gold in others))
     if not kept:
-        raise ProblemsError(
-            [
-                Problem(
-                    f"run {runs[-1].reference!r}",
-                    "has no document whose gold is the same as in the others",
-                    "score them on the same gold",
-                    "incomparable",
-                )
-            ]
+        raise problem(
+            f"run {runs[-1].reference!r}",
+            "has no document whose gold is the same as in the others",
+            "score them on the same gold",
+            "incomparable",
         )
     sizes = ", ".join(f"{run.reference}: {len(_documents(run)):,}" for run in runs)
     told = f"only the {_count(len(kept))} that all runs have with the same gold are compared ({sizes})"

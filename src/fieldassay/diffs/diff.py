@@ -17,7 +17,7 @@ from fieldassay.diffs.grounds import remark_drawing
 from fieldassay.diffs.join import join_data, keep_needed
 from fieldassay.diffs.references import Entry, find_entries
 from fieldassay.diffs.result import COLUMNS, Changes, Diff, Side
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.metrics.grammar import parse_metric
 from fieldassay.metrics.selection import BoundMetric, bind_metric
 from fieldassay.printable import make_printable
@@ -58,7 +58,7 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
     formulas, models or gold.
     """
     if not references:
-        raise ProblemsError([Problem("diff", "no run is named", "name one or more", "unclear_system")])
+        raise problem("diff", "no run is named", "name one or more", "unclear_system")
     entries = _order(
         find_entries([str(one) for one in references], options.runs, options.systems), options.reference
     )
@@ -97,18 +97,14 @@ def _check_target(target: Path, entries: Sequence[Entry]) -> None:
         own = {Path(label).resolve() for label in (inputs.gold, *inputs.predictions.values())}
         if place in own or entry.run.run.folder.resolve() in place.parents:
             remedy = "choose another file"
-            raise ProblemsError(
-                [
-                    Problem(
-                        str(target),
-                        f"is an input of run {entry.run.reference!r}, or in its folder",
-                        remedy,
-                        "export_target",
-                    )
-                ]
+            raise problem(
+                target,
+                f"is an input of run {entry.run.reference!r}, or in its folder",
+                remedy,
+                "export_target",
             )
     if target.is_dir():
-        raise ProblemsError([Problem(str(target), "is a folder", "name a file", "export_target")])
+        raise problem(target, "is a folder", "name a file", "export_target")
 
 
 def _order(entries: tuple[Entry, ...], reference: str | None) -> tuple[Entry, ...]:
@@ -123,7 +119,7 @@ def _order(entries: tuple[Entry, ...], reference: str | None) -> tuple[Entry, ..
             if not named
             else f"{len(named)} systems are called {reference[:100]!r}"
         )
-        raise ProblemsError([Problem("reference", what, nearest(reference[:100], labels), "unknown_name")])
+        raise problem("reference", what, nearest(reference[:100], labels), "unknown_name")
     return (*named, *(entry for entry in entries if entry is not named[0]))
 
 
@@ -136,15 +132,11 @@ def _draw(data: PairedData, options: DiffOptions) -> PairedData:
 def _choose_metrics(data: PairedData, names: Sequence[str] | None) -> tuple[BoundMetric, ...]:
     if names is None:
         if not data.metrics:
-            raise ProblemsError(
-                [
-                    Problem(
-                        "metrics",
-                        "the runs were not compared by the same metrics",
-                        "name them with --metrics",
-                        "not_comparable",
-                    )
-                ]
+            raise problem(
+                "metrics",
+                "the runs were not compared by the same metrics",
+                "name them with --metrics",
+                "not_comparable",
             )
         return data.metrics
     found: list[BoundMetric] = []
@@ -163,31 +155,20 @@ def _bind(data: PairedData, name: str) -> BoundMetric:
     try:
         bound = bind_metric(parse_metric(name), data.vocabulary)
     except ValueError as error:
-        raise ProblemsError([Problem("metrics", str(error), kind="unknown_name")]) from None
+        raise problem("metrics", str(error), kind="unknown_name") from None
     if bound.metric.scope == "field" and bound.call.field is None:
-        raise ProblemsError(
-            [
-                Problem(
-                    "metrics",
-                    f"{name[:100]} exists field by field only",
-                    f"name one: {bound.call.name}[FIELD]",
-                    "not_comparable",
-                )
-            ]
+        raise problem(
+            "metrics",
+            f"{name[:100]} exists field by field only",
+            f"name one: {bound.call.name}[FIELD]",
+            "not_comparable",
         )
     if not data.can_compare(bound):
         remedy = (
             f"score with `--compare {name[:100]}`, or take {', '.join(str(one.call) for one in data.metrics)}"
         )
-        raise ProblemsError(
-            [
-                Problem(
-                    "metrics",
-                    f"the runs did not keep what {name[:100]!r} is made of",
-                    remedy,
-                    "not_comparable",
-                )
-            ]
+        raise problem(
+            "metrics", f"the runs did not keep what {name[:100]!r} is made of", remedy, "not_comparable"
         )
     fields = {
         field
@@ -197,15 +178,11 @@ def _bind(data: PairedData, name: str) -> BoundMetric:
         if field
     }
     if bound.call.field is not None and bound.call.field not in fields:
-        raise ProblemsError(
-            [
-                Problem(
-                    "metrics",
-                    f"no run has the field {bound.call.field[:100]!r}",
-                    nearest(bound.call.field[:100], fields),
-                    "unknown_name",
-                )
-            ]
+        raise problem(
+            "metrics",
+            f"no run has the field {bound.call.field[:100]!r}",
+            nearest(bound.call.field[:100], fields),
+            "unknown_name",
         )
     return bound
 
@@ -288,15 +265,11 @@ def diff_json(found: Diff) -> str:
 def changes_csv(found: Diff) -> Iterator[str]:
     """Yield all fixed and broken values as CSV, with cells that look like formulas made texts."""
     if found.changes is None:
-        raise ProblemsError(
-            [
-                Problem(
-                    "diff",
-                    f"there are no fixed and broken values: {found.reason}",
-                    "take another format",
-                    "not_comparable",
-                )
-            ]
+        raise problem(
+            "diff",
+            f"there are no fixed and broken values: {found.reason}",
+            "take another format",
+            "not_comparable",
         )
     yield csv_text([COLUMNS])
     for change in ("broken", "fixed"):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from fieldassay.diffs.grounds import list_lacking
 from fieldassay.diffs.join import Contestant
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import EVIDENCE, check_unchanged
@@ -92,7 +92,7 @@ def _read(reference: str, folder: Path, runs: dict[Path, NamedRun]) -> NamedRun:
         lacking = list_lacking(run)
         if lacking:
             what = f"run.json does not say what the run stands on ({', '.join(lacking)})"
-            raise ProblemsError([Problem(str(folder), what, "score again with this version", "run_folder")])
+            raise problem(folder, what, "score again with this version", "run_folder")
         assert (
             run.paired is not None
         )  # read now, so that everything that is wrong with the runs is told at once
@@ -103,9 +103,7 @@ def _read(reference: str, folder: Path, runs: dict[Path, NamedRun]) -> NamedRun:
 
 def _no_system(name: str, system: str, run: NamedRun) -> ProblemsError:
     what = f"has no system {system[:_WIDTH]!r}"
-    return ProblemsError(
-        [Problem(f"run {name[:_WIDTH]!r}", what, nearest(system[:_WIDTH], run.systems), "unknown_name")]
-    )
+    return problem(f"run {name[:_WIDTH]!r}", what, nearest(system[:_WIDTH], run.systems), "unknown_name")
 
 
 def _choose(
@@ -114,7 +112,7 @@ def _choose(
     """Return the runs with their systems in the comparison."""
     if systems != (None, None):
         if len(found) > 2:
-            raise _refusal(
+            raise problem(
                 "--system-a", "chooses among two runs, there are more", "write RUN:SYSTEM", "unclear_system"
             )
         sides = found * 2 if len(found) == 1 else found
@@ -125,7 +123,7 @@ def _choose(
     elif len(found) == 1 and found[0][1] is not None:
         run, system = found[0]
         others = ", ".join(f"{run.reference}:{name}" for name in run.systems if name != system)
-        raise _refusal(
+        raise problem(
             f"run {run.reference!r}",
             "is one system; two are needed",
             f"name another run, or one of: {others[:300]}",
@@ -140,7 +138,7 @@ def _narrow(run: NamedRun, named: str | None, asked: str | None, at: int) -> tup
     option = "--system-b" if at else "--system-a"
     if asked is None:
         if named is None and len(run.systems) > 1:
-            raise _refusal(
+            raise problem(
                 option,
                 f"is needed too: run {run.reference!r} has {len(run.systems):,} systems",
                 nearest("", run.systems),
@@ -150,7 +148,7 @@ def _narrow(run: NamedRun, named: str | None, asked: str | None, at: int) -> tup
     if asked not in run.systems:
         raise _no_system(run.reference, asked, run)
     if named is not None and named != asked:
-        raise _refusal(
+        raise problem(
             option,
             f"says {asked[:_WIDTH]!r}, the run says {named[:_WIDTH]!r}",
             "name the system once",
@@ -206,7 +204,3 @@ def _label(chosen: list[tuple[NamedRun, str]]) -> tuple[Entry, ...]:
 def _shorten(run: NamedRun) -> str:
     """Return a run's reference without the folders that it is in."""
     return Path(run.reference).name or run.run.folder.resolve().name
-
-
-def _refusal(where: str, what: str, remedy: str, kind: str) -> ProblemsError:
-    return ProblemsError([Problem(where, what, remedy, kind)])

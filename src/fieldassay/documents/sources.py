@@ -13,7 +13,7 @@ from fieldassay.atomic.whole_files import open_file
 from fieldassay.documents.kinds import SUFFIXES
 from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.transcript import DocumentError
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 
 _WRITTEN = ({"extraction.json", "journal.jsonl"}, {"run.json", "metrics.json"})
 """Files by which a folder of an extraction or of a run is known: its pages are no documents."""
@@ -61,7 +61,7 @@ def list_documents(path: Path) -> Documents:
     """
     if not path.exists():
         what, remedy = "is not there", "name a folder with documents, or one document"
-        raise ProblemsError([Problem(str(path), what, remedy, "unreadable_file")])
+        raise problem(path, what, remedy, "unreadable_file")
     if path.is_dir():
         found: list[Path] = []
         skipped: list[Path] = []
@@ -73,7 +73,7 @@ def list_documents(path: Path) -> Documents:
         files, skipped = tuple(_of_file(path)), []
     if not files:
         remedy = "name a folder with documents, or one document"
-        raise ProblemsError([Problem(str(path), "holds no document", remedy, "no_documents")])
+        raise problem(path, "holds no document", remedy, "no_documents")
     return Documents(files, tuple(skipped))
 
 
@@ -103,9 +103,7 @@ def _of_file(path: Path) -> Iterator[DocumentFile]:
                 start += len(line)
     except (OSError, ValueError) as error:
         remedy = "name a file that can be read"
-        raise ProblemsError(
-            [Problem(str(path), f"cannot be opened ({error})", remedy, "unreadable_file")]
-        ) from None
+        raise problem(path, f"cannot be opened ({error})", remedy, "unreadable_file") from None
 
 
 def _id_of(line: bytes, path: Path, number: int) -> str:
@@ -120,4 +118,4 @@ def _id_of(line: bytes, path: Path, number: int) -> str:
         "is not a line of recognized words",
         'write {"id": …, "pages": [{"width", "height", "words"}]}',
     )
-    raise ProblemsError([Problem(f"{path}:{number}", what, remedy, "bad_words")])
+    raise problem(f"{path}:{number}", what, remedy, "bad_words")

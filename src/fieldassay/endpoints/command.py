@@ -27,7 +27,7 @@ from fieldassay.endpoints.channel import Call, ClosedError, Log, StopRunError, W
 from fieldassay.endpoints.credentials import remove_secrets
 from fieldassay.endpoints.exchange import Failure
 from fieldassay.endpoints.outcome import ANSWERED, Verdict
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.json_value import Json
 
 MOST_DEAD_IN_A_ROW = 10
@@ -175,12 +175,10 @@ class CommandChannel:
         self._stopped = threading.Event()
         self._dead_in_a_row = 0
         if os.name != "posix":
-            raise ProblemsError(
-                [Problem("command", "needs file descriptor 3, which Windows lacks", "", "no_command")]
-            )
+            raise problem("command", "needs file descriptor 3, which Windows lacks", "", "no_command")
         if not command or shutil.which(command[0]) is None:
             said = f"no program {command[0] if command else ''!r} was found"
-            raise ProblemsError([Problem("command", said, "check its name and the PATH", "no_command")])
+            raise problem("command", said, "check its name and the PATH", "no_command")
 
     @property
     def capacity(self) -> int:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any, TypeVar
 
-from fieldassay.errors import MissingExtraError, Problem, ProblemsError
+from fieldassay.errors import MissingExtraError, problem
 from fieldassay.executors.pool import AHEAD, WorkerDiedError
 
 Work = TypeVar("Work")
@@ -84,7 +84,7 @@ def _start(ray: Any, named: str, settings: dict[str, Any], attempts: int) -> Non
             if attempt == attempts - 1:
                 what = f"cannot be reached ({' '.join(str(error).split())[:200]})"
                 remedy = "give the address of a running cluster, or use --engine local"
-                raise ProblemsError([Problem(named, what, remedy, "ray")]) from None
+                raise problem(named, what, remedy, "ray") from None
 
 
 def _outcome(ray: Any, position: int, reference: Any) -> Any:

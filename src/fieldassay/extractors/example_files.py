@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fieldassay.documents.load import load_bytes
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.transcript import DocumentError
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.extractors.examples import ExampleFile, Scored, fit_examples
 from fieldassay.extractors.fields import plan_of_spec
 from fieldassay.extractors.strategy import Example
@@ -56,7 +56,7 @@ def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) ->
     docs = folder / shown.docs if shown.docs else given.docs
     if docs is None:
         remedy = "name the folder of their documents: `docs: DIR`"
-        raise ProblemsError([Problem(str(source), "examples without documents", remedy, "invalid")])
+        raise problem(source, "examples without documents", remedy, "invalid")
     key = (source, docs, shown.group)
     if key not in given.loaded:
         found = _read(source, docs, shown.group, given.reading or _example_options(spec))
@@ -96,7 +96,7 @@ def _check_fields(examples: Sequence[Example], spec: Spec, source: Path) -> None
         keys = sorted({key for one in examples for key in one.record})[:10]
         what = f"no record has a field of the spec; their keys are {', '.join(keys)}"
         remedy = "name the key of the record: `data: {gold: KEY}`"
-        raise ProblemsError([Problem(str(source), what, remedy, "invalid")])
+        raise problem(source, what, remedy, "invalid")
 
 
 def _example_options(spec: Spec) -> SourceOptions:

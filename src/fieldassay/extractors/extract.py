@@ -28,7 +28,7 @@ from fieldassay.endpoints.exchange import Attachment, Failure
 from fieldassay.endpoints.jobs import Finished, Job, Progress, RunSummary
 from fieldassay.endpoints.journal import Journal
 from fieldassay.endpoints.prices import Prices
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.extractors.pictures import Pictures, needs_text, picture_options, without_text
 from fieldassay.extractors.predictions import RowSpool, failure_of, prediction_row
 from fieldassay.extractors.strategy import Extracted, Strategy, Task
@@ -118,9 +118,9 @@ def check_folder(folder: Path) -> None:
     """Raise `ProblemsError` where a folder holds something else than an extraction."""
     if folder.is_dir() and any(folder.iterdir()) and not is_extraction(folder):
         what, remedy = "holds other files than an extraction", "name a new folder, or an extraction"
-        raise ProblemsError([Problem(str(folder), what, remedy, "not_an_extraction")])
+        raise problem(folder, what, remedy, "not_an_extraction")
     if folder.exists() and not folder.is_dir():
-        raise ProblemsError([Problem(str(folder), "is a file", "name a folder", "not_an_extraction")])
+        raise problem(folder, "is a file", "name a folder", "not_an_extraction")
 
 
 def extract_documents(system: System, files: Sequence[DocumentFile], folder: Path, work: Work) -> Extraction:

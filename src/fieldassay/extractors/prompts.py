@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.extractors.schema import AnswerShape, enum_values
 from fieldassay.json_value import Json
 from fieldassay.paths import ITEM, Step, join_path
@@ -70,9 +70,7 @@ class Prompt:
     def named(cls, name: str) -> Prompt:
         """Return a shipped template; raises `ProblemsError` with the nearest name."""
         if name not in TEMPLATES:
-            raise ProblemsError(
-                [Problem("prompt", f"unknown prompt {name!r}", nearest(name, TEMPLATES), "unknown_name")]
-            )
+            raise problem("prompt", f"unknown prompt {name!r}", nearest(name, TEMPLATES), "unknown_name")
         return cls(TEMPLATES[name], name)
 
     @classmethod
@@ -82,7 +80,7 @@ class Prompt:
             prompt = cls(path.read_text(encoding="utf-8-sig"), name)
         except UnicodeDecodeError as error:
             what = f"is not UTF-8 text (byte {error.start})"
-            raise ProblemsError([Problem(str(path), what, "save it as UTF-8", "encoding")]) from None
+            raise problem(path, what, "save it as UTF-8", "encoding") from None
         problems = prompt.check(str(path))
         if problems:
             raise ProblemsError(problems)

@@ -18,7 +18,7 @@ from fieldassay.endpoints.command import CommandChannel, FunctionChannel
 from fieldassay.endpoints.credentials import read_key
 from fieldassay.endpoints.endpoint import Endpoint
 from fieldassay.endpoints.prices import Prices
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.extractors.calls import CALL, Command, Function
 from fieldassay.extractors.example_files import Given, load_examples
 from fieldassay.extractors.examples import ExampleFile
@@ -39,7 +39,7 @@ def find_entry(system: str | Path) -> tuple[SystemEntry, SystemsFile]:
     if name not in found.systems:
         what = f"no system {name!r}" if name else "holds several systems"
         remedy = nearest(name, found.systems) if name else f"name one: {path}#{next(iter(found.systems))}"
-        raise ProblemsError([Problem(path, what, remedy, "unknown_name")])
+        raise problem(path, what, remedy, "unknown_name")
     return found.systems[name], found
 
 
@@ -66,7 +66,7 @@ def open_system(system: Any, spec: Spec, given: Given | None = None) -> Iterator
     else:
         what = f"{type(system).__name__} is no system"
         remedy = "give FILE#NAME, a strategy or a function"
-        raise ProblemsError([Problem("system", what, remedy, "wrong_kind")])
+        raise problem("system", what, remedy, "wrong_kind")
 
 
 @contextmanager
@@ -151,12 +151,12 @@ def _imported(text: str) -> Callable[..., Any]:
     except (Exception, SystemExit) as error:  # the module is the user's code
         remedy = "write MODULE:FUNCTION, importable from here"
         what = f"{text}: cannot be imported ({error})"
-        raise ProblemsError([Problem("function", what, remedy, "no_function")]) from None
+        raise problem("function", what, remedy, "no_function") from None
     finally:
         sys.path.remove("")
     if not callable(found):
         what = f"{text} is no function"
-        raise ProblemsError([Problem("function", what, "write MODULE:FUNCTION", "no_function")])
+        raise problem("function", what, "write MODULE:FUNCTION", "no_function")
     return found  # type: ignore[no-any-return]
 
 

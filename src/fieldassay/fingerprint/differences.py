@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from fieldassay.errors import list_names
+
 MOST_NAMED = 5
 """Changes that a text names, and documents of each kind."""
 
@@ -40,9 +42,7 @@ def describe_changes(before: Any, after: Any) -> str:
     >>> describe_changes({"fields": {"total": "money"}}, {"fields": {"total": "id"}, "locale": "es"})
     'fields.total.type was "money", is now "id", locale was added ("es")'
     """
-    changes = list(_list_changes(before, after))
-    more = len(changes) - MOST_NAMED
-    return ", ".join(changes[:MOST_NAMED]) + (f" and {more:,} more" if more > 0 else "")
+    return list_names(list(_list_changes(before, after)), MOST_NAMED)
 
 
 def _list_changes(before: Any, after: Any, steps: tuple[str, ...] = ()) -> Iterator[str]:

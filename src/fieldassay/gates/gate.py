@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.gates.baseline.file import read_baseline
 from fieldassay.gates.baseline.systems import list_regressions, match_result, match_systems
 from fieldassay.gates.chance import add_chance, passed_gates
@@ -225,26 +225,15 @@ def _choose_systems(systems: list[str], records: RunRecords | None, request: Gat
     asked = request.system or (records.system if records is not None else None)
     if asked is not None and asked not in systems:
         where = "--system" if request.system is not None else f"{request.records}: $.system"
-        raise ProblemsError(
-            [
-                Problem(
-                    where,
-                    f"no run has the system {asked[:100]!r}",
-                    nearest(asked[:100], systems),
-                    "unknown_name",
-                )
-            ]
+        raise problem(
+            where, f"no run has the system {asked[:100]!r}", nearest(asked[:100], systems), "unknown_name"
         )
     if records is not None and records.system is not None and request.system not in (None, records.system):
         what = f"its records are of {records.system[:100]!r}, not of {request.system!r}"
-        raise ProblemsError(
-            [Problem(records.label, what, "give the records of that system", "unclear_system")]
-        )
+        raise problem(records.label, what, "give the records of that system", "unclear_system")
     if records is not None and asked is None and len(systems) > 1:
         what = f"does not say which system it is about: {', '.join(systems)}"
-        raise ProblemsError(
-            [Problem(records.label, what, "add `system: NAME` to it, or give --system", "unclear_system")]
-        )
+        raise problem(records.label, what, "add `system: NAME` to it, or give --system", "unclear_system")
     return [asked] if asked is not None else systems
 
 

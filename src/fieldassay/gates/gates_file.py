@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.presets.catalogue import preset_text
 from fieldassay.spec.cursor import Cursor, kind_of
@@ -53,15 +53,8 @@ def read_preset(name: str) -> GateList:
     label = f"protocol {name}"
     data, lines = read_yaml(preset_text(name, "--protocol"), label)
     if isinstance(data, dict) and not data.get("gates"):
-        raise ProblemsError(
-            [
-                Problem(
-                    "--protocol",
-                    f"{name!r} has no gates",
-                    "take clinical-decision, or give --gates FILE",
-                    "no_gates",
-                )
-            ]
+        raise problem(
+            "--protocol", f"{name!r} has no gates", "take clinical-decision, or give --gates FILE", "no_gates"
         )
     return _read(data, Places(label, lambda: lines), name)
 
@@ -79,7 +72,7 @@ def parse_rules(texts: Sequence[str], where: str) -> tuple[Rule, ...]:
 def _read(data: Any, places: Places, stem: str) -> GateList:
     if not isinstance(data, dict):
         what = f"must be a mapping with `gates:`, not {kind_of(data)}"
-        raise ProblemsError([Problem(places.label, what, "write `gates:` and a list", "wrong_kind")])
+        raise problem(places.label, what, "write `gates:` and a list", "wrong_kind")
     report = Report(places)
     cursor = Cursor(data, (), report)
     is_spec = any(key in data for key in ("fields", "protocol", "type")) or data.get("kind") not in (

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.evidence import DocumentTable, Evidence
 from fieldassay.metrics.recipes import (
     Coalesce,
@@ -216,7 +216,7 @@ class DocumentColumns(Struct, frozen=True, eq=False, dict=True):
         if len(too_large):
             what = f"{column} is {known[too_large[0]]:g}, which is too large to be true"
             where = f"document {self.table.documents[too_large[0]]!r}"
-            raise ProblemsError([Problem(where, what, "correct it or leave it out", "bad_number")])
+            raise problem(where, what, "correct it or leave it out", "bad_number")
         return known
 
     def _reach(self, statistic: Reaches) -> npt.NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import nearest, problem
 
 _FOLDER, _SUFFIX = Path(__file__).parent, ".yaml"
 
@@ -54,7 +54,7 @@ def preset_text(name: str, where: str = "protocol") -> str:
     known = preset_names()
     if name not in known:
         remedy = nearest(name, known) if known else "no protocol is installed"
-        raise ProblemsError([Problem(where, f"unknown protocol {name[:100]!r}", remedy, "unknown_name")])
+        raise problem(where, f"unknown protocol {name[:100]!r}", remedy, "unknown_name")
     return (_FOLDER / f"{name}{_SUFFIX}").read_text(encoding="utf-8")
 
 

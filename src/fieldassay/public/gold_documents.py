@@ -8,7 +8,7 @@ from pathlib import PurePath
 from msgspec.structs import replace
 
 from fieldassay.documents.sources import DocumentFile
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.wording.numbers import format_count
 
 
@@ -45,7 +45,7 @@ def with_gold_ids(
     if not found:
         remedy = f"name documents after the ids of gold, such as {ids[0]!r}" if ids else "give gold"
         what = f"no document has gold; the first document is {files[0].id!r}"
-        raise ProblemsError([Problem("--docs", what, remedy, "no_gold")])
+        raise problem("--docs", what, remedy, "no_gold")
     notes = []
     if without:
         notes.append(f"{_some(without)} without gold: left out")

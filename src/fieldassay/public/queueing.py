@@ -18,7 +18,7 @@ from fieldassay.calibration.result import PromiseKind
 from fieldassay.engine.applicability import applicability
 from fieldassay.engine.assemble import Identity, assemble
 from fieldassay.engine.judge import judge
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.evidence import evidence_schema
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
@@ -87,9 +87,7 @@ def check_ending(target: Path) -> str:
     ending = target.suffix.lower()
     if ending not in FORMATS:
         what = f"no form of a queue has the ending {ending[:20]!r}"
-        raise ProblemsError(
-            [Problem(str(target), what, f"use one of: {', '.join(FORMATS)}", "export_target")]
-        )
+        raise problem(target, what, f"use one of: {', '.join(FORMATS)}", "export_target")
     return ending
 
 
@@ -109,15 +107,8 @@ def queue_reviews(
         what = (
             f"has the systems {', '.join(sources)}"[:300] + f", and the policy is for {policy.system!r} alone"
         )
-        raise ProblemsError(
-            [
-                Problem(
-                    next(iter(sources.values())).label,
-                    what,
-                    "give the predictions of that system",
-                    "policy_mismatch",
-                )
-            ]
+        raise problem(
+            next(iter(sources.values())).label, what, "give the predictions of that system", "policy_mismatch"
         )
     rows, unread = read_values(plan, source)
     _check_rows(policy, rows, source.label)
@@ -150,15 +141,13 @@ def find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
                 f"the run that it was computed from is not there ({policy.basis.run[:200]}), "
                 "so its spec is not known"
             )
-            raise ProblemsError([Problem("policy", what, "give the spec", "missing_option")]) from None
+            raise problem("policy", what, "give the spec", "missing_option") from None
     if plan.digest != policy.digests.get("spec"):
         what = (
             f"is another spec ({plan.digest[:12]}) than the one of the policy "
             f"({policy.digests.get('spec', '')[:12]})"
         )
-        raise ProblemsError(
-            [Problem(f"spec {plan.spec.name}", what, "give that spec, or calibrate anew", "policy_mismatch")]
-        )
+        raise problem(f"spec {plan.spec.name}", what, "give that spec, or calibrate anew", "policy_mismatch")
     return plan
 
 
@@ -192,13 +181,11 @@ def _check_rows(policy: ReviewPolicy, rows: pl.DataFrame, label: str) -> None:
             if rows.height
             else "no field of the spec has a predicted value"
         )
-        raise ProblemsError([Problem(label, what, "give `confidence` with the predictions", "no_confidence")])
+        raise problem(label, what, "give `confidence` with the predictions", "no_confidence")
     known = dict.fromkeys(name for rule in policy.rules for name in rule.fields)
     if not set(known) & set(rows["field"].unique()):
         what = f"no predicted value is in a field of the policy ({', '.join(known)})"[:300]
-        raise ProblemsError(
-            [Problem(label, what, "give predictions of these fields, or calibrate anew", "policy_mismatch")]
-        )
+        raise problem(label, what, "give predictions of these fields, or calibrate anew", "policy_mismatch")
 
 
 def _lines(found: ReviewPlan, values: dict[tuple[str, str], str | None]) -> Iterator[tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from fieldassay.atomic.whole_files import write_file
 from fieldassay.compare.pooling import compare_twins
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.endpoints.journal import NAME as JOURNAL
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.extractors.example_files import Given
 from fieldassay.extractors.extract import Extraction, System, check_folder, extract_documents
 from fieldassay.extractors.systems import open_entry
@@ -254,7 +254,7 @@ def _check_holdout(share: float | None, documents: int, systems: int) -> None:
     elif not 0 < held < documents:
         what = f"{held} of {documents} documents would be held out"
     if what:
-        raise ProblemsError([Problem("--holdout", what, remedy, "out_of_range")])
+        raise problem("--holdout", what, remedy, "out_of_range")
 
 
 def _held_out(share: float, documents: int) -> int:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fieldassay.atomic.typed_json import Form, read_typed
 from fieldassay.atomic.whole_files import open_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.records.options import SourceOptions
 
 MANIFEST = "extraction.json"
@@ -53,8 +53,7 @@ def read_manifest(folder: Path) -> Manifest:
         with open_file(path) as stream:
             data = stream.read()
     except (OSError, ValueError) as error:
-        problem = Problem(str(path), f"cannot be read ({error})", form.remedy, form.kind)
-        raise ProblemsError([problem]) from None
+        raise problem(path, f"cannot be read ({error})", form.remedy, form.kind) from None
     return read_typed(data, Manifest, form, str(path))
 
 
@@ -66,7 +65,7 @@ def open_extraction(folder: Path, options: SourceOptions) -> tuple[Path, SourceO
     if read_manifest(folder).status == RUNNING or not (folder / PREDICTIONS).is_file():
         what = "the extraction has not ended: its predictions are not all there"
         remedy = "run the same `fieldassay extract` again; it goes on where it was"
-        raise ProblemsError([Problem(str(folder), what, remedy, "unfinished_extraction")])
+        raise problem(folder, what, remedy, "unfinished_extraction")
     return folder / PREDICTIONS, replace(
         options, data_key=DATA_KEY, data_keys=(), id_names=("id",), systems_key=None
     )

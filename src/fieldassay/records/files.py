@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fieldassay.atomic.whole_files import open_file
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.plain_text.encoding import SAMPLE, detect_encoding, is_unicode
 from fieldassay.records.formats import BINARY, find_format, is_url, split_sheet
 from fieldassay.records.options import RATIO, UNPACKED, SourceOptions
@@ -63,7 +63,7 @@ class Input:
         self.path = self._settle(named)
         self.head = _read_head(self.path)
         if not self.head.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
-            raise _error(self.label, "is empty", "give a file with at least one record", "empty_input")
+            raise problem(self.label, "is empty", "give a file with at least one record", "empty_input")
         self.format = find_format(self.label, self.path, self.head, options)
         self.encoding, self._errors = "utf-8", "replace"
         if self.format not in BINARY:
@@ -85,7 +85,7 @@ class Input:
             open_file(file).close()
             return self._unpack(file)
         except (OSError, ValueError) as error:
-            raise _error(
+            raise problem(
                 self.label, f"cannot be read ({_why(error)})", "check the path", "unreadable_file"
             ) from None
 
@@ -98,7 +98,7 @@ class Input:
                 return
         found = detect_encoding(self.head)
         if found is None:
-            raise _error(self.label, "its encoding cannot be told", NAME_ENCODING, "unknown_encoding")
+            raise problem(self.label, "its encoding cannot be told", NAME_ENCODING, "unknown_encoding")
         self.encoding = _check_encoding(self.label, found)
         if not found.startswith("utf-"):
             remedy = f"if that is wrong, {NAME_ENCODING}"
@@ -143,7 +143,7 @@ class Input:
                 del kept
                 return unpacked
         except (OSError, EOFError, zlib.error, ValueError) as error:
-            raise _error(
+            raise problem(
                 self.label,
                 f"cannot be decompressed ({_why(error)})",
                 "pack the file again",
@@ -163,7 +163,7 @@ class Input:
                 target.write(decoder.decode(b"", final=True).encode("utf-8", "replace"))
         except UnicodeError:
             what = f"is neither in Unicode nor in {self.encoding}"
-            raise _error(
+            raise problem(
                 self.label,
                 what,
                 "name its encoding, or leave out the option to have it found out",
@@ -196,7 +196,7 @@ def too_large(label: str, bound: int) -> ProblemsError:
         for power, unit in ((3, "GB"), (2, "MB"), (1, "kB"), (0, "bytes"))
         if bound >= 1024**power or not power
     )
-    return _error(
+    return problem(
         label,
         f"unpacks to more than {size}",
         "if it may, allow more with --max-unpacked (in Python: `unpacked`)",
@@ -252,12 +252,8 @@ def _check_encoding(label: str, encoding: str) -> str:
     except (LookupError, UnicodeError, ValueError):
         near = nearest(encoding, set(aliases.values()))
         remedy = near if near.startswith("did you mean") else "use a name such as utf-8 or cp1252"
-        raise _error(label, f"unknown encoding {encoding!r}", remedy, "unknown_encoding") from None
+        raise problem(label, f"unknown encoding {encoding!r}", remedy, "unknown_encoding") from None
 
 
 def _why(error: BaseException) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error) or type(error).__name__
-
-
-def _error(label: str, what: str, remedy: str, kind: str) -> ProblemsError:
-    return ProblemsError([Problem(label, what, remedy, kind)])

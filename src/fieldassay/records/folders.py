@@ -9,7 +9,7 @@ from operator import attrgetter
 from pathlib import Path, PurePosixPath
 from typing import TypeAlias
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, problem
 from fieldassay.records.envelope import holds_tree
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
@@ -106,15 +106,8 @@ def read_folder(
             if options.is_gold
             else ("files of answers", " or ".join((", ".join(ANSWERS[:-1]), ANSWERS[-1])))
         )
-        raise ProblemsError(
-            [
-                Problem(
-                    str(folder),
-                    f"has no {what}",
-                    f"give a directory with one {endings} file per document",
-                    "empty_input",
-                )
-            ]
+        raise problem(
+            folder, f"has no {what}", f"give a directory with one {endings} file per document", "empty_input"
         )
     if others and not options.is_gold:
         problems.append(_other_files(folder, others))

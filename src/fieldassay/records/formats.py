@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.options import FORMATS, SourceOptions
 from fieldassay.regex import lazy_regex
@@ -117,4 +117,4 @@ def _parts(path: Path) -> frozenset[str]:
 
 
 def _refusal(label: str, what: str, remedy: str) -> ProblemsError:
-    return ProblemsError([Problem(label, what, remedy, "unknown_format")])
+    return problem(label, what, remedy, "unknown_format")

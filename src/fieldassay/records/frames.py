@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.atomic import parquet as guarded
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, problem
 from fieldassay.records.columns import Columns, Table
 from fieldassay.records.files import Input
 from fieldassay.records.ids import Positions, id_text, settle_ids
@@ -88,7 +88,5 @@ def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) ->
         try:
             cells.append([to_json(value) for value in row])
         except UnplainError as error:
-            raise ProblemsError(
-                [Problem(f"{label}{places[-1]}", str(error), "mend the row", "not_json")]
-            ) from None
+            raise problem(f"{label}{places[-1]}", str(error), "mend the row", "not_json") from None
     return Table(label, list(names), cells, places)

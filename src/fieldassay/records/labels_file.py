@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from fieldassay.atomic.typed_json import RepeatedKeyError, convert, parse_json
 from fieldassay.atomic.whole_files import open_file, write_file
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.json_value import Json
 from fieldassay.paths import ITEM, Step, field_of, join_path, split_path
 from fieldassay.records.ids import cap_problems
@@ -112,7 +112,7 @@ def read_labels(path: Path) -> tuple[Sheet, ...]:
             lines = list(stream)
     except OSError as error:
         what = f"cannot be read ({error.strerror or error})"
-        raise ProblemsError([Problem(str(path), what, "name a labels file", "unreadable_file")]) from None
+        raise problem(path, what, "name a labels file", "unreadable_file") from None
     return parse_labels(lines, str(path))
 
 
@@ -133,7 +133,7 @@ def parse_labels(lines: Iterable[bytes], name: str) -> tuple[Sheet, ...]:
         try:
             sheet = _read_line(line, where, problems)
         except UnicodeDecodeError:
-            raise ProblemsError([Problem(where, "is not UTF-8", "save the file as UTF-8", _BAD)]) from None
+            raise problem(where, "is not UTF-8", "save the file as UTF-8", _BAD) from None
         if sheet is None:
             continue
         earlier = first.setdefault((sheet.document, sheet.reviewer, sheet.slot), number)

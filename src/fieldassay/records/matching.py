@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, nearest
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, nearest, problem
 from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, base_name, cap_problems, drop_endings
 from fieldassay.records.record import Batch, Record, Repeat, Row
 from fieldassay.records.source import Source
@@ -140,9 +140,7 @@ def match(
     id with gold.
     """
     if form not in ID_FORMS:
-        raise ProblemsError(
-            [Problem("match_ids", f"unknown form of ids {form!r}", nearest(form, ID_FORMS), "unknown_name")]
-        )
+        raise problem("match_ids", f"unknown form of ids {form!r}", nearest(form, ID_FORMS), "unknown_name")
     problems = [
         problem
         for source in (gold, *predictions.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, problem
 from fieldassay.records.ids import find_id, id_text, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.plain import UnplainError, to_json, to_rows
@@ -42,9 +42,7 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
         return _hold_mapping(records, options, label)
     if isinstance(records, str | bytes) or not isinstance(records, Iterable):
         what = f"is a {type(records).__name__}, not records"
-        raise ProblemsError(
-            [Problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")]
-        )
+        raise problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")
     records = list(records)
     rows = to_rows(records)
     found = [_find_id(record, row, options) for record, row in zip(records, rows, strict=True)]

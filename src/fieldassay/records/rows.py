@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import read_portions
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.decode import decode_json, decode_rows
 from fieldassay.records.files import Spool, unpack_plain
@@ -85,12 +85,8 @@ class SlicedRows(Rows, Struct, frozen=True, eq=False):
                     slices.append(stream.read(length))
                     at = start + length
         except OSError as error:
-            raise ProblemsError(
-                [
-                    Problem(
-                        self.label, f"cannot be read ({error.strerror})", "check the path", "unreadable_file"
-                    )
-                ]
+            raise problem(
+                self.label, f"cannot be read ({error.strerror})", "check the path", "unreadable_file"
             ) from None
         return decode_rows(slices)
 
@@ -107,15 +103,8 @@ class SlicedRows(Rows, Struct, frozen=True, eq=False):
 
     def _check(self, size: int) -> None:
         if size < self.size:
-            raise ProblemsError(
-                [
-                    Problem(
-                        self.label,
-                        "became shorter while it was read",
-                        "write it before it is scored",
-                        "changed_file",
-                    )
-                ]
+            raise problem(
+                self.label, "became shorter while it was read", "write it before it is scored", "changed_file"
             )
 
     def take(self, positions: Positions) -> SlicedRows:

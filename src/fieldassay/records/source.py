@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.records.answer import KINDS
 from fieldassay.records.decode import decode_json
 from fieldassay.records.envelope import open_rows
@@ -42,9 +42,7 @@ def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Probl
         return read_lines(source, options)
     if row.problem is not None or not isinstance(row.value, dict):
         what = row.problem or "is neither a list of records nor a record"
-        raise ProblemsError(
-            [Problem(source.label, what, "write an array of objects, or one object per line", "not_json")]
-        )
+        raise problem(source.label, what, "write an array of objects, or one object per line", "not_json")
     index = settle_ids([find_id(row.value, options.names)], (), lambda _: source.label)
     return HeldRows(source.label, index.ids, (row,), ("",), index.is_numbered), index.problems
 
@@ -55,7 +53,7 @@ def _split(source: Input, data: bytes) -> list[Any]:
     except (msgspec.MsgspecError, ValueError, RecursionError):
         row = decode_json(data)
     if row.problem is not None:
-        raise ProblemsError([Problem(source.label, row.problem, "correct the file", "not_json")])
+        raise problem(source.label, row.problem, "correct the file", "not_json")
     return [Row(item, row.repairs) for item in row.value] if isinstance(row.value, list) else []
 
 
@@ -189,7 +187,7 @@ def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: So
     if problems and options.is_gold:
         raise ProblemsError(cap_problems(problems))
     if options.is_gold and not len(rows):
-        raise ProblemsError([Problem(label, "has no records", "give at least one record", "empty_input")])
+        raise problem(label, "has no records", "give at least one record", "empty_input")
     source = Source(label, rows, options, tuple(cap_problems(problems)))
     if options.id_names and len(rows) and rows.is_numbered:
         raise ProblemsError([_no_id_key(source, options.id_names)])
@@ -235,9 +233,7 @@ def _settle_key(source: Source) -> Source:
         (told for row in rows for key in keys if (told := nearest(key, row)).startswith("did you mean")), None
     )
     if near is not None:
-        raise ProblemsError(
-            [Problem(source.label, f"no data key {keys[0]!r} in the first rows", near, "no_data_key")]
-        )
+        raise problem(source.label, f"no data key {keys[0]!r} in the first rows", near, "no_data_key")
     return source
 
 
@@ -250,22 +246,13 @@ def open_systems(path: str | Path, options: SourceOptions) -> dict[str, Source]:
     """
     key = options.systems_key
     if key is None:
-        raise ProblemsError(
-            [Problem(str(path), "the key of the systems is not given", "name it", "no_systems_key")]
-        )
+        raise problem(path, "the key of the systems is not given", "name it", "no_systems_key")
     shared = open_source(path, replace(options, systems_key=None, data_key=None))
     _check_key(shared, key, "systems")
     positions = _find_systems(shared, key)
     if not positions:
-        raise ProblemsError(
-            [
-                Problem(
-                    shared.label,
-                    f"no system under {key!r}",
-                    "give an object with a key per system",
-                    "no_systems",
-                )
-            ]
+        raise problem(
+            shared.label, f"no system under {key!r}", "give an object with a key per system", "no_systems"
         )
     return {name: _view(shared, f"{key}.{name}", options, where) for name, where in positions.items()}
 
@@ -296,9 +283,7 @@ def _check_key(source: Source, key: str, what: str) -> None:
     if not rows or any(locate(row, key)[0] for row in rows):
         return
     seen = "the first row" if len(rows) == 1 else f"the first {len(rows)} rows"
-    raise ProblemsError(
-        [Problem(source.label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")]
-    )
+    raise problem(source.label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")
 
 
 def _check_values(source: Source, key: str) -> None:
@@ -331,9 +316,7 @@ def _check_values(source: Source, key: str) -> None:
         else ""
     )
     what = f"{key!r} holds no record in the first rows: it is {KINDS[type(values[0])]}"
-    raise ProblemsError(
-        [Problem(source.label, what, remedy or "name the key that holds the record", "no_data_key")]
-    )
+    raise problem(source.label, what, remedy or "name the key that holds the record", "no_data_key")
 
 
 def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, BinaryIO
 
-from fieldassay.errors import MissingExtraError, Problem, ProblemsError
+from fieldassay.errors import MissingExtraError, ProblemsError, problem
 from fieldassay.records.formats import URL
 
 SCHEME = "s3"
@@ -61,7 +61,7 @@ def _storage(url: str) -> Any:
     scheme = found[1].lower() if found else ""
     if scheme != SCHEME:
         what, remedy = f"is a URL of the kind {scheme}://", "give a path, or a URL of the kind s3://"
-        raise ProblemsError([Problem(url, what, remedy, "unreadable_file")])
+        raise problem(url, what, remedy, "unreadable_file")
     try:
         import s3fs
     except ImportError:
@@ -73,4 +73,4 @@ def _storage(url: str) -> Any:
 
 def _unreadable(url: str, error: Exception) -> ProblemsError:
     told = " ".join(str(error).split())[:200] or type(error).__name__
-    return ProblemsError([Problem(url, f"cannot be read ({told})", _REMEDY, "unreadable_file")])
+    return problem(url, f"cannot be read ({told})", _REMEDY, "unreadable_file")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.plain_text.delimited import find_delimiter, split_rows
 from fieldassay.plain_text.encoding import decode_lines
 from fieldassay.records.columns import Columns, Table
@@ -78,15 +78,8 @@ def check_header(table: Table, number: int) -> None:
     """Raise `ProblemsError` for unnamed or repeated columns of the header in row `number`."""
     where, header = f"{table.label}:{number}", table.header
     if not header:
-        raise ProblemsError(
-            [
-                Problem(
-                    table.label,
-                    "has no header",
-                    "write the names of the columns into the first row",
-                    "empty_input",
-                )
-            ]
+        raise problem(
+            table.label, "has no header", "write the names of the columns into the first row", "empty_input"
         )
     twice = sorted({name for name in header if header.count(name) > 1 and name})
     problems = [

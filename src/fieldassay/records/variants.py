@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem
+from fieldassay.errors import Problem, list_names
 from fieldassay.records.ids import MAX_LISTED, cap_problems
 from fieldassay.records.source import CHUNK, Source
 
@@ -57,6 +57,5 @@ def _places(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]
 
 
 def _note(source: Source, names: list[str]) -> Problem:
-    more = f" and {len(names) - MAX_LISTED} more" if len(names) > MAX_LISTED else ""
-    what = f"has ids once per variant, so each variant is a system: {', '.join(names[:MAX_LISTED])}{more}"
+    what = f"has ids once per variant, so each variant is a system: {list_names(names, MAX_LISTED)}"
     return Problem(source.label, what, kind="variants")

@@ -14,7 +14,7 @@ from xml.etree import ElementTree
 from msgspec import Struct
 
 from fieldassay.atomic.parquet import quiet_panics
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.json_value import Json
 from fieldassay.records.columns import Table
 from fieldassay.records.files import CHUNK, Input, too_large
@@ -76,9 +76,7 @@ def read_workbook(source: Input, options: SourceOptions) -> tuple[HeldRows, tupl
             raise
         told = (str(error).splitlines() or [type(error).__name__])[0][:200]
         what = f"not an Excel workbook that can be read ({told})"
-        raise ProblemsError(
-            [Problem(source.label, what, "save it again, or save the sheet as CSV", "bad_workbook")]
-        ) from None
+        raise problem(source.label, what, "save it again, or save the sheet as CSV", "bad_workbook") from None
     for (row, column), text in scan.errors.items():
         if row < len(cells) and column < len(cells[row]):
             cells[row][column] = text
@@ -140,7 +138,7 @@ def _choose(source: Input, names: list[str], filled: list[str]) -> str:
     if source.sheet is not None:
         if source.sheet not in names:
             remedy = nearest(source.sheet, names)
-            raise ProblemsError([Problem(source.label, f"has no sheet {source.sheet!r}", remedy, "no_sheet")])
+            raise problem(source.label, f"has no sheet {source.sheet!r}", remedy, "no_sheet")
         return source.sheet
     chosen = (filled or names)[0]
     if len(filled) > 1:
@@ -183,9 +181,7 @@ def _scan(archive: zipfile.ZipFile, part: str, source: Input) -> _Scan:
                 )
     if rows * columns > MOST_CELLS:
         what = f"has a sheet that reaches over {rows:,} rows and {columns:,} columns"
-        raise ProblemsError(
-            [Problem(source.label, what, "delete what stands far from the table", "too_large")]
-        )
+        raise problem(source.label, what, "delete what stands far from the table", "too_large")
     return _Scan(rows, columns, errors)
 
 
@@ -206,15 +202,8 @@ def _hold(
     named = source.label if source.sheet is not None else f"{source.label}#{sheet}"
     filled = [at for at, row in enumerate(cells) if any(cell != "" for cell in row)]
     if not filled:
-        raise ProblemsError(
-            [
-                Problem(
-                    named,
-                    "is an empty sheet",
-                    "give a sheet with a header and at least one row",
-                    "empty_input",
-                )
-            ]
+        raise problem(
+            named, "is an empty sheet", "give a sheet with a header and at least one row", "empty_input"
         )
     first, *below = filled
     if first:

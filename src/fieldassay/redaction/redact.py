@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fieldassay.atomic.parquet import read_parquet
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.evidence import ANSWER_COLUMNS
 from fieldassay.gates.gate import write_decisions
 from fieldassay.plan.compile import read_plan
@@ -56,9 +56,7 @@ def redact_run(
     """
     run = Run.open(Path(folder))
     if run.facts.get("redacted"):
-        raise ProblemsError(
-            [Problem(str(folder), "is redacted already", "give the run that it was made from", "redacted")]
-        )
+        raise problem(folder, "is redacted already", "give the run that it was made from", "redacted")
     spec = read_spec(run.spec)
     redactor = Redactor(key or secrets.token_bytes(32), declared_names(spec), has_shapes, has_ids)
     result = run.result

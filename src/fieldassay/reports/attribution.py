@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from fieldassay.attribution.result import Attribution, Labelled, SystemShares
 from fieldassay.attribution.share import STAGES, FieldShares, Share
+from fieldassay.errors import list_names
 from fieldassay.json_value import read_given
 from fieldassay.reports.diff.tables import Part, Table, Told
 from fieldassay.wording.numbers import NOTHING, format_count, format_share
@@ -155,8 +156,7 @@ def _shares(one: SystemShares) -> Part:
 
 def _uncovered(one: SystemShares) -> str:
     names = [clip(field.field, _NAME) for field in one.fields if field.wrong > field.covered]
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return f"{one.whole.wrong - one.whole.covered:,} are left out, of {', '.join(names[:5])}{more}"
+    return f"{one.whole.wrong - one.whole.covered:,} are left out, of {list_names(names, 5)}"
 
 
 def _reasons(one: SystemShares) -> tuple[str, ...]:
@@ -165,10 +165,7 @@ def _reasons(one: SystemShares) -> tuple[str, ...]:
     for field in one.fields:
         if field.wrong and (why := field.share("reading").why):
             fields[why].append(clip(field.field, _NAME))
-    return tuple(
-        f"{', '.join(names[:5])}{f' and {len(names) - 5} more' if len(names) > 5 else ''}: {why}"
-        for why, names in fields.items()
-    )
+    return tuple(f"{list_names(names, 5)}: {why}" for why, names in fields.items())
 
 
 def _is_used(one: SystemShares, stage: str) -> bool:

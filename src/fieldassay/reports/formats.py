@@ -6,7 +6,7 @@ import importlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import nearest, problem
 
 if TYPE_CHECKING:
     from fieldassay.reports.reported import Reported, ReportOptions
@@ -50,14 +50,7 @@ def find_format(name: str) -> Format:
     'junit.xml'
     """
     if name not in FORMATS:
-        raise ProblemsError(
-            [
-                Problem(
-                    "format",
-                    f"no report is called {name[:100]!r}",
-                    nearest(name[:100], FORMATS),
-                    "unknown_name",
-                )
-            ]
+        raise problem(
+            "format", f"no report is called {name[:100]!r}", nearest(name[:100], FORMATS), "unknown_name"
         )
     return FORMATS[name]

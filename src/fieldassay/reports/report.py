@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fieldassay.atomic.typed_json import convert
 from fieldassay.atomic.whole_files import check_plain
 from fieldassay.diffs.diff import DiffOptions, diff_runs
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.reports.export.export import write_whole
 from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.formats import find_format
@@ -87,9 +87,7 @@ def read_diffs(before: Path, after: Path, systems: Sequence[str]) -> tuple[Diff,
     pairs = common or ([(earlier[0], systems[0])] if len(earlier) == len(systems) == 1 else [])
     if not pairs:
         what = f"has none of the systems {', '.join(systems)[:200]}; it has: {', '.join(earlier)[:200]}"
-        raise ProblemsError(
-            [Problem(str(before), what, "score the same systems in both runs", "unclear_system")]
-        )
+        raise problem(before, what, "score the same systems in both runs", "unclear_system")
     return tuple(diff_runs(before, after, options=DiffOptions(systems=pair)) for pair in pairs)
 
 
@@ -160,7 +158,7 @@ def render_report(
     """
     if options is not None and options.documents is not None and name != "html":
         what, remedy = f"have no place in a {name} report", "choose the format html"
-        raise ProblemsError([Problem("documents", what, remedy, "invalid_option")])
+        raise problem("documents", what, remedy, "invalid_option")
     with corrupt_run_errors(*(Run(one.folder, one.facts) for one in reported if one.folder is not None)):
         yield from find_format(name).make(reported, options or ReportOptions())
 
@@ -177,9 +175,7 @@ def append_report(
             file.write(text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         what = f"cannot be written ({error.strerror or error})"
-        raise ProblemsError(
-            [Problem(str(target), what, "name another file with --out", "export_target")]
-        ) from None
+        raise problem(target, what, "name another file with --out", "export_target") from None
 
 
 def check_target(target: Path, results: Sequence[Result]) -> None:
@@ -190,19 +186,13 @@ def check_target(target: Path, results: Sequence[Result]) -> None:
     named = [label for given in inputs for label in (given["gold"], *given["predictions"].values())]
     in_run = target.name in _RUN_FILES and (place.parent / RUN).is_file()
     if in_run or place in {Path(label).resolve() for label in named}:
-        raise ProblemsError(
-            [Problem(str(target), "is an input or a part of a run", "name another file", "export_target")]
-        )
+        raise problem(target, "is an input or a part of a run", "name another file", "export_target")
 
 
 def _check_plain(target: Path) -> None:
     try:
         check_plain(target)
     except OSError as error:
-        raise ProblemsError(
-            [
-                Problem(
-                    str(target), f"cannot be written ({error.strerror})", "name another file", "export_target"
-                )
-            ]
+        raise problem(
+            target, f"cannot be written ({error.strerror})", "name another file", "export_target"
         ) from None

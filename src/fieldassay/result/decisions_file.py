@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from fieldassay.atomic.typed_json import AGAIN, Form, read_typed
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.metrics.grammar import Gate, parse_gate
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.result.recorded import Count
@@ -68,6 +68,4 @@ def read_decisions(data: bytes, where: str = "gates.json") -> tuple[Decision, ..
             for one in found.decisions
         )
     except ValueError as error:
-        raise ProblemsError(
-            [Problem(where, f"holds what is no gate ({str(error)[:200]})", AGAIN, _FORM.kind)]
-        ) from None
+        raise problem(where, f"holds what is no gate ({str(error)[:200]})", AGAIN, _FORM.kind) from None

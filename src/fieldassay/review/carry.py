@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fieldassay import __version__
 from fieldassay.engine.applicability import canonical_type
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.json_value import read_given
 from fieldassay.paths import field_of
 from fieldassay.plan.compile import read_plan
@@ -79,9 +79,7 @@ def carry_review(folder: Path, former: Store, spec: Any = None, documents: Path 
         first = [_facts(carrying, former, plan, documents), *carrying.questions()]
         if len(first) == 1:
             what = "no question of the former review is one of this spec"
-            raise ProblemsError(
-                [Problem(str(former.folder), what, "there is nothing to review", "nothing_to_review")]
-            )
+            raise problem(former.folder, what, "there is nothing to review", "nothing_to_review")
         found = carrying.found
         found.store = create_store(folder, first, then=carrying.answers)
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.review.controls import count_open_audits
 from fieldassay.review.journal import Entry, Head, Journal
 from fieldassay.review.store import Store
@@ -19,7 +19,7 @@ def close_review(store: Store, actor: str = "command") -> tuple[Head, int]:
         if waiting:
             what = f"{waiting:,} audit{' is' if waiting == 1 else 's are'} open"
             remedy = "finish their sheets: the estimate of accuracy needs all audits"
-            raise ProblemsError([Problem(str(store.folder), what, remedy, "open_audits")])
+            raise problem(store.folder, what, remedy, "open_audits")
         journal.append(Entry("close", {"closed": True}, actor))
         [unfinished] = journal.db.execute(
             "SELECT count(*) FROM sheet WHERE state IN ('open', 'held')"

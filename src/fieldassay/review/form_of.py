@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.plan.compile import read_plan
 from fieldassay.review.forms import Form
 from fieldassay.review.store import Store, read_facts
@@ -19,5 +19,5 @@ def read_form(store: Store) -> tuple[Form, dict[str, Any]]:
     if plan.digest != facts["plan_digest"]:
         what = "its spec is not the one that it was made with"
         remedy = "restore it from a backup, or review with the release of fieldassay that made it"
-        raise ProblemsError([Problem(str(store.folder), what, remedy, "bad_review")])
+        raise problem(store.folder, what, remedy, "bad_review")
     return Form(plan), facts

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.review.projections import project
 
 START = bytes(32)
@@ -63,7 +63,7 @@ class Head(Struct, frozen=True):
         is_count = count.isascii() and count.isdigit() and len(count) < 16
         if not is_count or len(digest) != 64 or set(digest.lower()) - set("0123456789abcdef"):
             remedy = "write COUNT:HASH, as `fieldassay review verify` prints it"
-            raise ProblemsError([Problem("--head", f"{text[:80]!r} is no head", remedy, "invalid_option")])
+            raise problem("--head", f"{text[:80]!r} is no head", remedy, "invalid_option")
         return cls(int(count), digest.lower())
 
 

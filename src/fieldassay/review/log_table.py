@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import ProblemsError, nearest, problem
 
 COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", "after", "note", "hash")
 
@@ -47,7 +47,7 @@ def unknown_document(db: sqlite3.Connection, name: str) -> ProblemsError:
     """Return the error for an id that no document of a review has."""
     names = [row[0] for row in db.execute("SELECT name FROM document LIMIT 10000")]
     what = f"no document has the id {name[:200]!r}"
-    return ProblemsError([Problem("--document", what, nearest(name[:200], names), "unknown_document")])
+    return problem("--document", what, nearest(name[:200], names), "unknown_document")
 
 
 def describe_label(state: str, text: str | None) -> str:

@@ -20,7 +20,7 @@ from fieldassay.calibration.policy_file import policy_bytes
 from fieldassay.calibration.result import Promise
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.engine.applicability import canonical_type
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.json_value import read_given
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
@@ -106,9 +106,7 @@ def make_suspicious_review(folder: Path, run: Run, request: Request) -> Made:
     listing = list_suspicious_gold_of_run(run)
     if not listing.rows:
         what = f"no gold value is contradicted by all or most systems in the same way; {listing.extent}"
-        raise ProblemsError(
-            [Problem(str(run.folder), what, "there is nothing to review", "nothing_to_review")]
-        )
+        raise problem(run.folder, what, "there is nothing to review", "nothing_to_review")
     places: dict[str, list[tuple[str, str, str]]] = {}
     for doc, path, _, gold, agreed, *_ in listing.rows:
         places.setdefault(doc, []).append((path, agreed or "null", gold or "null"))
@@ -127,7 +125,7 @@ def _read(request: Request) -> _Known:
         known = _Known(plan, None, tuple(_files(request.documents)))
     else:
         remedy = "give --pred NAME=FILE, or --documents DIR to label from the beginning"
-        raise ProblemsError([Problem("review", "there is nothing to review", remedy, "missing_option")])
+        raise problem("review", "there is nothing to review", remedy, "missing_option")
     return known if request.gold is None else _with_gold(known, request)
 
 
@@ -136,11 +134,11 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
     if len(sources) != 1:
         what = f"predictions of several systems ({', '.join(sources)})"[:300]
         remedy = "review those of one system at a time"
-        raise ProblemsError([Problem("--pred", what, remedy, "policy_mismatch")])
+        raise problem("--pred", what, remedy, "policy_mismatch")
     [(system, source)] = sources.items()
     if request.policy is not None and system != request.policy.system:
         what = f"the policy is for the system {request.policy.system!r}, not for {system!r}"
-        raise ProblemsError([Problem("--policy", what, "give predictions of that system", "policy_mismatch")])
+        raise problem("--policy", what, "give predictions of that system", "policy_mismatch")
     policy = request.policy or ReviewPolicy(system, Promise(), (), Basis("", 0, 0, ""))
     rows, unread = read_values(plan, source)
     planned = plan_review(policy, list_items(rows, policy.scale))
@@ -173,7 +171,7 @@ def _with_gold(known: _Known, request: Request) -> _Known:
     if not digests:
         what = "has no document of the review"
         remedy = "give gold with the ids of the predictions"
-        raise ProblemsError([Problem(source.label, what, remedy, "unknown_document")])
+        raise problem(source.label, what, remedy, "unknown_document")
     return replace(known, truth=truth, gold_digests=digests)
 
 
@@ -204,7 +202,7 @@ def _kinds(known: _Known) -> Any:
 def _create(folder: Path, request: Request, known: _Known, asked: Mapping[str, Questions]) -> Made:
     if not asked:
         what = "no value is sent to review, audited or drawn"
-        raise ProblemsError([Problem("review", what, "nothing is left to review", "nothing_to_review")])
+        raise problem("review", what, "nothing is left to review", "nothing_to_review")
     files = {} if request.documents is None else _find_files(request.documents, tuple(asked))
     ordered = _place(asked, request.shares.seed)
     entries = (_facts(request, known), *_events(ordered, files, known))

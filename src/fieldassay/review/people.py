@@ -7,7 +7,7 @@ import secrets
 import sqlite3
 from typing import Any
 
-from fieldassay.errors import MissingExtraError, Problem, ProblemsError, nearest
+from fieldassay.errors import MissingExtraError, nearest, problem
 from fieldassay.review.journal import Entry, Journal
 from fieldassay.review.sheets import Person, release_all
 
@@ -33,10 +33,10 @@ def add_person(
 
 def _check_name(db: sqlite3.Connection, name: str) -> None:
     if not name.strip() or len(name) > 100 or not name.isprintable():
-        raise ProblemsError([Problem("name", "is no name", "give 1 to 100 characters", "invalid_option")])
+        raise problem("name", "is no name", "give 1 to 100 characters", "invalid_option")
     if db.execute("SELECT 1 FROM person WHERE name=?", (name,)).fetchone():
         what = f"there is a person {name!r} already"
-        raise ProblemsError([Problem("name", what, "name them apart", "duplicate")])
+        raise problem("name", what, "name them apart", "duplicate")
 
 
 def change_person(journal: Journal, name: str, *, role: str | None = None, is_disabled: bool = False) -> None:
@@ -66,7 +66,7 @@ def _find(db: sqlite3.Connection, name: str) -> tuple[int, str, str]:
     if row is None:
         names = [one for (one,) in db.execute("SELECT name FROM person WHERE name IS NOT NULL")]
         what = f"no person has the name {name[:100]!r}"
-        raise ProblemsError([Problem("name", what, nearest(name[:100], names or ["-"]), "unknown_name")])
+        raise problem("name", what, nearest(name[:100], names or ["-"]), "unknown_name")
     return row
 
 
@@ -85,7 +85,7 @@ def hash_password(password: str) -> str:
     """Return the hash of a password. Raises `ProblemsError` for a short one."""
     if len(password) < _SHORTEST:
         remedy = f"give at least {_SHORTEST} characters"
-        raise ProblemsError([Problem("password", "is too short", remedy, "invalid_option")])
+        raise problem("password", "is too short", remedy, "invalid_option")
     return str(_hasher().hash(password))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.review.journal import Entry, Journal
 from fieldassay.review.log_table import unknown_document
 from fieldassay.review.schema import connect
@@ -20,7 +20,7 @@ def redact_document(store: Store, name: str, reason: str, actor: str = "command"
     """
     if not reason.strip():
         remedy = "say who asked for it, and why"
-        raise ProblemsError([Problem("--reason", "is empty", remedy, "invalid_option")])
+        raise problem("--reason", "is empty", remedy, "invalid_option")
 
     def redact(journal: Journal) -> int:
         db = journal.db
@@ -52,4 +52,4 @@ def _forget_pages(store: Store) -> None:
         except sqlite3.OperationalError as error:
             what = f"is redacted, but its files still hold the old content ({error})"
             remedy = "make room on its disk, stop its server, and run a command that writes, such as `people`"
-            raise ProblemsError([Problem(str(store.file), what, remedy, "unwritable_review")]) from None
+            raise problem(store.file, what, remedy, "unwritable_review") from None

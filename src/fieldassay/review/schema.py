@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 
 VERSION = 1
 FILE = "review.sqlite"
@@ -126,7 +126,7 @@ def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
     check_place(file.parent)
     if not file.is_file():
         remedy = "name the folder of a review, or make one with `fieldassay review new`"
-        raise ProblemsError([Problem(str(file.parent), "is not a review", remedy, "not_a_review")])
+        raise problem(file.parent, "is not a review", remedy, "not_a_review")
     try:
         db = sqlite3.connect(
             f"{file.resolve().as_uri()}?mode={'ro' if is_reading else 'rw'}",
@@ -145,7 +145,7 @@ def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
             f"cannot be opened ({error})",
             "see that its disk has room, and that you may write there",
         )
-        raise ProblemsError([Problem(str(file), what, remedy, "unwritable_review")]) from None
+        raise problem(file, what, remedy, "unwritable_review") from None
     except (sqlite3.Error, UnicodeDecodeError) as error:  # the library cannot decode the text of some errors
         raise damaged(file, error) from None
     if application != _APPLICATION or version < 1:
@@ -153,22 +153,20 @@ def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
     if version > VERSION:
         what = f"has version {version} of the format, and only {VERSION} is known here"
         remedy = "install the release of fieldassay that wrote it"
-        raise ProblemsError([Problem(str(file), what, remedy, "version")])
+        raise problem(file, what, remedy, "version")
     return db
 
 
 def damaged(file: Path, reason: object) -> ProblemsError:
     """Return the error for a file that is not the database of a review."""
     remedy = "restore it from a backup; `fieldassay review verify` says what is whole"
-    return ProblemsError(
-        [Problem(str(file), f"is not the database of a review ({reason})", remedy, "bad_review")]
-    )
+    return problem(file, f"is not the database of a review ({reason})", remedy, "bad_review")
 
 
 def unwritable(file: Path, error: sqlite3.Error) -> ProblemsError:
     """Return the error for a database that takes no more, such as on a full disk."""
     what, remedy = f"cannot be written ({error})", "make room on its disk; nothing was saved"
-    return ProblemsError([Problem(str(file), what, remedy, "unwritable_review")])
+    return problem(file, what, remedy, "unwritable_review")
 
 
 _REMOTE = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs")
@@ -179,12 +177,12 @@ def check_place(folder: Path, mounts: Path = _MOUNTS) -> None:
     """Raise `ProblemsError` for a network file system, and for a library without strict tables."""
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         what = f"has SQLite {sqlite3.sqlite_version}, and a review needs 3.37"
-        raise ProblemsError([Problem("Python", what, "install a newer Python", "sqlite_version")])
+        raise problem("Python", what, "install a newer Python", "sqlite_version")
     kind = _file_system(folder, mounts)
     if kind in _REMOTE:
         what = f"is on a network file system ({kind}), on which a database loses writes"
         remedy = "put the review on a local disk"
-        raise ProblemsError([Problem(str(folder), what, remedy, "network_file_system")])
+        raise problem(folder, what, remedy, "network_file_system")
 
 
 def _file_system(folder: Path, mounts: Path) -> str:

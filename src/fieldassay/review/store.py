@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.review.journal import SYSTEM, Entry, Head, Journal, Source, read_head
 from fieldassay.review.schema import FILE, check_place, connect, create_tables, damaged, unwritable
 
@@ -94,7 +94,7 @@ def create_store(
     target, staged = folder / FILE, folder / f".{FILE}.new"
     if target.exists():
         remedy = "name another folder; `fieldassay review status` says how far this one is"
-        raise ProblemsError([Problem(str(folder), "holds a review already", remedy, "review_exists")])
+        raise problem(folder, "holds a review already", remedy, "review_exists")
     staged.unlink(missing_ok=True)
     try:
         _fill(staged, entries, source, then)

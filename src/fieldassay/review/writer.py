@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any, BinaryIO, TypeVar
 
 from fieldassay.atomic.locks import lock_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.review.journal import Journal
 from fieldassay.review.schema import connect, unwritable
 from fieldassay.review.store import Store
@@ -118,7 +118,5 @@ def _take_lock(folder: Path) -> BinaryIO:
     except OSError:
         stream.close()
         remedy = "open its address in the browser, or stop that server"
-        raise ProblemsError(
-            [Problem(str(folder), "another server has this review", remedy, "review_served")]
-        ) from None
+        raise problem(folder, "another server has this review", remedy, "review_served") from None
     return stream

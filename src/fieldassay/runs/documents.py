@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.fingerprint.inputs import digest_inputs
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.value_sources import open_value_sources
@@ -101,9 +101,7 @@ def _from_inputs(run: Run, document: str) -> DocumentExplanation:
     ]
     if changed:
         what = f"kept {run.kept} evidence, and its inputs are not there as they were: {', '.join(changed)}"
-        raise ProblemsError(
-            [Problem(str(run.folder), what, "score again with --evidence all", "changed_file")]
-        )
+        raise problem(run.folder, what, "score again with --evidence all", "changed_file")
     labels = dict.fromkeys(inputs.predictions.values()) if options.systems_key else {}
     predictions: Mapping[str, Any] = {
         f"file {number}": label for number, label in enumerate(labels)

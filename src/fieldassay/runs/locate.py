@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.runs.names import parse_name
 from fieldassay.runs.run_file import RUN, is_run, parse_time, read_run
 
@@ -39,9 +39,7 @@ def list_places(store: Path) -> list[Place]:
             names = [entry.name for entry in entries if not entry.name.startswith(".") and entry.is_dir()]
     except OSError as error:
         remedy = "name the store with --runs DIR, or fill one with `fieldassay score --runs DIR`"
-        raise ProblemsError(
-            [Problem(str(store), f"is no store of runs ({error.strerror or error})", remedy, "no_store")]
-        ) from None
+        raise problem(store, f"is no store of runs ({error.strerror or error})", remedy, "no_store") from None
     places = [place for name in names if (place := _place(store / name)) is not None]
     seconds = Counter(place.started for place in places)
     exact = [_with_exact_time(place) if seconds[place.started] > 1 else place for place in places]
@@ -144,4 +142,4 @@ def _suggest(reference: str, places: Sequence[Place]) -> str:
 
 
 def _refusal(reference: str, what: str, remedy: str, kind: str) -> ProblemsError:
-    return ProblemsError([Problem(f"run {reference[:100]!r}", what, remedy, kind)])
+    return problem(f"run {reference[:100]!r}", what, remedy, kind)

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from fieldassay.atomic.parquet import guarded, quiet_panics, read_parquet
 from fieldassay.atomic.typed_json import convert
 from fieldassay.atomic.whole_files import check_plain
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.fingerprint.inputs import find_change
 from fieldassay.metrics.definitions import Vocabulary
 from fieldassay.metrics.grammar import parse_metric
@@ -363,7 +363,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         inputs = self.inputs
         if inputs.given is None or inputs.sha256 is None or self.file.options is None:
             what = "does not say how its inputs were given, as runs of this version do"
-            raise ProblemsError([Problem(str(self.folder), what, "give --gold and --pred", _DAMAGED)])
+            raise problem(self.folder, what, "give --gold and --pred", _DAMAGED)
         digests = inputs.sha256
         read = ((inputs.predictions.get(name, path), path) for name, path in inputs.given.predictions.items())
         predictions = (
@@ -371,19 +371,17 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         )  # a file, not its folder
         labels = dict.fromkeys([*predictions, *([inputs.given.gold] if needs_gold else [])])
         problems = [
-            problem
-            for label in labels
-            if (problem := find_change(label, inputs.sha256.get(label))) is not None
+            change for label in labels if (change := find_change(label, inputs.sha256.get(label))) is not None
         ]
         if problems:
             raise ProblemsError(problems)
 
     def refusal(self, what: str, name: str = "") -> ProblemsError:
         """Return the problem that a file of the run, or the run itself, is damaged."""
-        return ProblemsError([Problem(str(self.folder / name), what, AGAIN, _DAMAGED)])
+        return problem(self.folder / name, what, AGAIN, _DAMAGED)
 
     def _incomparable(self, what: str, remedy: str) -> ProblemsError:
-        return ProblemsError([Problem(str(self.folder), what, remedy, "run_folder")])
+        return problem(self.folder, what, remedy, "run_folder")
 
     def _read(self, name: str, *, is_checked: bool = True) -> bytes:
         """Return a file as it was written. Raises `ProblemsError` if it is missing or has changed."""
@@ -408,9 +406,7 @@ def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
         folder = one.folder if isinstance(one, Run) else one
         try:
             if folder.resolve() in seen:
-                raise ProblemsError(
-                    [Problem(str(folder), "is given twice", "name each run once", "duplicate")]
-                )
+                raise problem(folder, "is given twice", "name each run once", "duplicate")
             seen.add(folder.resolve())
             found.append(read(one if isinstance(one, Run) else Run.open(one)))
         except ProblemsError as error:
@@ -429,7 +425,7 @@ def recorded_options(recorded: Mapping[str, Any] | None, where: str) -> InputOpt
         )
     except ValueError as error:
         place, what = error.args
-        raise ProblemsError([Problem(f"{where}: inputs.options{place[1:]}", what, AGAIN, _DAMAGED)]) from None
+        raise problem(f"{where}: inputs.options{place[1:]}", what, AGAIN, _DAMAGED) from None
 
 
 @contextmanager

@@ -12,7 +12,7 @@ import msgspec
 
 from fieldassay.atomic.typed_json import convert, parse_json
 from fieldassay.atomic.whole_files import digest_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.recorded import Count, Counts, Level, Provenance
 from fieldassay.result.statistics_file import STATISTICS
@@ -96,9 +96,7 @@ def read_run(folder: Path) -> dict[str, Any]:
         convert(facts, RunFile)
     except ValueError as error:
         place, what = error.args
-        raise ProblemsError(
-            [Problem(f"{folder / RUN}: {place}", f"is damaged: {what}", _RESTORE, "damaged_run")]
-        ) from None
+        raise problem(f"{folder / RUN}: {place}", f"is damaged: {what}", _RESTORE, "damaged_run") from None
     return facts
 
 
@@ -119,17 +117,13 @@ def _load(folder: Path) -> dict[str, Any]:
         facts = parse_json(file.read_bytes())
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else "not JSON"
-        raise ProblemsError(
-            [Problem(str(folder), f"is not a run: {RUN}: {why}", _REMEDY, "run_folder")]
-        ) from None
+        raise problem(folder, f"is not a run: {RUN}: {why}", _REMEDY, "run_folder") from None
     if (
         not isinstance(facts, dict)
         or facts.get("format") != FORMAT
         or facts.get("schema_version") != SCHEMA_VERSION
     ):
-        raise ProblemsError(
-            [Problem(str(folder), f"is not a run: {RUN} is of another kind", _REMEDY, "run_folder")]
-        )
+        raise problem(folder, f"is not a run: {RUN} is of another kind", _REMEDY, "run_folder")
     return facts
 
 
@@ -181,17 +175,11 @@ def check_unchanged(folder: Path, facts: Mapping[str, Any], *names: str) -> None
     """
     swapped = describe_swapped(folder, facts)
     if swapped:
-        raise ProblemsError(
-            [
-                Problem(
-                    str(folder), f"is damaged: {swapped}", "give the folder its own name again", "damaged_run"
-                )
-            ]
-        )
+        raise problem(folder, f"is damaged: {swapped}", "give the folder its own name again", "damaged_run")
     changed = find_changed(folder, facts, names)
     if changed:
         what = (
             f"is damaged: {', '.join(changed)} {'is' if len(changed) == 1 else 'are'} not as the run wrote "
             f"{'it' if len(changed) == 1 else 'them'}"
         )
-        raise ProblemsError([Problem(str(folder), what, _RESTORE, "damaged_run")])
+        raise problem(folder, what, _RESTORE, "damaged_run")

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from fieldassay.atomic.staging import list_foreign, place, replace, settle, stage
 from fieldassay.atomic.whole_files import digest_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.evidence import evidence_schema
 from fieldassay.result.comparisons_file import Comparisons, comparisons_json
 from fieldassay.result.metrics_file import metrics_json
@@ -233,4 +233,4 @@ def scan_evidence(folder: Path) -> pl.LazyFrame | None:
 
 
 def _refusal(path: Path, what: str, remedy: str) -> ProblemsError:
-    return ProblemsError([Problem(str(path), what, remedy, "run_folder")])
+    return problem(path, what, remedy, "run_folder")

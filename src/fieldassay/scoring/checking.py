@@ -15,6 +15,7 @@ from msgspec import Struct, field
 
 from fieldassay.checks.base import Check, Fault
 from fieldassay.engine.coding import json_text
+from fieldassay.errors import list_names
 from fieldassay.json_value import Json
 from fieldassay.metrics.selection import DEFAULT_METRICS
 from fieldassay.paths import Pattern, Step, join_path
@@ -307,11 +308,10 @@ def name_idle(plan: Plan, tallies: Mapping[str, Tallies]) -> tuple[str, ...]:
     ]
     if not idle:
         return told
-    listed = ", ".join(f"{planned.name} at {planned.path}" for planned in idle[:MOST_NAMED])
-    more = f" and {len(idle) - MOST_NAMED} more" if len(idle) > MOST_NAMED else ""
+    listed = list_names([f"{planned.name} at {planned.path}" for planned in idle], MOST_NAMED)
     return (
         *told,
-        f"no prediction has a value that these checks could look at; are their paths right? {listed}{more}",
+        f"no prediction has a value that these checks could look at; are their paths right? {listed}",
     )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, list_names
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.ids import MAX_LISTED, Positions
 from fieldassay.records.matching import check_gold
@@ -139,5 +139,4 @@ def _keys(plan: Plan, gold: Source) -> list[str]:
 
 
 def _list(names: Sequence[str]) -> str:
-    more = f" and {len(names) - MAX_LISTED:,} more" if len(names) > MAX_LISTED else ""
-    return ", ".join(name[:100] for name in names[:MAX_LISTED]) + more if names else "none"
+    return list_names([name[:100] for name in names], MAX_LISTED) or "none"

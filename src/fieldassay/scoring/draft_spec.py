@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.records.envelope import META_SHAPES, read_value
 from fieldassay.records.ids import locate
 from fieldassay.records.matching import find_duplicates
@@ -105,9 +105,7 @@ def _rows(source: Source) -> Iterator[dict[str, Any]]:
         for position, row in zip(positions, source.rows.read(positions), strict=True):
             if row.problem is not None or not isinstance(row.value, dict):
                 what = row.problem or "holds no record"
-                raise ProblemsError(
-                    [Problem(source.place(position), what, "correct the gold record", "bad_gold")]
-                )
+                raise problem(source.place(position), what, "correct the gold record", "bad_gold")
             yield row.value
 
 
@@ -117,9 +115,7 @@ def _records(source: Source, key: str) -> Iterator[dict[str, Any]]:
         answer = read_value(locate(row, key)[1], source.options)
         if answer.data is None:
             what = f"holds no record under {key!r}"
-            raise ProblemsError(
-                [Problem(source.place(position), what, "correct the gold record", "bad_gold")]
-            )
+            raise problem(source.place(position), what, "correct the gold record", "bad_gold")
         yield answer.data
 
 

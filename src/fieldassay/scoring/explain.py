@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.paths import ITEM, Pattern, Step, field_of, join_path, split_path
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.describe import describe
@@ -134,20 +134,14 @@ def _steps_to(plan: Plan, field: str) -> tuple[Step, ...]:
     try:
         steps = split_path(field)
     except ValueError as error:
-        raise ProblemsError(
-            [Problem("field", str(error), "write one such as lines[].amount", "invalid_path")]
-        ) from None
+        raise problem("field", str(error), "write one such as lines[].amount", "invalid_path") from None
     path = join_path(ITEM if isinstance(step, int) else step for step in steps)
     if not steps or isinstance(steps[0], int) or (path not in known and find_leaf(plan, path)[0] is None):
-        raise ProblemsError(
-            [
-                Problem(
-                    "field",
-                    f"no field {field[:200]!r}",
-                    nearest(field[:200], known or {"a.path.of.the.tree"}),
-                    "unknown_name",
-                )
-            ]
+        raise problem(
+            "field",
+            f"no field {field[:200]!r}",
+            nearest(field[:200], known or {"a.path.of.the.tree"}),
+            "unknown_name",
         )
     return steps
 
@@ -286,9 +280,7 @@ def unknown_document(document: str, ids: Sequence[str] | Mapping[str, Any], wher
     remedy = nearest(document[:200], some)
     if remedy.startswith("one of") and len(some) > 5:
         remedy = f"ids look like: {', '.join(some[:5])} …"
-    return ProblemsError(
-        [Problem(where, f"no document has the id {document[:200]!r}", remedy, "unknown_document")]
-    )
+    return problem(where, f"no document has the id {document[:200]!r}", remedy, "unknown_document")
 
 
 def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentExplanation:
@@ -300,16 +292,12 @@ def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentE
     try:
         wanted = field_of(path)
     except ValueError as error:
-        raise ProblemsError(
-            [Problem("field", str(error), "write one such as lines[].amount", "invalid_path")]
-        ) from None
+        raise problem("field", str(error), "write one such as lines[].amount", "invalid_path") from None
     keys = ("field",) if wanted == path else ("gold_path", "pred_path")
     rows = tuple(row for row in found.rows if any(_is_under(row[key], path) for key in keys))
     known = {row["field"] for row in found.rows} | {info.path for info in plan.fields}
     if not rows and wanted not in known:
-        raise ProblemsError(
-            [Problem("field", f"no field {path[:200]!r}", nearest(path[:200], known), "unknown_name")]
-        )
+        raise problem("field", f"no field {path[:200]!r}", nearest(path[:200], known), "unknown_name")
     steps = tuple(explain_row(plan, row) for row in rows if row["kind"] == "value")
     return replace(found, field=path, rows=rows, steps=steps)
 

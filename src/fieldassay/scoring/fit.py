@@ -12,6 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.engine.flatten import Undeclared
+from fieldassay.errors import list_names
 from fieldassay.evidence import FLAG, Evidence, Outcome
 from fieldassay.json_value import Json
 from fieldassay.plan.nodes import Plan, list_leaves
@@ -23,7 +24,6 @@ from fieldassay.result.headline import find_headline
 from fieldassay.result.result import Result
 from fieldassay.scoring.data_profile import DECIDING
 from fieldassay.spec.names import ID_NAMES
-from fieldassay.wording.numbers import format_count
 from fieldassay.wording.shown import clip
 
 GOLD = ""
@@ -311,15 +311,11 @@ def _ranked(undeclared: Counter[str]) -> list[tuple[str, int]]:
 
 
 def _counted(ranked: Sequence[tuple[str, int]]) -> str:
-    named = ", ".join(f"{clip(path, _LONGEST_NAME)} ({count})" for path, count in ranked[:MOST_NAMED])
-    return named + (f" and {len(ranked) - MOST_NAMED:,} more" if len(ranked) > MOST_NAMED else "")
+    return list_names([f"{clip(path, _LONGEST_NAME)} ({count})" for path, count in ranked], MOST_NAMED)
 
 
 def _listed(names: Sequence[str]) -> str:
-    named = ", ".join(clip(name, _LONGEST_NAME) for name in names[:_MOST_FIELDS])
-    return named + (
-        f" and {format_count(len(names) - _MOST_FIELDS, 'more')}" if len(names) > _MOST_FIELDS else ""
-    )
+    return list_names([clip(name, _LONGEST_NAME) for name in names], _MOST_FIELDS)
 
 
 def _probe(source: Source) -> Iterator[Mapping[str, Json]]:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.records.formats import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
@@ -310,7 +310,7 @@ def _open_predictions(name: str, records: Records, options: SourceOptions) -> di
         return split_variants(name, _open(records, options, name))
     if not isinstance(records, (str, Path)):
         remedy = "give a mapping from system to records instead"
-        raise ProblemsError([Problem(name, "a key of systems needs a file", remedy, "systems_key")])
+        raise problem(name, "a key of systems needs a file", remedy, "systems_key")
     opened = open_systems(records, options)
     return {
         part: source

@@ -20,7 +20,7 @@ from fieldassay.compare.systems import (
     with_kept,
 )
 from fieldassay.engine.fold import FoldPlan, documents_frame, estimates
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from fieldassay.errors import NothingEvaluatedError, ProblemsError, problem
 from fieldassay.evidence import evidence_schema
 from fieldassay.fingerprint.labels import digest_rows
 from fieldassay.fingerprint.plans import freeze_plan
@@ -152,7 +152,7 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
             for call in gate_metrics(parse_gate(text), vocabulary)
         ]
     except ValueError as error:
-        raise ProblemsError([Problem("metrics", str(error), kind="unknown_name")]) from None
+        raise problem("metrics", str(error), kind="unknown_name") from None
     calls = tuple(dict.fromkeys((*calls, *asked)))
     slices = plan.spec.slices if options.slices is None else options.slices
     return FoldPlan(

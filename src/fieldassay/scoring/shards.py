@@ -24,7 +24,7 @@ from fieldassay.engine.judge import judge
 from fieldassay.engine.lists import TooManyPairsError
 from fieldassay.engine.repeats import hold_votes
 from fieldassay.engine.scopes import Masks
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.evidence import FLAG, DocumentTable, Evidence
 from fieldassay.fingerprint.labels import digest_part
 from fieldassay.paths import plain_path
@@ -132,9 +132,7 @@ def _plain_paths(paths: tuple[str, ...]) -> frozenset[str]:
 
 def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:
     remedy = "pair them with `align: ordered`, or split the document"
-    return ProblemsError(
-        [Problem(f"document {batch.ids[error.doc]!r} of {system}", str(error), remedy, "list_too_long")]
-    )
+    return problem(f"document {batch.ids[error.doc]!r} of {system}", str(error), remedy, "list_too_long")
 
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:

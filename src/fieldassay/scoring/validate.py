@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
 from fieldassay.plan.compile import plan_of
 from fieldassay.plan.describe import describe, describe_checks
 from fieldassay.plan.nodes import ObjectNode, Plan
@@ -205,12 +205,8 @@ def _open(
 ) -> Matching | None:
     try:
         if gold is None:
-            raise ProblemsError(
-                [
-                    Problem(
-                        "gold", "is not given", "add --gold: predictions are looked at beside gold", "no_gold"
-                    )
-                ]
+            raise problem(
+                "gold", "is not given", "add --gold: predictions are looked at beside gold", "no_gold"
             )
         return open_inputs(plan, gold, predictions, inputs)
     except ProblemsError as error:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.presets.catalogue import preset_names, preset_text
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.checks import parse_checks
@@ -107,15 +107,11 @@ def parse_spec(source: Any) -> ParsedSpec:
         data = {**({"name": name} if name is not None else {}), **data}
         places = report.places = places.with_origins(origins)
     if not isinstance(data, dict):
-        raise ProblemsError(
-            [
-                Problem(
-                    places.label,
-                    f"must be a mapping, not {kind_of(data)}",
-                    "write `fields:` and the fields",
-                    "wrong_kind",
-                )
-            ]
+        raise problem(
+            places.label,
+            f"must be a mapping, not {kind_of(data)}",
+            "write `fields:` and the fields",
+            "wrong_kind",
         )
     spec = _spec(data, read, report)
     return ParsedSpec(spec, places, in_order(report.problems))

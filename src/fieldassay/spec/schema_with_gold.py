@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from fieldassay.errors import list_names
 from fieldassay.paths import ITEM, join_path
 from fieldassay.spec.infer import Inferred, Place
 from fieldassay.spec.model import Field, Spec
@@ -33,8 +34,7 @@ def with_gold(spec: Spec, found: Inferred) -> Inferred:
         **blend.comments,
     }
     if blend.lacking:
-        more = f" and {len(blend.lacking) - _MOST_NAMED} more" if len(blend.lacking) > _MOST_NAMED else ""
-        told = f"gold has keys that the schema does not have: {', '.join(blend.lacking[:_MOST_NAMED])}{more}"
+        told = f"gold has keys that the schema does not have: {list_names(blend.lacking, _MOST_NAMED)}"
         comments[("fields",)] = "\n".join(filter(None, (comments.get(("fields",)), told)))
     merged = replace(
         spec,

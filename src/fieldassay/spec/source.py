@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from fieldassay.atomic.typed_json import NestingError, RepeatedKeyError, parse_json
 from fieldassay.atomic.whole_files import open_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.report import Lines, Places
 from fieldassay.spec.yaml_text import DEEPEST, check_size, read_yaml, too_deep
@@ -56,7 +56,7 @@ def read_source(source: Any) -> Source:
     if isinstance(source, type):
         return _read_model(source)
     if not isinstance(source, str):
-        raise _refusal(
+        raise problem(
             type(source).__name__,
             "is nothing a spec can be read from",
             "give a path, a text, a mapping or a Pydantic model",
@@ -66,7 +66,7 @@ def read_source(source: Any) -> Source:
     if _is_path(source):
         return _read_file(Path(source))
     if _MODEL_FILE.fullmatch(source):
-        raise _refusal(
+        raise problem(
             source,
             "names a class in a file",
             "write MODULE:CLASS, such as shop.models:Invoice, or give the class",
@@ -92,14 +92,10 @@ def _is_file(text: str) -> bool:
         return False
 
 
-def _refusal(where: str, what: str, remedy: str, kind: str = "invalid") -> ProblemsError:
-    return ProblemsError([Problem(where, what, remedy, kind)])
-
-
 def _read_file(path: Path) -> Source:
     label = str(path)
     if path.suffix.casefold() not in _SUFFIXES:
-        raise _refusal(
+        raise problem(
             label,
             f"cannot tell what kind of file {path.suffix!r} is",
             f"one of: {', '.join(_SUFFIXES)}",
@@ -109,12 +105,12 @@ def _read_file(path: Path) -> Source:
         with open_file(path) as stream:
             text = stream.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _refusal(
+        raise problem(
             label, f"is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding"
         ) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _refusal(label, f"cannot be read ({reason})", "check the path", "unreadable_file") from error
+        raise problem(label, f"cannot be read ({reason})", "check the path", "unreadable_file") from error
     return _read_text(text, label, path.suffix.casefold(), path.stem)
 
 
@@ -134,18 +130,18 @@ def _read_json(text: str, label: str) -> Any:
     try:
         return _plain(parse_json(text, once=True), label, 0)
     except RepeatedKeyError as error:
-        raise _refusal(label, str(error), "keep one", "duplicate_key") from None
+        raise problem(label, str(error), "keep one", "duplicate_key") from None
     except NestingError:
         raise too_deep(label) from None
     except json.JSONDecodeError as error:
-        raise _refusal(
+        raise problem(
             f"{label}:{error.lineno}",
             f"not JSON ({error.msg}, column {error.colno})",
             "correct the syntax",
             "syntax",
         ) from error
     except ValueError as error:
-        raise _refusal(label, f"not JSON ({error})", "correct the syntax", "syntax") from error
+        raise problem(label, f"not JSON ({error})", "correct the syntax", "syntax") from error
 
 
 def _json_lines(text: str) -> Lines:
@@ -167,7 +163,7 @@ def _plain(data: Any, label: str, depth: int) -> Any:
     if isinstance(data, list | tuple):
         return [_plain(value, label, depth + 1) for value in data]
     if isinstance(data, int) and data.bit_length() > _MOST_BITS:
-        raise _refusal(
+        raise problem(
             label, "holds a number of more than 3,000 digits", "write a shorter one, or a text", "too_large"
         )
     if data is None or isinstance(data, str | int | float | bool):
@@ -197,12 +193,12 @@ def _module_of(text: str, folder: Path) -> str | None:
         return None
     path = (folder / file[1]).resolve()
     if not path.is_file():
-        raise _refusal(file[1], "is not a file", "check the path, or write MODULE:CLASS", "unreadable_file")
+        raise problem(file[1], "is not a file", "check the path, or write MODULE:CLASS", "unreadable_file")
     inside = path.relative_to(folder.resolve()) if path.is_relative_to(folder.resolve()) else None
     parts = () if inside is None else (*inside.parts[:-1], inside.stem)
     if not parts or not all(part.isidentifier() for part in parts):
         what = "no module of the current folder is this file"
-        raise _refusal(
+        raise problem(
             text,
             what,
             f"go to the project's folder and write MODULE:{file[2]}, such as shop.models:{file[2]}",
@@ -227,12 +223,12 @@ def import_model(dotted: str, folder: Path | None = None) -> type[Any]:
             else f"{type(error).__name__}: {error}"
         )
         remedy = "check the module and the class, and the Python path"
-        raise _refusal(dotted, f"cannot be imported ({why})", remedy, "unknown_name") from error
+        raise problem(dotted, f"cannot be imported ({why})", remedy, "unknown_name") from error
     finally:
         for path in added:
             sys.path.remove(path)
     if not isinstance(found, type):
-        raise _refusal(dotted, "is not a class", "name a Pydantic model", "invalid")
+        raise problem(dotted, "is not a class", "name a Pydantic model", "invalid")
     return found
 
 
@@ -246,7 +242,7 @@ def _read_model(model: type[Any]) -> Source:
             model.model_json_schema() if issubclass(model, BaseModel) else TypeAdapter(model).json_schema()
         )
     except PydanticUserError as error:
-        raise _refusal(
+        raise problem(
             label, f"has no JSON Schema ({str(error).splitlines()[0]})", "give a Pydantic model", "invalid"
         ) from error
     return Source(_plain(schema, label, 0), Places(label), label)

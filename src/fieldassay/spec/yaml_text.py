@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.spec.report import Places, Report, Steps
 
 LARGEST_TEXT = 1_000_000
@@ -44,21 +44,17 @@ def read_preset(text: str, name: str) -> Mapping[str, Any]:
 def check_size(text: str, label: str) -> None:
     """Raise `ProblemsError` if a text is too long to be a spec."""
     if len(text) > LARGEST_TEXT:
-        raise ProblemsError(
-            [
-                Problem(
-                    label,
-                    f"has {len(text)} characters, more than a spec may have",
-                    f"at most {LARGEST_TEXT}",
-                    "too_large",
-                )
-            ]
+        raise problem(
+            label,
+            f"has {len(text)} characters, more than a spec may have",
+            f"at most {LARGEST_TEXT}",
+            "too_large",
         )
 
 
 def too_deep(label: str) -> ProblemsError:
     """Return the error for a source that nests too deeply."""
-    return ProblemsError([Problem(label, f"nests deeper than {DEEPEST} levels", "flatten it", "too_deep")])
+    return problem(label, f"nests deeper than {DEEPEST} levels", "flatten it", "too_deep")
 
 
 @lru_cache(maxsize=4)
@@ -76,14 +72,10 @@ def _compose(text: str, label: str) -> Any:
         where = f"{label}:{mark.line + 1}" if mark is not None else label
         what = " ".join(str(part) for part in (error.problem, error.context) if part)
         column = f", column {mark.column + 1}" if mark is not None else ""
-        raise ProblemsError(
-            [Problem(where, f"not YAML ({what}{column})", "correct the syntax", "syntax")]
-        ) from error
+        raise problem(where, f"not YAML ({what}{column})", "correct the syntax", "syntax") from error
     except (YAMLError, ValueError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-        raise ProblemsError(
-            [Problem(label, f"not YAML ({first[:200]})", "correct the syntax", "syntax")]
-        ) from error
+        raise problem(label, f"not YAML ({first[:200]})", "correct the syntax", "syntax") from error
 
 
 class _Builder:
@@ -102,7 +94,7 @@ class _Builder:
         self.count += 1
         if self.count > MOST_NODES:
             what = f"holds more than {MOST_NODES} values once its aliases are followed"
-            raise ProblemsError([Problem(self.label, what, "write it without so many aliases", "too_large")])
+            raise problem(self.label, what, "write it without so many aliases", "too_large")
         if len(steps) > DEEPEST:
             raise too_deep(self.label)
         if node.id == "scalar":

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fieldassay.atomic.staging import Leftover
 from fieldassay.cli.output import json_text
+from fieldassay.errors import list_names
 from fieldassay.gates.baseline.file_changes import Change
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.comparison import Comparison
@@ -250,9 +251,7 @@ def _predictions(inputs: Mapping[str, Any]) -> str:
         f"{clip(path, 120)} ({clip(names[0], _NAME) if len(names) == 1 else f'{len(names)} systems'})"
         for path, names in files.items()
     ]
-    return ", ".join(given[:_MOST_FILES]) + (
-        f" and {len(given) - _MOST_FILES} more" if len(given) > _MOST_FILES else ""
-    )
+    return list_names(given, _MOST_FILES)
 
 
 def _data(run: Run, changes: Mapping[str, Change]) -> dict[str, Any]:

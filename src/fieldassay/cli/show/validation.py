@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fieldassay.errors import list_names
 from fieldassay.reports.checked import describe_violation
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.violations import worst_first
@@ -179,12 +180,8 @@ def _survey(page: Page, name: str, survey: DataProfile, documents: int) -> None:
         page.line(f"{side}: {clip(one.field, 50)}: {_ambiguous(one)}")
         _examples(page, one.unclear)
     if survey.undeclared:
-        shown = [f"{clip(path)} ({count:,})" for path, count in survey.undeclared.most_common(_MOST_LISTED)]
-        more = len(survey.undeclared) - len(shown)
-        page.line(
-            f"{side}: keys that the spec does not declare: "
-            f"{', '.join(shown)}{f' and {more:,} more' if more else ''}"
-        )
+        keys = [f"{clip(path)} ({count:,})" for path, count in survey.undeclared.most_common()]
+        page.line(f"{side}: keys that the spec does not declare: {list_names(keys, _MOST_LISTED)}")
 
 
 def _ambiguous(finding: Finding) -> str:

@@ -20,7 +20,7 @@ from fieldassay.comparators.embedding.model_settings import (
     read_settings,
     weight_files,
 )
-from fieldassay.errors import MissingExtraError, Problem, ProblemsError
+from fieldassay.errors import MissingExtraError, problem
 
 Backend: TypeAlias = Literal["numpy", "sentence-transformers"]
 _NEEDED: dict[str, tuple[str, tuple[str, ...]]] = {
@@ -86,15 +86,11 @@ def _digest(folder: ModelFolder, stamps: _Stamps) -> str:
             f"the weights of the {folder.source} are not the published ones "
             f"(SHA-256 {', '.join(found) or 'of nothing'})"
         )
-        raise ProblemsError(
-            [
-                Problem(
-                    str(folder.path),
-                    what,
-                    "install the package again, or give another folder as `model:`",
-                    "altered_model",
-                )
-            ]
+        raise problem(
+            folder.path,
+            what,
+            "install the package again, or give another folder as `model:`",
+            "altered_model",
         )
     lines = (f"{path.relative_to(folder.path).as_posix()} {digest}\n" for path, digest in digests.items())
     return hashlib.sha256("".join(lines).encode()).hexdigest()

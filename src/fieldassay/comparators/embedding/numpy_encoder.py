@@ -15,7 +15,7 @@ from fieldassay.comparators.embedding.bert import Tokens, choose_tiling, pooled
 from fieldassay.comparators.embedding.encoder import Array, Encoder, encodable, report_progress, unit_vectors
 from fieldassay.comparators.embedding.model_settings import read_settings
 from fieldassay.comparators.embedding.weights import read_weights
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 
 _WINDOW = 16_384
 """Texts that are tokenized and sorted together."""
@@ -43,7 +43,7 @@ class NumpyEncoder(Encoder):
         known, made = len(self._weights.words), self._tokenizer.get_vocab_size()
         if made > known:
             what = f"the tokenizer makes {made} tokens, of which the weights know {known}"
-            raise ProblemsError([Problem(str(path), what, "restore the model's files", "unreadable_model")])
+            raise problem(path, what, "restore the model's files", "unreadable_model")
 
     def facts(self) -> Mapping[str, object]:
         versions = {name: version(name) for name in ("numpy", "safetensors", "tokenizers")}
@@ -115,9 +115,7 @@ def _open_tokenizer(path: Path, max_length: int) -> Any:
     try:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the package raises plain Exception
-        raise ProblemsError(
-            [Problem(str(path), f"is no tokenizer ({error})", "restore the file", "unreadable_model")]
-        ) from error
+        raise problem(path, f"is no tokenizer ({error})", "restore the file", "unreadable_model") from error
     tokenizer.no_padding()
     tokenizer.enable_truncation(max_length=max_length)
     return tokenizer

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.comparators.embedding.model_settings import Settings, has_shifted_positions, weight_files
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 
 Array = npt.NDArray[np.float32]
 
@@ -82,9 +82,7 @@ def read_weights(settings: Settings) -> Weights:
         what = (
             f"the weights have {len(positions)} positions, but the model reads {settings.max_length} tokens"
         )
-        raise ProblemsError(
-            [Problem(str(settings.folder), what, "restore the model's files", "unreadable_model")]
-        )
+        raise problem(settings.folder, what, "restore the model's files", "unreadable_model")
     layers = tuple(_layer(tensors, names, number, settings) for number in range(settings.layers))
     return Weights(
         tensors.array(_WORDS), positions, tensors.norm("embeddings.LayerNorm", settings.dimension), layers
@@ -103,8 +101,8 @@ def _read_tensors(settings: Settings) -> dict[str, Array]:
                         tensors[name] = np.asarray(file.get_tensor(name), dtype=np.float32)
         except (SafetensorError, OSError, TypeError, ValueError) as error:
             remedy = "restore the file, or use `backend: sentence-transformers`"
-            raise ProblemsError(
-                [Problem(str(path), f"cannot be read as safetensors ({error})", remedy, "unreadable_model")]
+            raise problem(
+                path, f"cannot be read as safetensors ({error})", remedy, "unreadable_model"
             ) from error
     return tensors
 
@@ -120,9 +118,7 @@ class _Tensors(Struct, frozen=True):
         tensor = self.found.get(prefix + name)
         if tensor is None:
             what = f"the weights have no {prefix + name!r}"
-            raise ProblemsError(
-                [Problem(self.where, what, "use `backend: sentence-transformers`", "unreadable_model")]
-            )
+            raise problem(self.where, what, "use `backend: sentence-transformers`", "unreadable_model")
         return tensor
 
     def norm(self, name: str, dimension: int) -> Affine:
@@ -141,7 +137,7 @@ class _Tensors(Struct, frozen=True):
     def _check(self, name: str, affine: Affine, shape: tuple[int, ...]) -> None:
         if affine.weight.shape != shape or affine.bias.shape != shape[-1:]:
             what = f"{name!r} has the shape {affine.weight.shape}, but config.json makes it {shape}"
-            raise ProblemsError([Problem(self.where, what, "restore the model's files", "unreadable_model")])
+            raise problem(self.where, what, "restore the model's files", "unreadable_model")
 
 
 def _layer(tensors: _Tensors, names: Mapping[str, str], number: int, settings: Settings) -> Layer:

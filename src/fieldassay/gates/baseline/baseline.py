@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.result.recorded import PARTS
 
 Ints = npt.NDArray[np.int64]
@@ -109,10 +109,10 @@ def check_reason(reason: str, remedy: str = "say why a new baseline is needed; i
     """
     text = " ".join(reason.split())
     if not any(char.isalnum() for char in text):
-        raise ProblemsError([Problem("--reason", "says nothing", remedy, "no_reason")])
+        raise problem("--reason", "says nothing", remedy, "no_reason")
     if len(text) > MOST_REASON:
         what = f"has {len(text):,} characters; {MOST_REASON:,} are the most"
-        raise ProblemsError([Problem("--reason", what, "shorten it", "no_reason")])
+        raise problem("--reason", what, "shorten it", "no_reason")
     return text
 
 

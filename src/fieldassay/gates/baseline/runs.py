@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.compare.pair import PairedMatrix
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.fingerprint.plans import freeze_recorded
 from fieldassay.gates.baseline.baseline import (
     Baseline,
@@ -200,7 +200,7 @@ def check_run(run: Run, baseline: Baseline, metrics: Sequence[str] = ()) -> list
     found = match_systems(baseline, run.paired, run.facts, calls, takes_common=True)
     if all(match.arena is None for match in found.values()):
         why = next(iter(found.values())).why
-        raise _refusal(
+        raise problem(
             run.folder,
             f"cannot be compared: {why.partition('; ')[0]}",
             why.partition("; ")[2],
@@ -239,7 +239,7 @@ def _check_whole(run: Run) -> dict[str, str]:
     parts = parts_of(run.facts)
     if parts:
         what = f"has {' and '.join(map(str, parts))}, and a baseline needs all of them"
-        raise _refusal(
+        raise problem(
             run.folder,
             what,
             f"score again without {' and '.join(part.option for part in parts)}",
@@ -247,7 +247,7 @@ def _check_whole(run: Run) -> dict[str, str]:
         )
     digests = {part: digest for part, digest in run.digests.items() if digest is not None}
     if len(digests) < len(PARTS) or any(system.gold is None for system in run.paired.systems):
-        raise _refusal(
+        raise problem(
             run.folder, "does not say what it stands on", "score it again with this version", "incomparable"
         )
     return digests
@@ -295,7 +295,7 @@ def _read_calls(names: Iterable[str], run: Run) -> tuple[MetricCall, ...]:
         asked = [call for name in names for call in _expand(name, run.paired)]
         bound = [bind_metric(call, run.paired.vocabulary) for call in asked]
     except ValueError as error:
-        raise ProblemsError([Problem("--metrics", str(error), kind="unknown_name")]) from None
+        raise problem("--metrics", str(error), kind="unknown_name") from None
     refused = [
         Problem(
             "--metrics",
@@ -363,7 +363,3 @@ def _store(
     }
     ordered = dict(sorted(columns.items(), key=lambda item: (item[0][0], item[0][1] or "")))
     return BaselineSystem(system.system, groups, ordered, repeats=system.repeats)
-
-
-def _refusal(folder: Path, what: str, remedy: str, kind: str) -> ProblemsError:
-    return ProblemsError([Problem(str(folder), what, remedy, kind)])

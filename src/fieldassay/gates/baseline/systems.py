@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.compare.pair import PairedMatrix
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.fingerprint.differences import describe_changes, describe_documents
 from fieldassay.fingerprint.plans import freeze_recorded
 from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, hash_text
@@ -140,7 +140,7 @@ def find_ground(baseline: Baseline, data: PairedData, run: Mapping[str, Any]) ->
     why = f"{baseline.label()} stands on {told or f'other documents ({documents})'}{limits}"
     if baseline.is_frozen:
         remedy = f"undo the change, or {_FREEZE}"
-        raise ProblemsError([Problem("the run", f"is refused: {why}", remedy, "baseline_differs")])
+        raise problem("the run", f"is refused: {why}", remedy, "baseline_differs")
     counts = f"{len(rows):,} of {len(system.documents):,} documents"
     return Ground(
         rows if set(differing) <= {"gold"} else nothing,

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.gates.records.entries import Entry, is_blank, is_placeholder
 from fieldassay.gates.records.manifest import Manifest, read_manifest, read_text
 from fieldassay.gates.records.reliability import describe_streak, find_streak, read_runs
@@ -181,7 +181,7 @@ def read_records(path: Path) -> RunRecords:
     report = Report(source.places)
     if not isinstance(source.data, dict):
         what = f"must be a mapping with {', '.join(KEYS[1:5])}, not {kind_of(source.data)}"
-        raise ProblemsError([Problem(source.places.label, what, "write keys and lists", "wrong_kind")])
+        raise problem(source.places.label, what, "write keys and lists", "wrong_kind")
     system = _check_shape(source.data, report)
     reading = _Reading(source.data, source.places, path.parent)
     manifest = _try(
@@ -237,7 +237,7 @@ def _read_pipeline(reading: _Reading) -> None:
         return
     if not isinstance(value, list | str):
         what = f"must be a list of runs, or the path of a JSONL file of them, not {kind_of(value)}"
-        raise ProblemsError([Problem(where, what, "write the path", "wrong_kind")])
+        raise problem(where, what, "write the path", "wrong_kind")
     runs = (
         reading.entries("pipeline")
         if isinstance(value, list)

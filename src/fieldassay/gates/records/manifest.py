@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.atomic.whole_files import open_file
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import nearest, problem
 from fieldassay.plain_text.delimited import find_delimiter
 from fieldassay.records.ids import id_text
 from fieldassay.spec.cursor import kind_of
@@ -52,12 +52,12 @@ def read_manifest(value: Any, where: str, folder: Path) -> Manifest:
     if isinstance(value, list):
         ids = [id_text(item) for item in value]
         if None in ids or not ids:
-            raise _refusal(
+            raise problem(
                 where, "must be a list of ids, or the path of a CSV file", "write texts", "wrong_kind"
             )
         return Manifest(frozenset(name for name in ids if name is not None), "the list in the records file")
     if not isinstance(value, str):
-        raise _refusal(
+        raise problem(
             where,
             f"must be a list of ids, or the path of a CSV file, not {kind_of(value)}",
             "write the path",
@@ -72,17 +72,17 @@ def read_text(path: Path, where: str) -> str:
         with open_file(path) as stream:
             data = stream.read(_LARGEST + 1)
         if len(data) > _LARGEST:
-            raise _refusal(
+            raise problem(
                 where, f"{path}: is larger than {_LARGEST >> 20} MB", "give the part that counts", "too_large"
             )
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise _refusal(
+        raise problem(
             where, f"{path}: is not UTF-8 text (byte {error.start})", "save it as UTF-8", "encoding"
         ) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _refusal(
+        raise problem(
             where,
             f"{path}: cannot be read ({reason})",
             "check the path; it is relative to the records file",
@@ -97,14 +97,10 @@ def _read_csv(path: Path, where: str) -> frozenset[str]:
             csv.DictReader(io.StringIO(text, newline=""), delimiter=find_delimiter(text))
         )
     except csv.Error as error:
-        raise _refusal(where, f"{path}: is not CSV ({error})", "correct the file", "bad_manifest") from None
+        raise problem(where, f"{path}: is not CSV ({error})", "correct the file", "bad_manifest") from None
     names = {str(name).strip(): name for name in (rows[0] if rows else {}) if name is not None}
     if COLUMN not in names:
         known = nearest(COLUMN, names) if names else "write a header and one row per document"
-        raise _refusal(where, f"{path}: has no column {COLUMN!r} with rows below it", known, "bad_manifest")
+        raise problem(where, f"{path}: has no column {COLUMN!r} with rows below it", known, "bad_manifest")
     found = (id_text(row.get(names[COLUMN])) for row in rows)
     return frozenset(name for name in found if name is not None)
-
-
-def _refusal(where: str, what: str, remedy: str, kind: str) -> ProblemsError:
-    return ProblemsError([Problem(where, what, remedy, kind)])

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.errors import problem
 from fieldassay.json_value import read_given
-from fieldassay.reports.export.tables import Listing, check_system, kept_of_run, refuse
+from fieldassay.reports.export.tables import Listing, check_system, kept_of_run
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import tabulate_estimates
 from fieldassay.runs.run import Run
@@ -41,7 +42,7 @@ def list_classification_of_run(run: Run, system: str | None = None) -> Listing:
             if f"{prefix}{metric}" not in table
         ]
         if lacking:
-            raise refuse(
+            raise problem(
                 run.folder,
                 f"has no {', '.join(lacking)}",
                 "score again with --metrics f1,report",
@@ -79,7 +80,7 @@ def list_pairs_of_run(run: Run, system: str | None = None) -> Listing:
     _, rows = kept_of_run(run)
     check_system(run, system)
     if "similarity" not in rows.collect_schema().names():
-        raise refuse(
+        raise problem(
             run.folder,
             "has no list of objects whose items were paired",
             "pairs are of such lists",

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fieldassay.atomic.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
 from fieldassay.atomic.whole_files import check_plain, write_file
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import nearest, problem
 from fieldassay.reports.curves import draw_curves
 from fieldassay.reports.dashboard import draw_dashboard
 from fieldassay.reports.executive import render_executive
@@ -107,31 +107,20 @@ def _choose(target: Path, what: str | None) -> tuple[str, str]:
                 if target.suffix
                 else "the name has no ending"
             )
-            raise _refusal(
+            raise problem(
                 target, said, f"use one of: {', '.join(sorted(_BY_NAME))}; or say --what", "unknown_format"
             )
         return found, target.suffix.lower()
     if what not in EXPORTS:
-        raise ProblemsError(
-            [
-                Problem(
-                    "--what",
-                    f"nothing is called {what[:100]!r}",
-                    nearest(what[:100], EXPORTS),
-                    "unknown_name",
-                )
-            ]
+        raise problem(
+            "--what", f"nothing is called {what[:100]!r}", nearest(what[:100], EXPORTS), "unknown_name"
         )
     endings = EXPORTS[what].writers
     if target.suffix.lower() not in endings:
-        raise _refusal(
+        raise problem(
             target, f"{what} cannot be written so", f"use one of: {', '.join(endings)}", "unknown_format"
         )
     return what, target.suffix.lower()
-
-
-def _refusal(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
-    return ProblemsError([Problem(str(place), what, remedy, kind)])
 
 
 def _check_target(run: Run, target: Path) -> None:
@@ -139,11 +128,11 @@ def _check_target(run: Run, target: Path) -> None:
     labels = [] if inputs is None else [inputs["gold"], *inputs["predictions"].values()]
     place = target.resolve()
     if place in {Path(label).resolve() for label in labels} or place.parent == run.folder.resolve():
-        raise _refusal(
+        raise problem(
             target, "is an input of the run, or in its folder", "choose another file", "export_target"
         )
     if target.is_dir():
-        raise _refusal(target, "is a folder", "name a file", "export_target")
+        raise problem(target, "is a folder", "name a file", "export_target")
 
 
 def _csv(asked: _Asked) -> Iterator[str]:
@@ -161,7 +150,7 @@ def _json(asked: _Asked) -> Iterator[str]:
 def _markdown(asked: _Asked) -> Iterator[str]:
     """Return the comparison; the drawing that it shows is written beside it first."""
     if asked.system is not None:
-        raise _refusal(
+        raise problem(
             asked.run.folder, "a comparison is of all systems", "leave out --system", "invalid_option"
         )
     result, rows = asked.run.result, asked.run.evidence
@@ -191,7 +180,7 @@ def _curves(asked: _Asked) -> pl.DataFrame:
     chosen = items if asked.system is None else items.filter(pl.col("system") == asked.system)
     steps = trace_curves(chosen.collect(), result.documents)
     if steps.is_empty():
-        raise _refusal(
+        raise problem(
             asked.run.folder,
             "has no list whose items were paired by similarity",
             "F(t) is of such lists",
@@ -290,11 +279,11 @@ def _with_evidence(asked: _Asked) -> tuple[Result, pl.LazyFrame]:
     folder, system = asked.run.folder, asked.system
     result, rows = asked.run.result, asked.run.evidence
     if system is not None and system not in result.systems:
-        raise _refusal(
+        raise problem(
             folder, f"no system {system[:100]!r}", nearest(system[:100], result.systems), "unknown_name"
         )
     if result.evidence_table is None or rows is None:
-        raise _refusal(
+        raise problem(
             folder, "did not keep all judged values", "score again with --evidence all", "missing_part"
         )
     return result, rows
@@ -332,7 +321,7 @@ def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:
     try:
         check_plain(target)
     except OSError as error:
-        raise _refusal(
+        raise problem(
             target, f"cannot be written ({error.strerror})", "choose another file", "export_target"
         ) from None
     try:
@@ -343,6 +332,6 @@ def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:
     except OSError as error:
         if error.filename is None or Path(error.filename).parent != target.resolve().parent:
             raise  # what could not be read
-        raise _refusal(
+        raise problem(
             target, f"cannot be written ({error.strerror or error})", "choose another file", "export_target"
         ) from None

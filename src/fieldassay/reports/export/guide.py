@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import POOLED, find_main, find_named, list_fields
@@ -74,13 +74,11 @@ def _choose_system(result: Result, system: str | None) -> str:
         return str(system)
     if system is None:
         raise _refusal("the result has several systems", f"name one of: {', '.join(systems)}")
-    raise ProblemsError(
-        [Problem("guide", f"no system {system[:100]!r}", nearest(system[:100], systems), "unknown_name")]
-    )
+    raise problem("guide", f"no system {system[:100]!r}", nearest(system[:100], systems), "unknown_name")
 
 
 def _refusal(what: str, remedy: str) -> ProblemsError:
-    return ProblemsError([Problem("guide", what, remedy, "missing_part")])
+    return problem("guide", what, remedy, "missing_part")
 
 
 def _numerator(estimate: Estimate) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import nearest, problem
 from fieldassay.gates.gate import decide_result
 from fieldassay.reports.error_lines import list_errors
 from fieldassay.reports.error_report import render_error_report
@@ -23,17 +23,10 @@ def error_report_of_run(run: Run, system: str | None = None) -> str:
     result, evidence = run.result, run.evidence
     folder = run.folder
     if evidence is None:
-        raise ProblemsError([Problem(str(folder), "kept no judged values", _AGAIN, "missing_part")])
+        raise problem(folder, "kept no judged values", _AGAIN, "missing_part")
     if system is not None and system not in result.systems:
-        raise ProblemsError(
-            [
-                Problem(
-                    str(folder),
-                    f"no system {system[:100]!r}",
-                    nearest(system[:100], result.systems),
-                    "unknown_name",
-                )
-            ]
+        raise problem(
+            folder, f"no system {system[:100]!r}", nearest(system[:100], result.systems), "unknown_name"
         )
     if system is not None:
         result = replace(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
 from fieldassay.atomic.spreadsheets import csv_text, show_names
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import nearest, problem
 from fieldassay.reports.findings import describe_loss, name_lost
 from fieldassay.reports.losses import find_losses
 from fieldassay.reports.suspicious_gold import FEWEST, Suspicion, find_suspicious_gold
@@ -112,12 +111,12 @@ def list_suspicious_gold_of_run(run: Run, system: str | None = None) -> Listing:
     Raises `ProblemsError` for a run of one system.
     """
     if system is not None:
-        raise refuse(
+        raise problem(
             run.folder, "gold is suspicious where all systems agree", "leave out --system", "invalid_option"
         )
     result, rows = kept_of_run(run)
     if len(result.systems) < FEWEST:
-        raise refuse(
+        raise problem(
             run.folder,
             "has one system, and one agrees with itself",
             "score two systems or more in one call",
@@ -133,7 +132,7 @@ def kept_of_run(run: Run) -> tuple[Result, pl.LazyFrame]:
     """Return a run's result and its judged values. Raises `ProblemsError` if it kept none."""
     result, rows = run.result, run.evidence
     if rows is None or result.documents is None:
-        raise refuse(
+        raise problem(
             run.folder,
             "did not keep judged values",
             "score again with --evidence all or errors",
@@ -146,12 +145,7 @@ def check_system(run: Run, system: str | None) -> None:
     """Raise `ProblemsError` for a system that a run does not have."""
     known = run.result.systems
     if system is not None and system not in known:
-        raise refuse(run.folder, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
-
-
-def refuse(place: Path, what: str, remedy: str, kind: str) -> ProblemsError:
-    """Return the problem of a run without the data of the export."""
-    return ProblemsError([Problem(str(place), what, remedy, kind)])
+        raise problem(run.folder, f"no system {system[:100]!r}", nearest(system[:100], known), "unknown_name")
 
 
 def _plain(value: Any) -> str:

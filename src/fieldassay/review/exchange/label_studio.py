@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.atomic.typed_json import parse_json
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.paths import ITEM, field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Region, Sheet
 from fieldassay.review.exchange.exchanged import Exported, Imported, list_lost
@@ -78,7 +78,7 @@ def import_label_studio(path: Path) -> Imported:
         sheets = [sheet for task in tasks for sheet in _sheets(task, left)]
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         what = f"is no export of Label Studio ({type(error).__name__}: {str(error)[:100]})"
-        raise ProblemsError([Problem(str(path), what, "export the tasks as JSON", "labels_file")]) from None
+        raise problem(path, what, "export the tasks as JSON", "labels_file") from None
     notes = [f"{format_count(count, what)} left out" for what, count in left.items()]
     return Imported(_numbered(sheets), tuple(notes))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.atomic.spreadsheets import csv_text, make_harmless
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.records.labels_file import Sheet, parse_labels
 from fieldassay.review.exchange.exchanged import Exported, Imported
 from fieldassay.wording.numbers import format_count
@@ -69,14 +69,12 @@ def import_table(path: Path) -> Imported:
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise ProblemsError(
-            [Problem(str(path), f"cannot be read ({error})", "give a table of labels", "labels_file")]
-        ) from None
+        raise problem(path, f"cannot be read ({error})", "give a table of labels", "labels_file") from None
     rows = csv.DictReader(io.StringIO(text, newline=""))
     missing = [name for name in COLUMNS[:7] if name not in (rows.fieldnames or ())]
     if missing:
         what = f"has no column {', '.join(missing)}"
-        raise ProblemsError([Problem(str(path), what, "give a table of labels", "labels_file")])
+        raise problem(path, what, "give a table of labels", "labels_file")
     sheets: dict[tuple[str, ...], dict[str, Any]] = {}
     problems: list[Problem] = []
     for number, row in enumerate(rows, 2):

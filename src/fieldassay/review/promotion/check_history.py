@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.review.journal import Head
 from fieldassay.review.promotion.gold_files import read_gold
 from fieldassay.review.promotion.history import lines_digest, read_history
@@ -45,7 +45,7 @@ def check_history(store: Store, path: Path) -> HistoryCheck:
     """
     if not path.is_file():
         what, remedy = "is not there", "give the GOLD.history.jsonl beside gold"
-        raise ProblemsError([Problem(str(path), what, remedy, "gold_history")])
+        raise problem(path, what, remedy, "gold_history")
     rows = read_history(path, read_gold(path))
     own = store.id()
     mine: _Lines = {}

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fieldassay.atomic.typed_json import parse_json
 from fieldassay.atomic.whole_files import open_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.records.folders import read_folder
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
@@ -92,7 +92,7 @@ class JsonText(Struct, frozen=True, eq=False):
         """Return the end of the text, after the last record, with records added."""
         if self.form == "single":
             what = f"is one record, and {len(rows):,} documents with labels are not in it"
-            raise ProblemsError([Problem(str(self.path), what, "use JSON lines", _KIND)])
+            raise problem(self.path, what, "use JSON lines", _KIND)
         last = max(self.slices.values(), key=lambda one: one.start, default=None)
         layout = Layout() if last is None else _layout(self.text[last.start : last.end], last)
         line = "\n" if last is None else last.line
@@ -171,8 +171,8 @@ def open_json(path: Path, id_names: Sequence[str], document: str | None = None) 
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise ProblemsError(
-            [Problem(str(path), f"is not UTF-8 (byte {error.start + 1})", "save it as UTF-8", "encoding")]
+        raise problem(
+            path, f"is not UTF-8 (byte {error.start + 1})", "save it as UTF-8", "encoding"
         ) from None
     form, spans = _spans(text, path)
     problems: list[Problem] = []
@@ -210,10 +210,10 @@ def read_gold(path: Path) -> bytes:
         return b""
     except OSError as error:
         what = f"cannot be read ({error.strerror or error})"
-        raise ProblemsError([Problem(str(path), what, "check the path", "unreadable_file")]) from None
+        raise problem(path, what, "check the path", "unreadable_file") from None
     if data[:2] == b"\x1f\x8b" or data[:4] in (b"\x28\xb5\x2f\xfd", b"PAR1", b"PK\x03\x04"):
         what = "is packed or binary: labels are merged into CSV, JSON lines, JSON, and folders of JSON files"
-        raise ProblemsError([Problem(str(path), what, "convert it first", _KIND)])
+        raise problem(path, what, "convert it first", _KIND)
     return data
 
 
@@ -253,7 +253,7 @@ def _items(text: str, at: int, path: Path) -> Iterator[tuple[int, int, str]]:
             end = decoder.raw_decode(text, at)[1]
         except (ValueError, RecursionError) as error:
             what = f"not JSON ({str(error)[:200]})"
-            raise ProblemsError([Problem(str(path), what, "correct the file", "not_json")]) from None
+            raise problem(path, what, "correct the file", "not_json") from None
         before = text[text.rfind("\n", 0, at) + 1 : at]
         yield at, end, "\n" + (before if not before.strip() else "")
         at = end

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.atomic.typed_json import parse_json
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.paths import Step, split_path
 from fieldassay.plain_text.delimited import find_delimiter
 from fieldassay.plain_text.encoding import detect_encoding
@@ -92,7 +92,7 @@ class Table(Struct, frozen=True, eq=False):
         except UnicodeEncodeError as error:
             what = f"is in {self.encoding}, which has no {text[error.start]!r}"
             remedy = "save it as UTF-8, and promote again"
-            raise ProblemsError([Problem(str(self.path), what, remedy, "encoding")]) from None
+            raise problem(self.path, what, remedy, "encoding") from None
         return {} if data == self.data else {self.path: data}
 
     def _change(
@@ -139,17 +139,17 @@ def open_table(path: Path, id_names: Sequence[str], separators: Mapping[str, str
     text = data.decode(encoding, "strict")
     if text.encode(encoding) != data:
         what = "its bytes cannot be written again as they are"
-        raise ProblemsError([Problem(str(path), what, "save it as UTF-8", "encoding")])
+        raise problem(path, what, "save it as UTF-8", "encoding")
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     delimiter = "\t" if path.suffix.lower() in (".tsv", ".tab") else find_delimiter(text.removeprefix(mark))
     lines = tuple(split_cells(text, delimiter))
     first = next((at for at, line in enumerate(lines) if _is_filled(line)), None)
     if first is None:
-        raise ProblemsError([Problem(str(path), "is empty", "write its header", "empty_input")])
+        raise problem(path, "is empty", "write its header", "empty_input")
     header = tuple(unquote(cell.removeprefix(mark)).strip() for cell in lines[first].cells)
     id_at = next((header.index(name) for name in id_names if name in header), None)
     if id_at is None:
-        raise ProblemsError([Problem(str(path), "has no column of ids", "name it with --id-key", "no_id")])
+        raise problem(path, "has no column of ids", "name it with --id-key", "no_id")
     places: dict[str, int] = {}
     problems: list[Problem] = []
     for at, line in enumerate(lines[first + 1 :], first + 1):

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import stage_file, write_file
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.gates.baseline.baseline import check_reason
 from fieldassay.paths import join_path, split_path
 from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
@@ -103,7 +103,7 @@ class Promotion(Struct, frozen=True, eq=False):
         for path, data in self.before.items():
             if read_gold(path) != data:
                 what = "has changed while labels were merged into it"
-                raise ProblemsError([Problem(str(path), what, "promote again", "changed_file")])
+                raise problem(path, what, "promote again", "changed_file")
         staged: dict[Path, Path] = {}
         written: list[Path] = []
         try:

@@ -15,7 +15,7 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct
 
 from fieldassay.documents.pool import DocumentPool
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.review import people
 from fieldassay.review.form_of import read_form
 from fieldassay.review.store import Store
@@ -106,11 +106,11 @@ def _find_documents(facts: Mapping[str, Any], moved: Path | None) -> Path | None
     made_with = facts["documents"]
     if made_with is None and moved is not None:
         what, remedy = "the review was made without documents", "make one with `review new --documents`"
-        raise ProblemsError([Problem("--documents", what, remedy, "invalid_option")])
+        raise problem("--documents", what, remedy, "invalid_option")
     folder = moved or (None if made_with is None else Path(made_with))
     if folder is not None and not folder.exists():
         what, remedy = "the documents are not there", "say with --documents where they are now"
-        raise ProblemsError([Problem(str(folder), what, remedy, "unreadable_file")])
+        raise problem(folder, what, remedy, "unreadable_file")
     return folder
 
 
@@ -133,7 +133,7 @@ def serve_team(
         ).fetchone()[0]
     if not ready:
         remedy = "add people with `fieldassay review people DIR add NAME`"
-        raise ProblemsError([Problem(str(store.folder), "has no accounts", remedy, "no_accounts")])
+        raise problem(store.folder, "has no accounts", remedy, "no_accounts")
     listener = listen(address.host, address.port)
     number = listener.getsockname()[1]
     site = address.site(number)
@@ -157,7 +157,7 @@ def _read_secrets(address: Address) -> dict[str, str]:
     except (OSError, ssl.SSLError) as error:
         what = f"cannot be used ({getattr(error, 'strerror', None) or error})"
         remedy = "name the files of a certificate and its key, in PEM"
-        raise ProblemsError([Problem("--cert", what, remedy, "unreadable_file")]) from None
+        raise problem("--cert", what, remedy, "unreadable_file") from None
     return {"ssl_certfile": str(address.certificate), "ssl_keyfile": str(address.key)}
 
 
@@ -193,7 +193,7 @@ def _ensure_alone(store: Store) -> None:
     elif roles != [people.EVERYTHING]:
         what = "has accounts of a team"
         remedy = "start it with `fieldassay review serve`"
-        raise ProblemsError([Problem(str(store.folder), what, remedy, "review_of_team")])
+        raise problem(store.folder, what, remedy, "review_of_team")
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -208,9 +208,7 @@ def listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         what = f"cannot be listened at ({error.strerror or error})"
-        raise ProblemsError(
-            [Problem(f"{host}:{port}", what, "name another address or port", "bad_address")]
-        ) from None
+        raise problem(f"{host}:{port}", what, "name another address or port", "bad_address") from None
     return listener
 
 

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 
 
 class Convention(Struct, frozen=True):
@@ -31,15 +31,8 @@ def convention(locale: str | None, decimal: str | None, groups_first: bool = Fal
     """
     if decimal is not None:
         if decimal not in (".", ","):
-            raise ProblemsError(
-                [
-                    Problem(
-                        "decimal",
-                        f"{decimal!r} is not a decimal separator",
-                        "give '.' or ','",
-                        "invalid_option",
-                    )
-                ]
+            raise problem(
+                "decimal", f"{decimal!r} is not a decimal separator", "give '.' or ','", "invalid_option"
             )
         return Convention(decimal)
     if locale is None:
@@ -70,10 +63,5 @@ def _locale(name: str):  # type: ignore[no-untyped-def]
     try:
         return Locale.parse(name.replace("-", "_"))
     except (UnknownLocaleError, ValueError, TypeError, AttributeError) as error:
-        problem = Problem(
-            "locale",
-            f"unknown locale {name!r}",
-            "give a language and a country, such as 'en_AU' or 'de_DE'",
-            "invalid_option",
-        )
-        raise ProblemsError([problem]) from error
+        remedy = "give a language and a country, such as 'en_AU' or 'de_DE'"
+        raise problem("locale", f"unknown locale {name!r}", remedy, "invalid_option") from error

@@ -9,7 +9,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.json_value import Scalar
 from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
@@ -51,9 +51,7 @@ class MoneyReader(Reader, Struct, frozen=True):
             self.currency in GENERIC or currency_named(str(self.currency)) != self.currency
         ):
             what = f"{self.currency!r} is not a currency"
-            raise ProblemsError(
-                [Problem("currency", what, "give an ISO 4217 code, such as 'AUD' or 'EUR'", "invalid_option")]
-            )
+            raise problem("currency", what, "give an ISO 4217 code, such as 'AUD' or 'EUR'", "invalid_option")
 
     def read(self, raw: Scalar) -> Reading:
         if not isinstance(raw, str):

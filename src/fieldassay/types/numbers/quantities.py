@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import problem
 from fieldassay.json_value import Scalar
 from fieldassay.regex import lazy_regex
 from fieldassay.types.base import Reader
@@ -50,15 +50,8 @@ class QuantityReader(Reader, Struct, frozen=True):
         convention(self.locale, self.decimal)
         for option, unit in (("unit", self.unit), ("canonical", self.canonical)):
             if unit is not None and canonical_unit(str(unit)) is None:
-                raise ProblemsError(
-                    [
-                        Problem(
-                            option,
-                            f"unknown unit {unit!r}",
-                            "give a unit such as 'm3/h' or 'degC'",
-                            "invalid_option",
-                        )
-                    ]
+                raise problem(
+                    option, f"unknown unit {unit!r}", "give a unit such as 'm3/h' or 'degC'", "invalid_option"
                 )
 
     def read(self, raw: Scalar) -> Reading:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import nearest, problem
 from fieldassay.json_value import Scalar
 from fieldassay.types.base import Reader
 from fieldassay.types.column import Column, Reading, objects
@@ -57,9 +57,7 @@ def stripped(text: str, marks: Sequence[str]) -> str:
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:
     """Raise `ProblemsError` if an option has none of its valid values."""
     if value not in choices:
-        raise ProblemsError(
-            [Problem(option, f"unknown value {value!r}", nearest(str(value), choices), "invalid_option")]
-        )
+        raise problem(option, f"unknown value {value!r}", nearest(str(value), choices), "invalid_option")
 
 
 def read_plain(reader: Reader, raws: Sequence[Scalar], *, whole_only: bool = False) -> Column:
