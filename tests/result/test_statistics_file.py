@@ -21,7 +21,7 @@ from fieldassay.result.pairing import DocumentStatistics, PairedData, list_parts
 from fieldassay.result.statistics_file import (
     name_statistic,
     read_statistics,
-    statistics_frame,
+    scan_statistics,
     systems_of,
     write_statistics,
 )
@@ -81,7 +81,7 @@ def test_a_system_that_lacks_a_field_lacks_it_after_reading(paired: PairedData) 
         made("a", ("1", "2"), statistic, {"x": [1, 2], "y": [3, 4]}),
         made("b", ("1", "2"), statistic, {"y": [5, 6]}),
     ]
-    first, second = systems_of(statistics_frame(systems), [statistic])
+    first, second = systems_of(scan_statistics(systems).collect(), [statistic])
     assert as_plain(first) == as_plain(systems[0])
     assert as_plain(second) == as_plain(systems[1])
 
@@ -89,7 +89,7 @@ def test_a_system_that_lacks_a_field_lacks_it_after_reading(paired: PairedData) 
 def test_a_system_that_lacks_a_statistic_lacks_it_after_reading(paired: PairedData) -> None:
     one, other = wanted(paired)[:2]
     systems = [made("a", ("1",), one, {"x": [1]}), made("b", ("1",), other, {"x": [2]})]
-    read = systems_of(statistics_frame(systems), [one, other])
+    read = systems_of(scan_statistics(systems).collect(), [one, other])
     assert [set(system.statistics) for system in read] == [{one}, {other}]
 
 
@@ -142,7 +142,7 @@ def test_any_ids_and_any_whole_numbers_come_back(
     number = st.integers(-(2**63), 2**63 - 1)
     values = data.draw(st.lists(number, min_size=len(ids), max_size=len(ids)))
     system = made("a", tuple(ids), statistic, {"x": values})
-    assert as_plain(systems_of(statistics_frame([system]), [statistic])[0]) == as_plain(system)
+    assert as_plain(systems_of(scan_statistics([system]).collect(), [statistic])[0]) == as_plain(system)
 
 
 def test_a_file_without_a_system_is_refused(tmp_path: Path) -> None:

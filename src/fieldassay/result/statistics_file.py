@@ -40,7 +40,7 @@ def name_statistic(statistic: Statistic) -> str:
     return hashlib.sha256(f"{statistic!r} in units of 2^-{statistic.bits}".encode()).hexdigest()[:16]
 
 
-def statistics_frame(systems: Iterable[DocumentStatistics]) -> pl.DataFrame:
+def scan_statistics(systems: Iterable[DocumentStatistics]) -> pl.LazyFrame:
     """Return one row per system and document.
 
     Columns are named by JSON lists: `["system"]`, `["doc"]` (as UTF-8 bytes, so that no id is lost),
@@ -48,10 +48,6 @@ def statistics_frame(systems: Iterable[DocumentStatistics]) -> pl.DataFrame:
     whole). `["gold"]` has the digest of the document's gold. `["repeats"]` exists if the statistics of some
     system are sums over several runs of each document. Missing values are null.
     """
-    return _scan(systems).collect()
-
-
-def _scan(systems: Iterable[DocumentStatistics]) -> pl.LazyFrame:
     import polars as pl
 
     frames = [_frame(system) for system in systems]
@@ -92,7 +88,7 @@ def _column(*parts: str | None) -> str:
 
 
 def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
-    """Return the systems of a frame made by `statistics_frame`, with the available wanted statistics.
+    """Return the systems of a frame made by `scan_statistics`, with the available wanted statistics.
 
     Raises ValueError for a frame of another form.
     """
@@ -153,7 +149,7 @@ def _read_repeats(values: list[int | None]) -> int:
 
 def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:
     """Write the statistics of the systems' documents, `ROWS` at a time."""
-    _scan(systems).sink_parquet(file, compression="zstd", row_group_size=ROWS)
+    scan_statistics(systems).sink_parquet(file, compression="zstd", row_group_size=ROWS)
 
 
 def read_statistics(file: Path, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:
