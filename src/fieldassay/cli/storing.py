@@ -107,7 +107,7 @@ def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
         return store
     from fieldassay.runs.names import parse_name
 
-    if parse_name(folder.name) is None:
+    if parse_name(folder.name) is None and folder.parent != STORE:
         raise click.UsageError(
             f"{folder} is not in a store of runs; say where the new run goes: --out DIR or --runs DIR."
         )
