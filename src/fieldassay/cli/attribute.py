@@ -66,7 +66,7 @@ def attribute(**given: Any) -> int:
 
     Every wrong value gets a label with its evidence. The share of each stage is corrected for values that are
     found by chance, with an interval over documents that allows for missed ones. RUN is a folder that
-    `score --out` wrote with all its evidence, or the id or a tag of a run in a store. Nothing is sent.
+    `score --out` wrote with all its evidence, or the id or name of a run in a store. Nothing is sent.
 
     \b
     fieldassay attribute run

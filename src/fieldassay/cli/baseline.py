@@ -74,7 +74,7 @@ def baseline() -> None:
 def set_baseline(**given: Any) -> int:
     """Make a finished run the baseline, or several repeated runs of one system.
 
-    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, tag, or `latest`. The
+    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, name, or `latest`. The
     statistics of several runs are added up document by document, so that means over runs are compared. A
     frozen baseline is replaced with a reason only.
 

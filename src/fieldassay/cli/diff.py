@@ -93,7 +93,7 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
 def diff(**given: Any) -> int:
     """Compare two runs, or two systems of one run: metrics, and the values fixed and broken.
 
-    RUN is a run's folder, id, tag or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
+    RUN is a run's folder, id, name or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
     second after. More than two systems are ranked. Runs with another spec, other formulas, models or gold are
     refused.
 

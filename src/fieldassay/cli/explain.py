@@ -78,7 +78,7 @@ def explain(**given: Any) -> int:
     """Explain the judgement of a value, step by step.
 
     Two values, a document of your data, or a document of a run. RUN is a folder that `score --out` wrote, or
-    a run of the store: its id, tag, or `latest`.
+    a run of the store: its id, name, or `latest`.
 
     \b
     fieldassay explain --type money '$1,234.56' 1234.6

@@ -55,7 +55,7 @@ def export(
 ) -> int:
     """Write the judged values of a run, its comparison, or its next steps, to a file.
 
-    RUN is a folder that `score --out` wrote, or a run of the store: its id, tag, or `latest`.
+    RUN is a folder that `score --out` wrote, or a run of the store: its id, name, or `latest`.
 
     \b
     fieldassay export run -o details.csv         one row per value; .xlsx for Excel, .parquet with all columns

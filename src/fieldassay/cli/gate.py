@@ -57,7 +57,7 @@ _PATH = click.Path(path_type=Path)
 def gate(**given: Any) -> int:
     """Decide GO or NO-GO on finished runs.
 
-    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, tag, or `latest`.
+    RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, name, or `latest`.
     Prints each gate with its value, threshold, verdict and evidence. Exits with 0 for GO, 1 for NO-GO, 4
     where that cannot be decided.
 

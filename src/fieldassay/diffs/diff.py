@@ -53,7 +53,7 @@ class DiffOptions(Struct, frozen=True):
 def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> Diff:
     """Return the comparison of the systems of finished runs, the first before and the second after.
 
-    More than two are ranked. A reference is a run's folder, id, tag or `latest`, with `:SYSTEM` behind it
+    More than two are ranked. A reference is a run's folder, id, name or `latest`, with `:SYSTEM` behind it
     where the run has several. Raises `ProblemsError` for unknown references, and for runs with another spec,
     formulas, models or gold.
     """

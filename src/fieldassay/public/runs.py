@@ -36,14 +36,14 @@ from fieldassay.runs.run import Run, read_runs
 
 T = TypeVar("T", BaselineRequest, CalibrationOptions, DiffOptions, GateRequest)
 Reference: TypeAlias = "Run | str | os.PathLike[str]"
-"""A run: itself, the path of its folder, or as a text its folder, id, tag or `latest`."""
+"""A run: itself, the path of its folder, or as a text its folder, id, name or `latest`."""
 
 STORE = "runs"
 """The store of runs where no other is named."""
 
 
 def open_run(reference: str | os.PathLike[str], store: str | os.PathLike[str] = STORE) -> Run:
-    """Return the run in a folder, or that of a store by its id (or the beginning of it), a tag or `latest`.
+    """Return the run in a folder, or that of a store by its id or name (or the beginning of it) or `latest`.
 
     Its parts are read when they are asked for. Raises `ProblemsError` where there is no such run.
 

@@ -51,7 +51,7 @@ def redact_run(
     """Write a run again with its values replaced by `Redactor`, and all of its numbers.
 
     Without a key a random one is used and discarded, so that no other run can be compared with this one. Left
-    out are the run's name, folder and inputs, notes, warnings, violations of checks, tags, and the sentences
+    out are the run's name, folder and inputs, notes, warnings, violations of checks, and the sentences
     of gates. Raises `ProblemsError` for a damaged run, and for a target that `score --out` would refuse too.
     """
     run = Run.open(Path(folder))

@@ -143,6 +143,11 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         return self.file.id if name is None else name.id
 
     @property
+    def name(self) -> str:
+        """Return the name of the folder where a person gave it one, else the id."""
+        return self.id if parse_name(self.folder.name) else self.folder.name
+
+    @property
     def started(self) -> datetime:
         """Return when the run started (UTC), the earliest time there is if that is not known."""
         name = parse_name(self.folder.name)

@@ -123,7 +123,7 @@ def _rows(
 ) -> list[list[str]]:
     when = run.started.strftime("%Y-%m-%d %H:%M") if run.started.year > 1 else NOTHING
     head = [
-        clip(run.id or run.folder.name, _NAME),
+        clip(run.name, _NAME),
         when,
         clip(run.spec_name, _NAME) if run.spec_name else NOTHING,
     ]
@@ -264,6 +264,7 @@ def _data(run: Run, changes: Mapping[str, Change]) -> dict[str, Any]:
     }
     return {
         "id": run.id,
+        "name": run.name,
         "path": str(run.folder),
         "started": run.started.isoformat() if run.started.year > 1 else None,
         "spec": run.spec_name,
