@@ -118,7 +118,7 @@ def commands() -> Iterator[tuple[str, ...]]:
     yield ("baseline", "show", "baseline.json")
     yield ("runs", "list", "--runs", "store")
     yield ("runs", "show", "latest", "--runs", "store")
-    yield ("runs", "history", f"{ID}1", join_path([FIELD]), "--runs", "store")
+    yield ("runs", "history", "--format", "svg", "--runs", "store")
     yield ("export", "run", "-o", f"out{HIDDEN[:5]}.nothing")
     yield ("report", f"no run {HIDDEN}".replace("\x00", ""), "--format", "markdown")
 
