@@ -1,8 +1,8 @@
 """Changes one operator or constant of a package at a time, and sees whether its tests notice.
 
-Each mutant runs until the first failure against the quick tests of its own folder (1) and of the packages that
-import it (2), then the slow ones of both (3, 4); a survivor also with the arguments of `--also` (5). What lives is
-equivalent, or a test is missing. Packages take turns, so that a part of a run is a sample of all of them.
+Each mutant runs until the first failure against the quick tests of its own folder (1), of the packages that import
+it and of the golden numbers (2), then the slow ones of both (3, 4); a survivor also with the arguments of `--also`
+(5). What lives is equivalent, or a test is missing. Packages take turns: a part of a run is a sample of them all.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def stages_of(package: str, src: Path) -> list[list[str]]:
     names = {file.relative_to(PACKAGE).parts[0] for file in users} - {package}
     folders = [folder for name in names if (folder := ROOT / "tests" / name).exists()]
     folders.sort(key=lambda folder: sum(file.stat().st_size for file in folder.rglob("*.py")))
-    own, importers = [str(src / "fieldassay" / package), f"{ROOT}/tests/{package}"], [*map(str, folders)]
+    own = [str(src / "fieldassay" / package), f"{ROOT}/tests/{package}"]
+    importers = [*map(str, folders), f"{ROOT}/tests/test_golden.py"]  # for importers without a folder
     return [["-m", marker, *part] for marker in ("not slow", "slow") for part in (own, importers)]
 
 
@@ -81,8 +82,7 @@ def killer(src: Path, arguments: list[str]) -> str:
 
 def try_mutant(src: Path, file: Path, at: int, stages: list[list[str]]) -> str:
     """Change one operation or constant; print and return at which stage it is killed, or that it lives."""
-    tree = parse(file)
-    before = ast.unparse(tree)
+    before = ast.unparse(tree := parse(file))
     mutate(node := list(sites(tree))[at])
     target = src / file.relative_to(ROOT / "src")
     target.write_text(after := ast.unparse(tree), encoding="utf-8")

@@ -141,6 +141,7 @@ def test_clinical_decision(run: Run, runs: dict[str, Path], tmp_path: Path, case
     )
     assert ran.code == code, ran.out + ran.err
     assert said in " ".join(ran.out.split())
+    assert ("decided on as one" in " ".join(ran.out.split())) == (case == "systems of other names")
 
 
 def test_without_records_or_a_run_nothing_is_decided(run: Run, runs: dict[str, Path], tmp_path: Path) -> None:

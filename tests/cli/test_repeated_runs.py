@@ -172,6 +172,16 @@ def test_a_baseline_of_several_runs_is_that_of_repeated_runs(run: Run, scored: P
     assert "means over 3 repeated runs in the baseline and 1 now" in told
 
 
+def test_a_baseline_of_several_runs_has_no_number_of_a_slice(run: Run, folder: Path) -> None:
+    (folder / "spec.yaml").write_text("fields: {name: text, total: number}\nslices: [name]\n", "utf-8")
+    for number in (1, 2):
+        assert score(run, "--pred", f"m={number}.jsonl", "--out", f"r{number}", "--quiet").code == 0
+    wanted = 'accuracy,accuracy{name="name 5"}'
+    assert run("baseline", "set", "r1", "r2", "--metrics", wanted, "--out", "b.json").code == 0
+    shown = json.loads(run("baseline", "show", "b.json", "--json").out)["headlines"]
+    assert [one["metric"] for one in shown] == ["accuracy"]
+
+
 def test_a_single_run_on_each_side_cannot_tell_drawing_again_from_a_change(run: Run, scored: Path) -> None:
     for number in (1, 2):
         score(run, "--pred", f"m={number}.jsonl", "--out", f"r{number}", "--quiet")

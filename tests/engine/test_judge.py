@@ -35,6 +35,24 @@ def test_a_scalar_has_one_row_with_this_outcome(gold: Any, pred: Any, outcome: s
     assert leaves_of({"fields": {"a": "text"}}, {"a": gold}, {"a": pred}) == [("a", outcome)]
 
 
+OBJECT = {"type": "object", "fields": {"a": "text"}}
+
+
+@pytest.mark.parametrize(
+    ("field", "empty", "full"),
+    [
+        pytest.param(OBJECT, {"a": " "}, {"a": "x"}, id="object"),
+        pytest.param({"type": "list", "items": "text"}, [None], ["x"], id="list"),
+        pytest.param({"type": "list", "items": OBJECT}, [{"a": ""}], [{"a": "x"}], id="list-of-objects"),
+    ],
+)
+def test_a_container_of_only_empty_values_is_not_there(field: Any, empty: Any, full: Any) -> None:
+    sides = [(empty, type(empty)()), (empty, full), (full, empty), (full, full)]
+    rows = rows_of({"fields": {"c": field}}, *([{"c": side[at]} for side in sides] for at in range(2)))
+    told = rows.filter(field="c")["outcome"].to_list()
+    assert told == ["absent", "spurious", "missing", "match"]
+
+
 def test_a_missing_prediction_is_an_empty_one() -> None:
     result = result_of(
         SCALARS, [{"id": "1", "a": "x", "n": 1}, {"id": "2", "a": "y"}], [{"id": "1", "a": "x", "n": 1}]
@@ -156,6 +174,18 @@ def test_item_rows_say_how_well_the_pair_agrees() -> None:
         "partial",
         0.5,
     )
+
+
+@pytest.mark.parametrize("weights", [(2, 3), (0.2, 0.3)])
+def test_items_pair_by_the_weighted_mean_of_their_fields(weights: tuple[float, float]) -> None:
+    """3/5 beats 2/5, and is above .55."""
+    types = zip(("sku", "n"), ("id", "number"), weights, strict=True)
+    fields = {name: {"type": type, "weight": weight} for name, type, weight in types}
+    pairing = {"combine": "weighted", "align": {"assignment": {"min_similarity": 0.55}}}
+    spec = {"fields": {"l": {"type": "list", **pairing, "items": {"type": "object", "fields": fields}}}}
+    rows = rows_of(spec, {"l": [{"sku": "a", "n": 1}]}, {"l": [{"sku": "a", "n": 2}, {"sku": "b", "n": 1}]})
+    items = rows.filter(kind="item").select("gold_path", "pred_path", "outcome").rows()
+    assert sorted(items, key=str) == [("l[0]", "l[1]", "partial"), (None, "l[0]", "spurious")]
 
 
 def test_paths_say_where_each_side_was() -> None:

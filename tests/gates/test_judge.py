@@ -111,6 +111,8 @@ UNDECIDED = {
     "missing field": ("field_accuracy[total] >= 0", replace(ACCURACY, metric="field_accuracy", field="date"),
         "no such field"),
     "missing slice": ("accuracy{type=a} >= 0", ACCURACY, "not broken down by 'type'"),
+    "missing value of a slice": ("accuracy{type=a} >= 0", replace(ACCURACY, slice={"type": "b"}),
+        "no such field, slice"),
     "other regime": ("accuracy >= 0", replace(ACCURACY, regime="baseline"), "no estimate"),
     "other granularity": ("accuracy >= 0", replace(ACCURACY, granularity="slot"), "no estimate"),
     "other parameters": ("accuracy >= 0", replace(ACCURACY, parameters={"type": "money"}), "no estimate"),

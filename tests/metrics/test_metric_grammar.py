@@ -137,6 +137,7 @@ WRONG_CALLS = {
     "accuracy(regime=fild)": "did you mean 'filled'?",
     "perfect_documents(threshold=high)": "expected a number",
     "f1(granularity=2)": "expected a name",
+    "accuracy(granularity=leaf|slot)": "unknown granularity",
     "documents(x=1)": "it takes none",
     "accuracy[TOTAL]": "field_accuracy[TOTAL]",
     "mean": "mean(column=…)",

@@ -45,13 +45,15 @@ def test_the_spread_of_ten_documents_by_hand() -> None:
     assert spread.each == pytest.approx(2.25 / 2.5)
 
 
-def test_a_detectable_difference_solves_the_equation_of_power() -> None:
-    """sqrt(n) m = z sqrt(V) + .8416 sqrt(V - m^2), with V = v + m c."""
-    found = Spread(150, 30, 0.2, 1.0).detectable()
+@pytest.mark.parametrize(("each", "margin"), [(1.0, 0.0), (1.0, 0.3), (100.0, 0.0), (100.0, 30.0)])
+def test_a_detectable_difference_solves_the_equation_of_power(each: float, margin: float) -> None:
+    """sqrt(n) (m - d) = z sqrt(V - 2 m d + d^2) + .8416 sqrt(V - m^2), with V = v + m c."""
+    found = Spread(150, 30, 0.2 * each**2, each).detectable(margin=margin)
     assert found is not None
-    spread = 0.2 + found
-    right = 1.959964 * math.sqrt(spread) + 0.841621 * math.sqrt(spread - found**2)
-    assert math.sqrt(150) * found == pytest.approx(right, rel=1e-5)
+    spread = 0.2 * each**2 + found * each
+    beyond = spread - 2 * found * margin + margin**2
+    right = 1.959964 * math.sqrt(beyond) + 0.841621 * math.sqrt(spread - found**2)
+    assert math.sqrt(150) * (found - margin) == pytest.approx(right, rel=1e-5)
 
 
 def test_documents_whose_difference_is_rare_are_counted_and_not_averaged() -> None:

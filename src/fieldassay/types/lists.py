@@ -26,8 +26,8 @@ class ListReader(Reader, Struct, frozen=True):
     value. The canonical text is the JSON array of the items' canonical texts.
 
     >>> from fieldassay.types.text import TextReader
-    >>> ListReader(TextReader(), separator="|").read("a | b || c").canonical
-    '["a", "b", "c"]'
+    >>> ListReader(TextReader(), separator="|").read("a | b || ç").canonical
+    '["a", "b", "ç"]'
     """
 
     items: Reader
