@@ -25,7 +25,6 @@ from fieldassay.diffs.diff import DiffOptions
 from fieldassay.errors import FieldassayError
 from fieldassay.evidence import FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.extractors.systems_file import EXTRACTORS
-from fieldassay.gates.gate import GATES
 from fieldassay.metrics.catalogue import list_metrics
 from fieldassay.metrics.grammar import FUNCTIONS
 from fieldassay.presets.catalogue import preset_names
@@ -36,7 +35,7 @@ from fieldassay.result.decision import Answer, Verdict
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.statistics_file import STATISTICS
 from fieldassay.runs import run
-from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, METRICS, RUN, VIOLATIONS
+from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, GATES, METRICS, RUN, VIOLATIONS
 from fieldassay.scoring.document_status import CLASSES
 from fieldassay.scoring.options import InputOptions, ScoreOptions
 from fieldassay.scoring.sampling import sample

@@ -7,6 +7,8 @@ import sys
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.version import __version__
+
 if TYPE_CHECKING:
     from fieldassay.calibration.calibrate import apply_policy as apply_policy
     from fieldassay.calibration.result import Promise as Promise
@@ -48,8 +50,6 @@ if TYPE_CHECKING:
     from fieldassay.spec.model import Spec as Spec
     from fieldassay.spec.parse import read_spec as read_spec
     from fieldassay.spec.write import write_spec as write_spec
-
-__version__ = "0.1.0"
 
 _HOMES = {
     "score": "fieldassay.public.scoring",

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.diagnosis.catalogue import BIT, diagnosis_names
-from fieldassay.diagnosis.context import TRIVIAL, ValueRows, diagnose_context, diagnose_outcomes
+from fieldassay.diagnosis.context import TRIVIAL, diagnose_context, diagnose_outcomes
+from fieldassay.diagnosis.value_rows import ValueRows
 from fieldassay.evidence import FLAG, Outcome
 from fieldassay.types.column import objects
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from fieldassay.atomic.sealed_json import checksum
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.baseline.baseline import PARTS, Baseline, BaselineSystem, Entry, Headline
+from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline
 from fieldassay.gates.baseline.file import (
     baseline_bytes,
     decode_run_lengths,
@@ -25,6 +25,7 @@ from fieldassay.gates.baseline.file import (
     read_baseline,
     write_baseline,
 )
+from fieldassay.result.recorded import PARTS
 
 DOCUMENTS = ("a", "b\u2028\u202e", "c\ud800", "é")
 SYSTEM = BaselineSystem(

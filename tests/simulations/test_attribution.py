@@ -9,7 +9,8 @@ import pytest
 from rates import count
 from tests.effort import trials
 
-from fieldassay.attribution.share import AT, COUNTS, BootstrapSettings, FieldShares, estimate_shares
+from fieldassay.attribution.share import AT, COUNTS, FieldShares, estimate_shares
+from fieldassay.stats.intervals import BootstrapSettings
 
 FOREIGN = 5
 """Foreign values looked for in each document."""

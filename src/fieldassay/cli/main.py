@@ -12,10 +12,10 @@ from typing import ClassVar
 
 import click
 
-from fieldassay import __version__
 from fieldassay.cli.grouping import GroupedCommands
 from fieldassay.cli.output import complain
 from fieldassay.errors import FieldassayError
+from fieldassay.version import __version__
 
 GROUPS: dict[str, dict[str, str]] = {
     "Start": {

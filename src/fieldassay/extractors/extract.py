@@ -286,7 +286,7 @@ class _Tally(Struct):
 
 
 def _head(system: System, files: Sequence[DocumentFile], work: Work, started: datetime) -> dict[str, Any]:
-    from fieldassay import __version__
+    from fieldassay.version import __version__
 
     return {
         "schema_version": SCHEMA_VERSION,

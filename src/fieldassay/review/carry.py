@@ -10,7 +10,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay import __version__
 from fieldassay.engine.applicability import canonical_type
 from fieldassay.errors import problem
 from fieldassay.json_value import read_given
@@ -27,6 +26,7 @@ from fieldassay.review.questions import Asked
 from fieldassay.review.sheets import Answer, Person, RefusedError, label_body, open_nodes
 from fieldassay.review.store import Store, create_store
 from fieldassay.spec.write import write_spec
+from fieldassay.version import __version__
 from fieldassay.wording.numbers import format_count
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from fieldassay import __version__
 from fieldassay.atomic.sealed_json import checksum
 from fieldassay.calibration.checking import list_items
 from fieldassay.calibration.policy import Basis, ReviewPolicy, Task, plan_review
@@ -38,6 +37,7 @@ from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs import open_gold, open_predictions
 from fieldassay.scoring.options import InputOptions
 from fieldassay.spec.write import write_spec
+from fieldassay.version import __version__
 
 _MOST_NAMED = 5
 
