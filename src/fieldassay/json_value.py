@@ -52,3 +52,10 @@ def _data(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _data(one) for key, one in value.items()}
     return [_data(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def json_text(data: Any) -> str:
+    """Return data as `--json` prints it. Raises `ValueError` for numbers that JSON does not have."""
+    import json
+
+    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"

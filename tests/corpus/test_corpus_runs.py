@@ -8,10 +8,11 @@ from tests.corpus.short_corpus import shorten_corpus
 
 from fieldassay import ExtractOptions, ScoreOptions, SweepOptions, run, score
 from fieldassay.cli.main import main
-from fieldassay.public.corpora import CorpusRun, run_corpus
+from fieldassay.public.corpora import run_corpus
 from fieldassay.reports.corpora import render_corpus
 from fieldassay.reports.page import Screen
 from fieldassay.result.estimate import Estimate
+from fieldassay.runs.sweep import CorpusRun
 
 FEW = (
     "case_csv_002_tab",

@@ -13,14 +13,13 @@ import pytest
 import zstandard
 
 from fieldassay import score
-from fieldassay.atomic.whole_files import write_file
+from fieldassay.atomic.whole_files import write_file, write_whole
 from fieldassay.calibration.policy_file import read_policy
 from fieldassay.errors import ProblemsError
 from fieldassay.gates.baseline.file import read_baseline
 from fieldassay.gates.gates_file import read_gates_file
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.source import open_source
-from fieldassay.reports.export.export import write_whole
 from fieldassay.reports.report import check_target
 from fieldassay.spec.source import read_source
 

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
+from fieldassay.errors import problem
 from fieldassay.regex import lazy_regex
 
 _KINDS: tuple[tuple[Callable[[int], bool], int, str], ...] = (
@@ -214,3 +215,24 @@ def read_umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:
+    """Write a file whole or not at all. Raises `ProblemsError` where it cannot be written."""
+    try:
+        check_plain(target)
+    except OSError as error:
+        raise problem(
+            target, f"cannot be written ({error.strerror})", "choose another file", "export_target"
+        ) from None
+    try:
+        write_file(
+            target,
+            (one if isinstance(one, bytes) else one.encode("utf-8", "backslashreplace") for one in portions),
+        )
+    except OSError as error:
+        if error.filename is None or Path(error.filename).parent != target.resolve().parent:
+            raise  # what could not be read
+        raise problem(
+            target, f"cannot be written ({error.strerror or error})", "choose another file", "export_target"
+        ) from None

@@ -17,7 +17,7 @@ from fieldassay.fingerprint.inputs import digest_input
 from fieldassay.printable import make_printable
 from fieldassay.records.ids import ID_FORMS
 from fieldassay.scoring.inputs import gold_twins
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript

@@ -18,7 +18,8 @@ from fieldassay.calibration.planning import expect_more, find_enough, split_delt
 from fieldassay.calibration.ratios import ratio_interval
 from fieldassay.calibration.result import Certificate, Expected, Promise, PromiseKind, Step
 from fieldassay.stats.intervals import BootstrapSettings
-from fieldassay.wording.numbers import format_count, format_share
+from fieldassay.wording.numbers import format_share
+from fieldassay.wording.shown import format_count
 
 BY_VALUE = "by value above the promise"
 """The mark of a threshold where long documents may be worse: by value the risk may exceed the promise."""

@@ -47,7 +47,8 @@ def agreement(**given: Any) -> int:
     fieldassay agreement --spec spec.yaml --labels double.jsonl --json
     """
     from fieldassay.cli.inputs import keep_interruptible, read_gold_options, read_spec_option
-    from fieldassay.cli.output import json_text, screen, write
+    from fieldassay.cli.output import screen, write
+    from fieldassay.json_value import json_text
     from fieldassay.public.agreeing import agreement as measure
 
     spec = read_spec_option(given)

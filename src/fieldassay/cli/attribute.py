@@ -105,7 +105,8 @@ def _judge(found: Attribution, gates: Sequence[str]) -> int:
 
 
 def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:
-    from fieldassay.cli.output import json_text, screen
+    from fieldassay.cli.output import screen
+    from fieldassay.json_value import json_text
     from fieldassay.reports.attribution import describe_attribution
     from fieldassay.reports.page import Screen
 
@@ -126,8 +127,8 @@ def _render(found: Attribution, shape: str, given: Mapping[str, Any]) -> str:
 
 
 def _write(text: str, target: Path | None) -> None:
+    from fieldassay.atomic.whole_files import write_whole
     from fieldassay.cli.output import complain, write
-    from fieldassay.reports.export.export import write_whole
 
     if target is None:
         write(text)

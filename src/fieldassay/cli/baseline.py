@@ -85,11 +85,12 @@ def set_baseline(**given: Any) -> int:
     """
     from datetime import UTC, datetime
 
-    from fieldassay.cli.output import json_text, write
+    from fieldassay.cli.output import write
     from fieldassay.cli.show.baseline import baseline_data, render_set
     from fieldassay.cli.texts import split_outside
     from fieldassay.gates.baseline.file import write_baseline
     from fieldassay.gates.baseline.runs import BaselineRequest, make_baseline, read_before
+    from fieldassay.json_value import json_text
     from fieldassay.runs.run import read_runs
 
     runs, path = read_runs((_find(name, given) for name in given["runs"]), lambda run: run), given["out"]
@@ -112,9 +113,10 @@ def set_baseline(**given: Any) -> int:
 @json_option
 def show_baseline(file: Path, *, is_json: bool) -> int:
     """Show the contents of a baseline, and the digests of its inputs."""
-    from fieldassay.cli.output import json_text, screen, write
+    from fieldassay.cli.output import screen, write
     from fieldassay.cli.show.baseline import baseline_data, render_baseline
     from fieldassay.gates.baseline.file import read_baseline
+    from fieldassay.json_value import json_text
 
     held = read_baseline(file)
     write(json_text(baseline_data(held)) if is_json else render_baseline(held, screen()))
@@ -146,13 +148,14 @@ def check_baseline(**given: Any) -> int:
     \b
     fieldassay baseline check latest --fail-on-regression accuracy=0.01
     """
-    from fieldassay.cli.output import json_text, screen, write
+    from fieldassay.cli.output import screen, write
     from fieldassay.cli.regressions import BaselineChoice, read_regressions
     from fieldassay.cli.show.baseline import check_data, render_check
     from fieldassay.cli.texts import split_outside
     from fieldassay.cli.thresholds import FAILED, find_exit_code
     from fieldassay.gates.baseline.file import read_baseline
     from fieldassay.gates.baseline.runs import check_run, judge_run
+    from fieldassay.json_value import json_text
 
     held, run = read_baseline(given["file"]), _read_run(given)
     asked = BaselineChoice(given["file"], read_regressions(given["regressions"], run.spec))

@@ -328,7 +328,8 @@ def _check_out(given: Mapping[str, Any]) -> None:
 
 
 def _print_json(data: Mapping[str, Any]) -> int:
-    from fieldassay.cli.output import json_text, write
+    from fieldassay.cli.output import write
+    from fieldassay.json_value import json_text
 
     write(json_text(data))
     return 0

@@ -148,8 +148,8 @@ def _options(given: Mapping[str, Any]) -> DiffOptions:
 
 
 def _write(found: Diff, shape: str, given: Mapping[str, Any]) -> None:
+    from fieldassay.atomic.whole_files import write_whole
     from fieldassay.cli.output import complain, write_bytes
-    from fieldassay.reports.export.export import write_whole
 
     portions = _render(found, shape, given)
     if given["out"] is None:

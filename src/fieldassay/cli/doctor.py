@@ -38,7 +38,8 @@ def doctor(is_json: bool, endpoint: str | None, model: str | None, key_env: str,
         if model is None:
             raise click.UsageError("name a model of the server: --model NAME.")
         return _probe(endpoint, model, (key_env, key_file), is_json=is_json)
-    from fieldassay.cli.output import json_text, write
+    from fieldassay.cli.output import write
+    from fieldassay.json_value import json_text
     from fieldassay.scoring.doctor import check_up
 
     found = check_up()
@@ -72,10 +73,11 @@ def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
     """Print how a server treats the options of a chat completion."""
     import os
 
-    from fieldassay.cli.output import json_text, screen, write
+    from fieldassay.cli.output import screen, write
     from fieldassay.endpoints.capabilities import probe
     from fieldassay.endpoints.client import ChatChannel
     from fieldassay.endpoints.credentials import read_key
+    from fieldassay.json_value import json_text
     from fieldassay.reports.page import Column, Page
 
     endpoint = _endpoint(url, key)
@@ -104,7 +106,7 @@ def _probe(url: str, model: str, key: tuple[str, str], *, is_json: bool) -> int:
 def _render(found: dict[str, Any]) -> str:
     from fieldassay.cli.output import screen
     from fieldassay.reports.page import Column, Page
-    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import format_count
 
     shown = screen()
     page = Page(shown)

@@ -46,7 +46,7 @@ def export(source: Path, target: Path, form: str, reviewer: str | None, *, is_se
     """
     from fieldassay.cli.output import complain, write
     from fieldassay.review.exchange.formats import export_labels
-    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import format_count
 
     head = None
     if is_settled and not source.is_dir():
@@ -75,7 +75,7 @@ def export(source: Path, target: Path, form: str, reviewer: str | None, *, is_se
 def _why_empty(store: Store, *, is_settled: bool) -> str:
     """Return why an export of a review is empty, and what to do."""
     from fieldassay.review.export import count_waiting
-    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import format_count
 
     finished, waiting = count_waiting(store)
     if is_settled and finished:
@@ -116,7 +116,7 @@ def import_(source: Path, target: Path, form: str) -> int:
     from fieldassay.cli.output import complain, write
     from fieldassay.records.labels_file import write_labels
     from fieldassay.review.exchange.formats import import_labels
-    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import format_count
 
     found = import_labels(source, form)
     write_labels(target, found.sheets)

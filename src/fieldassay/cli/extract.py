@@ -12,9 +12,10 @@ import click
 from fieldassay.cli.grouping import POSITIVE, GroupedCommand, add_options, option
 
 if TYPE_CHECKING:
+    from fieldassay.endpoints.budget import CostEstimate
     from fieldassay.endpoints.jobs import Progress
     from fieldassay.extractors.extract import Extraction
-    from fieldassay.public.extracting import Estimate, ExtractOptions, Watch
+    from fieldassay.public.extracting import ExtractOptions, Watch
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -206,7 +207,7 @@ def exit_code(made: Extraction) -> int:
     return 0 if made.counts["predicted"] else NOTHING
 
 
-def show_estimates(found: Mapping[str, Estimate], *, is_json: bool) -> None:
+def show_estimates(found: Mapping[str, CostEstimate], *, is_json: bool) -> None:
     """Print the requests and the cost of extractions in advance."""
     from fieldassay.cli.output import write
 

@@ -110,7 +110,7 @@ def _check_out(given: Mapping[str, Any], runs: Sequence[Path]) -> None:
 
 def _render(page: DecisionPage, shape: str, screen: Any) -> str:
     if shape == "json":
-        from fieldassay.cli.output import json_text
+        from fieldassay.json_value import json_text
 
         return json_text(page.to_dict())
     from fieldassay.reports.gates import render_page, render_page_markdown

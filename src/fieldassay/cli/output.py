@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stdout
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,13 +20,6 @@ _DRAWN = "─—→…−·"
 def write(text: str) -> None:
     """Write a text to standard output; a reader that has gone away (`| head`) is no error."""
     _write(sys.stdout, text)
-
-
-def json_text(data: Any) -> str:
-    """Return data as `--json` prints it. Raises `ValueError` for numbers that JSON does not have."""
-    import json
-
-    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def write_bytes(data: bytes) -> None:

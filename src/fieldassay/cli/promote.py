@@ -168,8 +168,7 @@ def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
 def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     """Return what changes in gold as lines."""
     from fieldassay.review.promotion.merge import shown
-    from fieldassay.wording.numbers import format_count
-    from fieldassay.wording.shown import clip, visible
+    from fieldassay.wording.shown import clip, format_count, visible
 
     changed = [(document, one) for document, one in found.changes if one.is_changed]
     lines = [
@@ -213,8 +212,7 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
 def _doubts(found: Promotion) -> Iterator[str]:
     """Yield the documents that gold does not have, and the texts that the spec cannot read."""
     from fieldassay.review.promotion.merge import shown
-    from fieldassay.wording.numbers import format_count
-    from fieldassay.wording.shown import clip, visible
+    from fieldassay.wording.shown import clip, format_count, visible
 
     if found.unknown:
         documents = format_count(len(found.unknown), "document")

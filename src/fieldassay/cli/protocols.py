@@ -24,7 +24,8 @@ def protocols() -> None:
 @json_option
 def list_protocols(is_json: bool) -> int:
     """List the protocols, a line each."""
-    from fieldassay.cli.output import json_text, write
+    from fieldassay.cli.output import write
+    from fieldassay.json_value import json_text
     from fieldassay.presets.catalogue import preset_heads
 
     heads = preset_heads()
@@ -54,7 +55,8 @@ def list_protocols(is_json: bool) -> int:
 )
 def show(name: str, is_json: bool) -> int:
     """Print a protocol as it ships: its fields, rules, metrics, gates and source."""
-    from fieldassay.cli.output import json_text, write
+    from fieldassay.cli.output import write
+    from fieldassay.json_value import json_text
     from fieldassay.presets.catalogue import preset_head, preset_text
 
     text = preset_text(name, "protocols show")

@@ -122,7 +122,7 @@ def new(folder: Path, **given: Any) -> int:
     fieldassay review new invoices-3 --from invoices-2 --spec corrected.yaml
     """
     from fieldassay.cli.output import complain, write
-    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import format_count
 
     made = _make(folder, given) if given["former"] is None else _carry(folder, given)
     for note in made.notes:
@@ -269,7 +269,7 @@ def people(folder: Path, action: str, name: str | None, role: str | None, *, is_
     from fieldassay.cli.output import write
     from fieldassay.review.people import add_person, change_person, list_people, set_password
     from fieldassay.review.store import Store
-    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import format_count
 
     store = Store(folder)
     if action == "list":
@@ -339,7 +339,7 @@ def close(folder: Path) -> int:
     from fieldassay.cli.output import write
     from fieldassay.review.closing import close_review
     from fieldassay.review.store import Store
-    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import format_count
 
     head, unfinished = close_review(Store(folder))
     left = f", with {format_count(unfinished, 'sheet')} not done" if unfinished else ""
@@ -384,7 +384,7 @@ def redact(folder: Path, **given: Any) -> int:
     from fieldassay.cli.output import write
     from fieldassay.review.redact import redact_document
     from fieldassay.review.store import Store
-    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import format_count
 
     count = redact_document(Store(folder), given["document"], given["reason"])
     write(

@@ -70,7 +70,7 @@ def verify(folder: Path, heads: tuple[str, ...], history: Path | None, *, is_jso
 
 
 def _describe_log(folder: Path, found: Verification) -> Iterator[str]:
-    from fieldassay.wording.numbers import format_count
+    from fieldassay.wording.shown import format_count
 
     yield from (f"{folder}: {fault}" for fault in found.faults)
     redacted = f", {found.redacted:,} of them redacted" if found.redacted else ""
@@ -80,8 +80,7 @@ def _describe_log(folder: Path, found: Verification) -> Iterator[str]:
 
 def _describe_history(found: HistoryCheck) -> Iterator[str]:
     """Yield what a check of the history of gold found: faults, then lines by what could be checked."""
-    from fieldassay.wording.numbers import format_count
-    from fieldassay.wording.shown import visible
+    from fieldassay.wording.shown import format_count, visible
 
     name = visible(str(found.path))
     yield from (f"{name}: {fault}" for fault in found.faults)

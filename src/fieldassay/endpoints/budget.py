@@ -74,3 +74,16 @@ def expected_usage(request: Request) -> Usage:
     prompt = request.expected_tokens or len(str(body)) // _BYTES_PER_TOKEN
     completion = int(limit) if isinstance(limit, int | float) else GUESSED_COMPLETION_TOKENS
     return Usage(str(body.get("model") or ""), prompt_tokens=prompt, completion_tokens=completion)
+
+
+class CostEstimate(Struct, frozen=True):
+    """What an extraction would ask, before anything is sent; costs are None where a price is unknown."""
+
+    documents: int
+    failed: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    """At most: what the limit of every answer allows."""
+    least_usd: float | None
+    most_usd: float | None

@@ -12,7 +12,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.engine.bootstrap import draw_sums
-from fieldassay.engine.repeats import Votes
 from fieldassay.evidence import DocumentTable, Evidence
 from fieldassay.metrics.columns import DocumentColumns
 from fieldassay.metrics.definitions import CATALOGUE, Vocabulary
@@ -26,7 +25,7 @@ from fieldassay.result.documents import DocumentValues, frame_documents, value_d
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.estimation import EstimationPlan, SliceSums, estimate_slices
 from fieldassay.result.pairing import Correction, DocumentStatistics, PairedData, join_statistics, list_kept
-from fieldassay.result.repeats import VARIANCES, FlakyValue, list_repeat_metrics, rank_flaky
+from fieldassay.result.repeats import VARIANCES, FlakyValue, Votes, list_repeat_metrics, rank_flaky
 from fieldassay.stats.weights import document_keys
 
 if TYPE_CHECKING:

@@ -16,19 +16,12 @@ from fieldassay.json_value import read_given
 from fieldassay.metrics.repeated_columns import RepeatedValues
 from fieldassay.paths import split_path
 from fieldassay.plan.nodes import Plan
-from fieldassay.result.repeats import AnswerCount, FlakyValue
+from fieldassay.result.repeats import AnswerCount, FlakyValue, Votes
 
 if TYPE_CHECKING:
     import polars as pl
 
 _RIGHT = "\0right"
-
-
-class Votes(Struct, frozen=True, eq=False):
-    """The gold values of a batch over all runs, and those whose answers differ."""
-
-    values: RepeatedValues
-    flaky: tuple[FlakyValue, ...]
 
 
 def hold_votes(plan: Plan, runs: Sequence[Evidence]) -> Votes:

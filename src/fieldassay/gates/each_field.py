@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from fieldassay.gates.lookup import Holdings
 from fieldassay.metrics.grammar import Gate
 from fieldassay.result.decision import GateOutcome, Verdict
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 MOST_TOLD = 3
 """The fields whose reasons stand in the rule; the evidence has all."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -21,12 +20,11 @@ from fieldassay.gates.lookup import Holder, Holdings
 from fieldassay.gates.records.file import RunRecords, read_records
 from fieldassay.gates.regression import BaselineMatch
 from fieldassay.metrics.grammar import Gate
-from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine, decisions_data
+from fieldassay.result.decision import Decision, DecisionPage, GateOutcome, RunLine
 from fieldassay.result.recorded import parts_of
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import STATISTICS
 from fieldassay.runs.run import Run, read_runs
-from fieldassay.runs.run_file import GATES
 
 Matches: TypeAlias = Mapping[Path, Mapping[str, BaselineMatch]]
 """The systems of runs beside a baseline, by folder and system."""
@@ -74,13 +72,6 @@ def decide_result(
         if gates
         else ()
     )
-
-
-def write_decisions(decisions: Sequence[Decision], folder: Path) -> None:
-    """Write `gates.json` into a folder, unless there was no gate."""
-    if decisions:
-        text = json.dumps(decisions_data(decisions), ensure_ascii=False, indent=1, allow_nan=False)
-        (folder / GATES).write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")
 
 
 def decide(request: GateRequest) -> DecisionPage:

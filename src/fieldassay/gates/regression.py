@@ -26,15 +26,9 @@ from fieldassay.wording.compared import (
     format_threshold,
     holds,
 )
-from fieldassay.wording.numbers import (
-    difference_unit,
-    format_count,
-    format_in_unit,
-    format_p,
-    format_share,
-    format_size,
-)
+from fieldassay.wording.numbers import difference_unit, format_in_unit, format_p, format_share, format_size
 from fieldassay.wording.sentences import describe_least
+from fieldassay.wording.shown import format_count
 
 BEFORE, NOW = "before", "now"
 """The names of the two systems of a baseline's arena."""

@@ -26,9 +26,8 @@ from fieldassay.scoring.document_metadata import document_types
 from fieldassay.scoring.inputs import Records, open_inputs, system_name
 from fieldassay.scoring.options import InputOptions
 from fieldassay.stats.intervals import BootstrapSettings
-from fieldassay.wording.numbers import format_count
 from fieldassay.wording.sentences import join_names
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 
 def agreement(

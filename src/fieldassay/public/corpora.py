@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import write_file
@@ -17,43 +15,11 @@ from fieldassay.corpus.manifest import SHIPPED, Corpus, read_corpus
 from fieldassay.metrics.grammar import MetricCall
 from fieldassay.metrics.selection import bind_metric
 from fieldassay.public.extracting import Watch
-from fieldassay.public.sweeping import Sweep, SweepOptions, run
-from fieldassay.result.comparison import Comparison
-from fieldassay.result.estimate import Estimate
+from fieldassay.public.sweeping import SweepOptions, run
 from fieldassay.result.pairing import PairedData
+from fieldassay.runs.sweep import CorpusRun, Sweep
 
 SUMMARY, TASK, DIFFICULTY = "corpus-run.json", "task", "difficulty"
-
-
-class CorpusRun(Struct, frozen=True):
-    """The sweeps of all tasks, and the figures over the documents of all of them."""
-
-    folder: Path
-    sweeps: Mapping[str, Sweep]
-    estimates: tuple[Estimate, ...] = ()
-    """Over documents that are no twins: all, by task, and by difficulty."""
-    twins: tuple[Comparison, ...] = ()
-    """Each degradation against the clean documents."""
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every system attempted every document of every task."""
-        return all(one.is_complete for one in self.sweeps.values())
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether the user stopped it: tasks that were still to come are not among the sweeps."""
-        return any(one.is_interrupted for one in self.sweeps.values())
-
-    def summary_text(self) -> str:
-        """Return the content of `corpus-run.json`."""
-        told = {
-            "schema_version": 1,
-            "estimates": [one.to_dict() for one in self.estimates],
-            "twins": [one.to_dict() for one in self.twins],
-            "tasks": {name: msgspec.json.decode(one.summary_text()) for name, one in self.sweeps.items()},
-        }
-        return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
 
 
 def run_corpus(

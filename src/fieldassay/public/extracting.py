@@ -16,7 +16,7 @@ from fieldassay.documents.options import LoadOptions, Ocr
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.transcript import DocumentError, Transcript
-from fieldassay.endpoints.budget import expected_usage
+from fieldassay.endpoints.budget import CostEstimate, expected_usage
 from fieldassay.endpoints.driver import DriveOptions
 from fieldassay.endpoints.jobs import Progress
 from fieldassay.endpoints.journal import NAME as JOURNAL
@@ -68,19 +68,6 @@ class Watch(Struct, frozen=True):
 
     progress: Callable[[Progress], None] = lambda progress: None  # noqa: ARG005
     tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
-
-
-class Estimate(Struct, frozen=True):
-    """What an extraction would ask, before anything is sent; costs are None where a price is unknown."""
-
-    documents: int
-    failed: int
-    calls: int
-    prompt_tokens: int
-    completion_tokens: int
-    """At most: what the limit of every answer allows."""
-    least_usd: float | None
-    most_usd: float | None
 
 
 def extract(
@@ -160,7 +147,7 @@ def print_retries(kinds: Sequence[str], out: Path, tell: Callable[[str], None]) 
 
 def estimate_extraction(
     docs: str | Path, spec: Any, system: Any = None, options: ExtractOptions | None = None
-) -> Estimate:
+) -> CostEstimate:
     """Return what an extraction would ask and cost; documents are loaded, nothing is sent.
 
     Only the first requests of each document are known: the least cost is that of answers a tenth as long as
@@ -241,7 +228,7 @@ def _check_ids(files: Sequence[DocumentFile]) -> None:
 
 def estimate_system(
     system: System, files: Sequence[DocumentFile], options: ExtractOptions, stack: ExitStack
-) -> Estimate:
+) -> CostEstimate:
     """Return what a system would ask and cost; documents are loaded, nothing is sent."""
     pool = stack.enter_context(DocumentPool(options.jobs))
     loaded = pool.load_all(files, LoadOptions(ocr=options.ocr))
@@ -250,7 +237,7 @@ def estimate_system(
 
 def estimate_requests(
     system: System, transcripts: Iterable[Transcript | DocumentError], many: int = 1
-) -> Estimate:
+) -> CostEstimate:
     """Return what a system would ask and cost for transcripts, each so many times; nothing is sent."""
     documents = failed = calls = prompt = completion = 0
     costs: list[tuple[float | None, float | None]] = []
@@ -281,4 +268,4 @@ def estimate_requests(
         None if any(cost[side] is None for cost in costs) else sum(cost[side] or 0.0 for cost in costs) * many
         for side in (0, 1)
     )
-    return Estimate(documents, failed, calls * many, prompt * many, completion * many, least, most)
+    return CostEstimate(documents, failed, calls * many, prompt * many, completion * many, least, most)

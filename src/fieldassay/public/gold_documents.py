@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 
 def with_gold_ids(

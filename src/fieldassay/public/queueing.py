@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fieldassay.atomic.spreadsheets import Sheet, csv_text, show_names, workbook_bytes
+from fieldassay.atomic.whole_files import write_whole
 from fieldassay.calibration.checking import list_items
 from fieldassay.calibration.observations import is_judged
 from fieldassay.calibration.policy import ReviewPlan, ReviewPolicy, plan_review
@@ -24,7 +25,6 @@ from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.records.record import Record
 from fieldassay.records.source import CHUNK, Source
-from fieldassay.reports.export.export import write_whole
 from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs import open_predictions
 from fieldassay.scoring.options import InputOptions

@@ -127,7 +127,7 @@ def write_run(
 ) -> None:
     """Write a result into a run folder that is to be committed; `facts` are those of its request."""
     if decisions:
-        from fieldassay.gates.gate import write_decisions
+        from fieldassay.runs.write import write_decisions
 
         write_decisions(decisions, folder.staging)
     recorded = {"command": facts["command"], **_facts(scored, options), **facts}

@@ -7,13 +7,13 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.atomic.whole_files import write_file
 from fieldassay.compare.pooling import compare_twins
 from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.endpoints.budget import CostEstimate
 from fieldassay.endpoints.journal import NAME as JOURNAL
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.extractors.example_files import Given
@@ -23,7 +23,6 @@ from fieldassay.extractors.systems_file import SystemEntry, SystemsFile, read_sy
 from fieldassay.plan.compile import read_plan
 from fieldassay.plan.nodes import Plan
 from fieldassay.public.extracting import (
-    Estimate,
     ExtractOptions,
     Watch,
     choose_files,
@@ -34,13 +33,11 @@ from fieldassay.public.extracting import (
 )
 from fieldassay.public.gold_documents import with_gold_ids
 from fieldassay.public.scoring import score
-from fieldassay.result.comparison import Comparison
-from fieldassay.result.estimate import Estimate as Estimated
 from fieldassay.result.result import Result
-from fieldassay.runs.run import Run
+from fieldassay.runs.sweep import Effect, Holdout, Sweep
 from fieldassay.scoring.inputs import Records, gold_ids, gold_options, gold_twins, gold_values
 from fieldassay.scoring.options import ScoreOptions
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
 OFFLINE = {"systems": {"rules": {"strategy": "rules"}}}
@@ -56,78 +53,6 @@ class SweepOptions(Struct, frozen=True):
     """These systems of the file only."""
     holdout: float | None = None
     """The share of documents that has no part in choosing the best system, and says how good it is."""
-
-
-class Effect(Struct, frozen=True):
-    """What a level of a factor does against the first level, averaged over the other factors of a matrix."""
-
-    base: str
-    factor: str
-    level: str
-    against: str
-    comparison: Comparison
-    cost_usd: float | None
-    """The change of the mean cost of a document; None where one is unknown."""
-    latency_ms: float | None
-    """The change of the mean time of a document."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the effect in the form of `sweep.json`."""
-        names = ("base", "factor", "level", "against", "cost_usd", "latency_ms")
-        return {name: getattr(self, name) for name in names} | {"comparison": self.comparison.to_dict()}
-
-
-class Holdout(Struct, frozen=True):
-    """The system that is best on some documents, and its value on the others."""
-
-    system: str
-    chosen_on: int
-    chosen_value: float | None
-    held_out: int
-    estimate: Estimated
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the choice in the form of `sweep.json`."""
-        names = ("system", "chosen_on", "chosen_value", "held_out")
-        return {name: getattr(self, name) for name in names} | {"estimate": self.estimate.to_dict()}
-
-
-class Sweep(Struct, frozen=True):
-    """The extractions of a sweep, and the run that compares those that are complete."""
-
-    folder: Path
-    extractions: Mapping[str, Extraction]
-    run: Run | None = None
-    """None where no extraction is complete."""
-    effects: tuple[Effect, ...] = ()
-    holdout: Holdout | None = None
-    twins: tuple[Comparison, ...] = ()
-    """Each degradation against the clean documents: the second system is `SYSTEM/DEGRADATION`."""
-    notes: tuple[str, ...] = field(default=())
-
-    @property
-    def is_complete(self) -> bool:
-        """Whether every system attempted every document."""
-        return all(one.is_complete for one in self.extractions.values())
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether the user stopped it: systems that were still to come are not among the extractions."""
-        return any(
-            (one.manifest["stop"] or {}).get("kind") == "interrupted" for one in self.extractions.values()
-        )
-
-    def summary_text(self) -> str:
-        """Return the content of `sweep.json`: manifests, effects and the choice."""
-        told = {
-            "schema_version": 1,
-            "systems": {name: dict(one.manifest) for name, one in self.extractions.items()},
-            "effects": [one.to_dict() for one in self.effects],
-            "holdout": None if self.holdout is None else self.holdout.to_dict(),
-            "twins": [one.to_dict() for one in self.twins],
-            "notes": list(self.notes),
-        }
-        return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
 
 
 class _Task(Struct, frozen=True):
@@ -199,7 +124,7 @@ def estimate(
     gold: Records,
     systems: Any = None,
     options: SweepOptions | None = None,
-) -> dict[str, Estimate]:
+) -> dict[str, CostEstimate]:
     """Return what each system would ask and cost; documents are loaded, nothing is sent."""
     options = options or SweepOptions()
     task = _read(docs, spec, gold, systems, options)

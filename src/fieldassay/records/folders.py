@@ -15,7 +15,7 @@ from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
 from fieldassay.records.rows import FolderRows, read_json_files
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 SUFFIXES = (".json",)
 ANSWERS = (".json", ".txt", ".md")

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from fieldassay.atomic.parquet import read_parquet
 from fieldassay.errors import problem
 from fieldassay.evidence import ANSWER_COLUMNS
-from fieldassay.gates.gate import write_decisions
 from fieldassay.plan.compile import read_plan
 from fieldassay.redaction.values import Redactor, declared_names
 from fieldassay.result.comparison import Comparison, Ranking
@@ -24,7 +23,7 @@ from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import DOCUMENT, GOLD, GROUP, REPEATS, STATISTICS, SYSTEM
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.run_file import GATES
-from fieldassay.runs.write import RunFolder, make_folder
+from fieldassay.runs.write import RunFolder, make_folder, write_decisions
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.source import RecordedSpec
 

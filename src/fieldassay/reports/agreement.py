@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.agreement import Agreement, Confusion, FieldAgreement, Measure
-from fieldassay.wording.numbers import NOTHING, format_count
+from fieldassay.wording.numbers import NOTHING
 from fieldassay.wording.sentences import join_names
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 HEADS = {
     "observed": "observed",

@@ -13,8 +13,8 @@ from fieldassay.reports.recommendation import Standing, describe_counts
 from fieldassay.reports.summary import Summary
 from fieldassay.result.decision import Answer, Decision
 from fieldassay.result.estimate import Estimate
-from fieldassay.wording.numbers import NOTHING, format_both, format_cost, format_count, format_value
-from fieldassay.wording.shown import clip, format_pair, visible
+from fieldassay.wording.numbers import NOTHING, format_both, format_cost, format_value
+from fieldassay.wording.shown import clip, format_count, format_pair, visible
 
 REPAIRS = 3
 """The most losses of the best system."""

@@ -10,8 +10,8 @@ from fieldassay.attribution.share import STAGES, FieldShares, Share
 from fieldassay.errors import list_names
 from fieldassay.json_value import read_given
 from fieldassay.reports.diff.tables import Part, Table, Told
-from fieldassay.wording.numbers import NOTHING, format_count, format_share
-from fieldassay.wording.shown import clip
+from fieldassay.wording.numbers import NOTHING, format_share
+from fieldassay.wording.shown import clip, format_count
 
 NAMES: Mapping[str, str] = {
     "reading": "reading",

@@ -19,8 +19,8 @@ from fieldassay.calibration.result import (
 )
 from fieldassay.calibration.sentences import SHARES, describe_expected, describe_more, describe_promises
 from fieldassay.reports.page import Column, Page, Screen
-from fieldassay.wording.numbers import NOTHING, format_count, format_p, format_p_cell, format_share
-from fieldassay.wording.shown import clip
+from fieldassay.wording.numbers import NOTHING, format_p, format_p_cell, format_share
+from fieldassay.wording.shown import clip, format_count
 
 STYLES = {
     PromiseStatus.HELD: "green",

@@ -13,8 +13,8 @@ from fieldassay.wording.numbers import NOTHING, format_both, format_interval
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
-    from fieldassay.public.corpora import CorpusRun
     from fieldassay.result.estimate import Estimate
+    from fieldassay.runs.sweep import CorpusRun
 
 TASK, DIFFICULTY = "task", "difficulty"
 

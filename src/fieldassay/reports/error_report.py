@@ -12,8 +12,8 @@ from fieldassay.reports.error_lines import KINDS, ErrorLine
 from fieldassay.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.result.result import Result
 from fieldassay.spec.parse import read_spec
-from fieldassay.wording.numbers import NOTHING, format_both, format_count, format_number
-from fieldassay.wording.shown import format_json, format_markdown, format_pair
+from fieldassay.wording.numbers import NOTHING, format_both, format_number
+from fieldassay.wording.shown import format_count, format_json, format_markdown, format_pair
 
 if TYPE_CHECKING:
     import polars as pl

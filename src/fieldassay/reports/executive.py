@@ -14,16 +14,9 @@ from fieldassay.result.decision import Decision
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named, list_fields
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import (
-    NOTHING,
-    format_cost,
-    format_count,
-    format_in_unit,
-    format_seconds,
-    format_value,
-)
+from fieldassay.wording.numbers import NOTHING, format_cost, format_in_unit, format_seconds, format_value
 from fieldassay.wording.sentences import describe_estimate
-from fieldassay.wording.shown import format_markdown
+from fieldassay.wording.shown import format_count, format_markdown
 
 _FAILURES = {
     "missing": "no prediction for {}",

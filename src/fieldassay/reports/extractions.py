@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.wording.numbers import format_bounds, format_count, format_in_unit, format_seconds
-from fieldassay.wording.shown import visible
+from fieldassay.wording.numbers import format_bounds, format_in_unit, format_seconds
+from fieldassay.wording.shown import format_count, visible
 
 if TYPE_CHECKING:
+    from fieldassay.endpoints.budget import CostEstimate
     from fieldassay.extractors.extract import Extraction
-    from fieldassay.public.extracting import Estimate
 
 
 def render_extraction(made: Extraction) -> str:
@@ -58,11 +58,11 @@ def list_failures(manifest: Mapping[str, Any], name: str = "") -> list[str]:
     ]
 
 
-def render_estimate(name: str, found: Estimate) -> str:
+def render_estimate(name: str, found: CostEstimate) -> str:
     """Return the lines on what an extraction would ask and cost.
 
-    >>> from fieldassay.public.extracting import Estimate
-    >>> print(render_estimate("base", Estimate(3, 1, 2, 4000, 8000, 0.01, 0.05)), end="")
+    >>> from fieldassay.endpoints.budget import CostEstimate
+    >>> print(render_estimate("base", CostEstimate(3, 1, 2, 4000, 8000, 0.01, 0.05)), end="")
     base: 3 documents, 1 cannot be loaded; 2 calls, 4,000 prompt tokens, at most 8,000 completion tokens
       $0.010 to $0.050, and more where an answer has to be asked for again
     """

@@ -12,9 +12,9 @@ from __future__ import annotations
 from fieldassay.reports.losses import Loss
 from fieldassay.reports.wording import CAUSES, DIAGNOSES, PROBLEMS, describe
 from fieldassay.result.estimate import Estimate
-from fieldassay.wording.numbers import format_count, format_in_unit, format_size
+from fieldassay.wording.numbers import format_in_unit, format_size
 from fieldassay.wording.sentences import describe_interval
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 _NAME = 60
 

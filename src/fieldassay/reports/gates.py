@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.decision import UNGATED, Answer, Decision, DecisionPage, GateOutcome, Verdict
-from fieldassay.wording.numbers import format_count
-from fieldassay.wording.shown import clip, format_markdown
+from fieldassay.wording.shown import clip, format_count, format_markdown
 
 STYLES = {
     Verdict.PASS: "green",

@@ -14,8 +14,8 @@ from fieldassay.reports.recommendation import describe_counts
 from fieldassay.reports.repeats import repeats_markdown
 from fieldassay.reports.summary import FieldLine, SliceTable, Summary, describe_method, measure_name
 from fieldassay.reports.suspicious_gold import FEWEST
-from fieldassay.wording.numbers import NOTHING, format_both, format_count, format_value
-from fieldassay.wording.shown import format_markdown, format_pair
+from fieldassay.wording.numbers import NOTHING, format_both, format_value
+from fieldassay.wording.shown import format_count, format_markdown, format_pair
 
 
 def render_markdown(summary: Summary) -> str:

@@ -11,9 +11,9 @@ from msgspec import Struct
 from fieldassay.result.comparison import Comparison, Place, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import format_count, format_in_unit, format_p, format_size, format_value
+from fieldassay.wording.numbers import format_in_unit, format_p, format_size, format_value
 from fieldassay.wording.sentences import describe_places, join_names
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 Certainty: TypeAlias = Literal["beyond_chance", "may_be_chance", "unknown"]
 

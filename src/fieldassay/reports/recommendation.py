@@ -11,15 +11,9 @@ from fieldassay.reports.ranking import LONGEST_NAME, Lead, list_places, list_sil
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import by_system, find_main, find_named
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import (
-    format_cost,
-    format_count,
-    format_in_unit,
-    format_seconds,
-    format_size,
-)
+from fieldassay.wording.numbers import format_cost, format_in_unit, format_seconds, format_size
 from fieldassay.wording.sentences import describe_interval, join_names
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 FEWEST = 20
 """With fewer documents nothing is recommended."""

@@ -10,8 +10,8 @@ from fieldassay.reports.page import Column, Page
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.repeats import AnswerCount, FlakyValue, Repeats, VarianceParts
 from fieldassay.result.result import Result
-from fieldassay.wording.numbers import format_count, format_in_unit, format_points
-from fieldassay.wording.shown import clip, format_json, format_markdown
+from fieldassay.wording.numbers import format_in_unit, format_points
+from fieldassay.wording.shown import clip, format_count, format_json, format_markdown
 
 MOST_FLAKY_SHOWN = 10
 _ANSWERS = 4

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fieldassay.atomic.typed_json import convert
-from fieldassay.atomic.whole_files import check_plain
+from fieldassay.atomic.whole_files import check_plain, write_whole
 from fieldassay.diffs.diff import DiffOptions, diff_runs
 from fieldassay.errors import problem
-from fieldassay.reports.export.export import write_whole
 from fieldassay.reports.failed_answers import mark_failed_answers
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions

@@ -12,8 +12,8 @@ from msgspec import Struct
 from fieldassay.metrics.units import HIGHEST
 from fieldassay.result.estimate import Estimate
 from fieldassay.runs.run import DAMAGED, Run
-from fieldassay.wording.numbers import format_both, format_count, format_in_unit
-from fieldassay.wording.shown import clip, escape_xml
+from fieldassay.wording.numbers import format_both, format_in_unit
+from fieldassay.wording.shown import clip, escape_xml, format_count
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")
 _INK, _PALE = "#1f2328", "#d0d7de"

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fieldassay.reports.failed_answers import unusable_answers
-from fieldassay.wording.numbers import format_count
 from fieldassay.wording.sentences import join_names
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 if TYPE_CHECKING:
     import polars as pl

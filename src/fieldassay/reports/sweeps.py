@@ -20,9 +20,9 @@ from fieldassay.wording.numbers import (
 from fieldassay.wording.shown import visible
 
 if TYPE_CHECKING:
-    from fieldassay.public.sweeping import Effect, Holdout, Sweep
     from fieldassay.result.comparison import Comparison
     from fieldassay.result.result import Result
+    from fieldassay.runs.sweep import Effect, Holdout, Sweep
 
 
 def render_sweep(made: Sweep) -> str:

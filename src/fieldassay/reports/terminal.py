@@ -26,9 +26,9 @@ from fieldassay.reports.summary import (
 )
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.violations import CheckCount
-from fieldassay.wording.numbers import format_both, format_count, format_interval, format_value
+from fieldassay.wording.numbers import format_both, format_interval, format_value
 from fieldassay.wording.sentences import join_names
-from fieldassay.wording.shown import clip, format_pair
+from fieldassay.wording.shown import clip, format_count, format_pair
 
 _NAME, _LONG = 32, 100
 

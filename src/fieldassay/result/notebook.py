@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import MissingExtraError
 from fieldassay.result.estimate import Estimate
-from fieldassay.wording.numbers import format_bounds, format_count, format_in_unit
-from fieldassay.wording.shown import clip
+from fieldassay.wording.numbers import format_bounds, format_in_unit
+from fieldassay.wording.shown import clip, format_count
 
 if TYPE_CHECKING:
     import polars as pl

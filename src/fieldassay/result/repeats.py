@@ -11,6 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.metrics.grammar import MetricCall
+from fieldassay.metrics.repeated_columns import RepeatedValues
 
 if TYPE_CHECKING:
     import polars as pl
@@ -180,3 +181,10 @@ def split_variances(documents: pl.DataFrame, system: str, runs: int) -> tuple[Va
         if column in own.columns
     ]
     return tuple(one for one in found if one is not None)
+
+
+class Votes(Struct, frozen=True, eq=False):
+    """The gold values of a batch over all runs, and those whose answers differ."""
+
+    values: RepeatedValues
+    flaky: tuple[FlakyValue, ...]

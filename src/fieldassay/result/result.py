@@ -26,7 +26,7 @@ from fieldassay.result.notebook import (
 from fieldassay.result.pairing import PairedData
 from fieldassay.result.repeats import Repeats
 from fieldassay.result.violations import CheckCount
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 if TYPE_CHECKING:
     import polars as pl

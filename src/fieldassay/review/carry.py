@@ -27,7 +27,7 @@ from fieldassay.review.sheets import Answer, Person, RefusedError, label_body, o
 from fieldassay.review.store import Store, create_store
 from fieldassay.spec.write import write_spec
 from fieldassay.version import __version__
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 
 class Carried(Struct):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fieldassay.review.controls import Anchoring, Count, Status
-from fieldassay.wording.numbers import format_bounds, format_count, format_in_unit, format_signed_points
+from fieldassay.wording.numbers import format_bounds, format_in_unit, format_signed_points
+from fieldassay.wording.shown import format_count
 
 _FEWEST_PLANTED = 59
 """Planted errors of which none is missed that show a miss rate of at most 5 %, at 95 %."""

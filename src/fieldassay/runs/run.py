@@ -50,8 +50,7 @@ from fieldassay.runs.tables import check_documents, check_evidence, check_system
 from fieldassay.scoring.options import InputOptions
 from fieldassay.spec.parse import read_spec
 from fieldassay.spec.source import RecordedSpec
-from fieldassay.wording.numbers import format_count
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 if TYPE_CHECKING:
     import polars as pl

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from fieldassay.atomic.whole_files import digest_file
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.evidence import evidence_schema
 from fieldassay.result.comparisons_file import Comparisons, comparisons_json
+from fieldassay.result.decision import Decision, decisions_data
 from fieldassay.result.metrics_file import metrics_json
 from fieldassay.result.result import Result
 from fieldassay.result.statistics_file import STATISTICS, write_statistics
@@ -26,6 +27,7 @@ from fieldassay.runs.run_file import (
     DOCUMENTS,
     EVIDENCE,
     FORMAT,
+    GATES,
     METRICS,
     OWN_FILES,
     RUN,
@@ -234,3 +236,10 @@ def scan_evidence(folder: Path) -> pl.LazyFrame | None:
 
 def _refusal(path: Path, what: str, remedy: str) -> ProblemsError:
     return problem(path, what, remedy, "run_folder")
+
+
+def write_decisions(decisions: Sequence[Decision], folder: Path) -> None:
+    """Write `gates.json` into a folder, unless there was no gate."""
+    if decisions:
+        text = json.dumps(decisions_data(decisions), ensure_ascii=False, indent=1, allow_nan=False)
+        (folder / GATES).write_bytes(text.encode("utf-8", "backslashreplace") + b"\n")

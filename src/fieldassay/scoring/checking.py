@@ -23,7 +23,7 @@ from fieldassay.plan.nodes import Plan, PlannedCheck
 from fieldassay.records.record import Record
 from fieldassay.result.violations import CheckCount, Violation
 from fieldassay.spec.parse import read_spec
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 Sink: TypeAlias = Callable[[str, Violation], None]
 """Takes each violation of a system as it is found."""

@@ -25,7 +25,7 @@ from fieldassay.spec.schema_with_gold import with_gold
 from fieldassay.spec.source import named_source
 from fieldassay.spec.write import write_spec
 from fieldassay.stats.power import plan_margin
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 _CHUNK = 1000
 _HEAD = (

@@ -11,7 +11,7 @@ from fieldassay.paths import Pattern
 from fieldassay.plan.nodes import AnyNode, Plan
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
 from fieldassay.records.source import CHUNK, Source
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 
 def data_names(plan: Plan) -> frozenset[str]:

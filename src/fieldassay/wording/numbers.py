@@ -90,15 +90,6 @@ def decimals_shown(value: float, unit: str) -> int:
     return max(least, min(counting, _MOST_DECIMALS))
 
 
-def format_count(count: int, word: str, plural: str | None = None) -> str:
-    """Return a count with its word.
-
-    >>> format_count(1, "document"), format_count(1200, "document"), format_count(2, "query", "queries")
-    ('1 document', '1,200 documents', '2 queries')
-    """
-    return f"{count:,} {word if count == 1 else plural or word + 's'}"
-
-
 def format_rounded(value: float, decimals: int, highest: float | None = 1.0) -> str:
     """Return a rounded number that shows a bound, 0 or `highest`, only if it is there.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from fieldassay.stats.power import Alike
 from fieldassay.wording.numbers import (
     format_bounds,
-    format_count,
     format_difference,
     format_in_unit,
     format_p,
@@ -18,7 +17,7 @@ from fieldassay.wording.numbers import (
     format_size,
     points_of,
 )
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 if TYPE_CHECKING:
     from fieldassay.result.comparison import Comparison, Place, Ranking

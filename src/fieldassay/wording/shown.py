@@ -159,3 +159,12 @@ def _looks_typed(text: str) -> bool:
 
 def _is_number(text: str) -> bool:
     return text.replace(".", "", 1).lstrip("-").isdigit()
+
+
+def format_count(count: int, word: str, plural: str | None = None) -> str:
+    """Return a count with its word.
+
+    >>> format_count(1, "document"), format_count(1200, "document"), format_count(2, "query", "queries")
+    ('1 document', '1,200 documents', '2 queries')
+    """
+    return f"{count:,} {word if count == 1 else plural or word + 's'}"

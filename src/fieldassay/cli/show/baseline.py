@@ -14,8 +14,8 @@ from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.decision import Decision, decisions_data
 from fieldassay.wording.compared import format_change, format_changes
-from fieldassay.wording.numbers import format_bounds, format_count, format_in_unit, format_p
-from fieldassay.wording.shown import clip, visible
+from fieldassay.wording.numbers import format_bounds, format_in_unit, format_p
+from fieldassay.wording.shown import clip, format_count, visible
 
 _DIGITS = 12
 _NAME, _LONG = 60, 600

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.atomic.staging import Leftover
-from fieldassay.cli.output import json_text
 from fieldassay.errors import list_names
 from fieldassay.gates.baseline.file_changes import Change
+from fieldassay.json_value import json_text
 from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.comparison import Comparison
 from fieldassay.result.estimate import Estimate
@@ -19,8 +19,8 @@ from fieldassay.result.recorded import parts_of
 from fieldassay.runs.listing import Listing
 from fieldassay.runs.run import Run
 from fieldassay.wording.compared import format_change, format_changes
-from fieldassay.wording.numbers import NOTHING, format_both, format_count
-from fieldassay.wording.shown import clip
+from fieldassay.wording.numbers import NOTHING, format_both
+from fieldassay.wording.shown import clip, format_count
 
 _MOST_SYSTEMS = 3
 _NAME = 32

@@ -8,8 +8,7 @@ from fieldassay.reports.page import Column, Page, Screen
 from fieldassay.result.violations import worst_first
 from fieldassay.scoring.data_profile import DataProfile, Example, Finding
 from fieldassay.scoring.validate import Validation
-from fieldassay.wording.numbers import format_count
-from fieldassay.wording.shown import clip, format_json, visible
+from fieldassay.wording.shown import clip, format_count, format_json, visible
 
 _MOST_LISTED = 20
 

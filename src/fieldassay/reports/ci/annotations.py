@@ -9,8 +9,7 @@ from fieldassay.reports.wording import DIAGNOSES, describe
 from fieldassay.reports.wrong_values import WorstDocument, WrongValue, find_worst
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.runs.source_locations import Place
-from fieldassay.wording.numbers import format_count
-from fieldassay.wording.shown import clip, format_pair
+from fieldassay.wording.shown import clip, format_count, format_pair
 
 MOST = 10
 """GitHub shows so many errors of a step, and so many warnings."""

@@ -8,9 +8,8 @@ from fieldassay.diffs.result import Change, Changes, Diff
 from fieldassay.reports.ci.github_text import Block, code, prose
 from fieldassay.reports.reported import Reported
 from fieldassay.reports.wording import DIAGNOSES, describe
-from fieldassay.wording.numbers import format_count
 from fieldassay.wording.sentences import describe_comparison
-from fieldassay.wording.shown import format_json
+from fieldassay.wording.shown import format_count, format_json
 
 MOST = 50
 """Fixed and broken values that are listed, of each."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fieldassay.reports.summary import FieldLine, Summary
 from fieldassay.result.decision import Decision, GateOutcome
-from fieldassay.wording.numbers import format_count, format_value
-from fieldassay.wording.shown import clip, format_pair
+from fieldassay.wording.numbers import format_value
+from fieldassay.wording.shown import clip, format_count, format_pair
 
 MOST_FIELDS = 5
 _NAME, _VALUE = 40, 60

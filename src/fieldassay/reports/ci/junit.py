@@ -14,8 +14,7 @@ from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording import DIAGNOSES, REASONS, describe
 from fieldassay.reports.wrong_values import WrongValue
 from fieldassay.result.decision import Decision, GateOutcome, Verdict
-from fieldassay.wording.numbers import format_count
-from fieldassay.wording.shown import clip, format_pair, visible
+from fieldassay.wording.shown import clip, format_count, format_pair, visible
 
 ALL = "all documents"
 _NAME, _MESSAGE, _VALUE, _RULE = 200, 240, 1_000, 600

@@ -14,8 +14,8 @@ from fieldassay.reports.wording import DIAGNOSES, describe
 from fieldassay.reports.wrong_values import count_wrong, find_worst, list_wrong
 from fieldassay.result.decision import GateOutcome, Verdict
 from fieldassay.wording.compared import format_change, format_changes
-from fieldassay.wording.numbers import format_both, format_count, format_value
-from fieldassay.wording.shown import format_pair
+from fieldassay.wording.numbers import format_both, format_value
+from fieldassay.wording.shown import format_count, format_pair
 
 _NAME, _VALUE = 60, 80
 _SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "❔", Verdict.NO_LOSS: "➖"}

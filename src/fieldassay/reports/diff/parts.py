@@ -15,7 +15,6 @@ from fieldassay.wording.folders import name_of
 from fieldassay.wording.numbers import (
     FEW,
     NOTHING,
-    format_count,
     format_effect,
     format_in_unit,
     format_p_cell,
@@ -30,7 +29,7 @@ from fieldassay.wording.sentences import (
     describe_power,
     describe_power_of_fields,
 )
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 NAMES = {**HEADLINE, "f1": "F1"}
 """The names of metrics in reports."""

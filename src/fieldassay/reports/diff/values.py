@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from fieldassay.diffs.result import Change, Changes, Diff, Tally
 from fieldassay.reports.diff.tables import Part, Table
-from fieldassay.wording.numbers import format_count
-from fieldassay.wording.shown import clip, format_json
+from fieldassay.wording.shown import clip, format_count, format_json
 
 _TITLE = "Fixed and broken"
 _MOST_DOCUMENTS = _FEWEST = 5

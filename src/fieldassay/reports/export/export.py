@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from fieldassay.atomic.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
-from fieldassay.atomic.whole_files import check_plain, write_file
+from fieldassay.atomic.whole_files import write_whole
 from fieldassay.errors import nearest, problem
 from fieldassay.reports.curves import draw_curves
 from fieldassay.reports.dashboard import draw_dashboard
@@ -314,24 +314,3 @@ def _cells(judged: Judgement) -> tuple[Any, ...]:
 
 def _shown(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:
-    """Write a file whole or not at all. Raises `ProblemsError` where it cannot be written."""
-    try:
-        check_plain(target)
-    except OSError as error:
-        raise problem(
-            target, f"cannot be written ({error.strerror})", "choose another file", "export_target"
-        ) from None
-    try:
-        write_file(
-            target,
-            (one if isinstance(one, bytes) else one.encode("utf-8", "backslashreplace") for one in portions),
-        )
-    except OSError as error:
-        if error.filename is None or Path(error.filename).parent != target.resolve().parent:
-            raise  # what could not be read
-        raise problem(
-            target, f"cannot be written ({error.strerror or error})", "choose another file", "export_target"
-        ) from None

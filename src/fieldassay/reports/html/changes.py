@@ -12,8 +12,8 @@ from fieldassay.reports.diff.parts import NAMES, describe_diff
 from fieldassay.reports.diff.tables import Table, Told
 from fieldassay.reports.html.errors import LONGEST, MOST_VALUES
 from fieldassay.reports.html.packing import encode_texts
-from fieldassay.wording.numbers import format_count
 from fieldassay.wording.sentences import describe_comparison
+from fieldassay.wording.shown import format_count
 
 if TYPE_CHECKING:
     import polars as pl

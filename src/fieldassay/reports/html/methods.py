@@ -15,7 +15,8 @@ from fieldassay.reports.meanings import LETTERS, MEANINGS
 from fieldassay.reports.summary import inner_mapping
 from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES
 from fieldassay.wording.folders import name_of
-from fieldassay.wording.numbers import format_count, format_share
+from fieldassay.wording.numbers import format_share
+from fieldassay.wording.shown import format_count
 
 _ALWAYS = (
     "accuracy",

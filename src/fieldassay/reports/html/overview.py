@@ -18,14 +18,7 @@ from fieldassay.reports.summary import HEADLINE, Line, Summary, cut_suspicious, 
 from fieldassay.result.comparison import Comparison, Ranking
 from fieldassay.result.estimate import Estimate
 from fieldassay.result.headline import find_main
-from fieldassay.wording.numbers import (
-    format_bounds,
-    format_cost,
-    format_count,
-    format_in_unit,
-    format_share,
-    is_narrow,
-)
+from fieldassay.wording.numbers import format_bounds, format_cost, format_in_unit, format_share, is_narrow
 from fieldassay.wording.sentences import (
     describe_comparison,
     describe_estimate,
@@ -34,7 +27,7 @@ from fieldassay.wording.sentences import (
     describe_power,
     join_names,
 )
-from fieldassay.wording.shown import clip, format_pair
+from fieldassay.wording.shown import clip, format_count, format_pair
 
 MOST_CARDS = 4
 """The most systems whose losses are shown at once; more are folded."""

@@ -17,7 +17,7 @@ from fieldassay.reports.mistakes import WRONG
 from fieldassay.reports.suspicious_gold import SuspiciousGold, find_suspicious_gold
 from fieldassay.result.result import Result
 from fieldassay.runs.value_sources import ValueSources
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 if TYPE_CHECKING:
     import polars as pl

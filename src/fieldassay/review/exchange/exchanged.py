@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fieldassay.records.labels_file import Label, Sheet
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 
 class Exported(Struct, frozen=True):

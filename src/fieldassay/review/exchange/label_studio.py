@@ -14,7 +14,7 @@ from fieldassay.errors import problem
 from fieldassay.paths import ITEM, field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Region, Sheet
 from fieldassay.review.exchange.exchanged import Exported, Imported, list_lost
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 _RECTANGLES, _TEXT, _STATE, _IMAGE = "field", "text", "state", "document"
 

@@ -12,7 +12,7 @@ from fieldassay.atomic.spreadsheets import csv_text, make_harmless
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.records.labels_file import Sheet, parse_labels
 from fieldassay.review.exchange.exchanged import Exported, Imported
-from fieldassay.wording.numbers import format_count
+from fieldassay.wording.shown import format_count
 
 COLUMNS = (
     "document", "reviewer", "sheet", "blind", "path", "state", "text", "origin", "shown",

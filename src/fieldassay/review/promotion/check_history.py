@@ -15,8 +15,7 @@ from fieldassay.review.journal import Head
 from fieldassay.review.promotion.gold_files import read_gold
 from fieldassay.review.promotion.history import lines_digest, read_history
 from fieldassay.review.store import Store
-from fieldassay.wording.numbers import format_count
-from fieldassay.wording.shown import clip
+from fieldassay.wording.shown import clip, format_count
 
 _Lines: TypeAlias = dict[str, list[bytes]]
 """Lines by the head that they name."""

@@ -1,0 +1,118 @@
+"""The sweep of several systems over documents, what its factors do, and the sweeps of a corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from fieldassay.extractors.extract import Extraction
+from fieldassay.result.comparison import Comparison
+from fieldassay.result.estimate import Estimate
+from fieldassay.runs.run import Run
+
+
+class Effect(Struct, frozen=True):
+    """What a level of a factor does against the first level, averaged over the other factors of a matrix."""
+
+    base: str
+    factor: str
+    level: str
+    against: str
+    comparison: Comparison
+    cost_usd: float | None
+    """The change of the mean cost of a document; None where one is unknown."""
+    latency_ms: float | None
+    """The change of the mean time of a document."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the effect in the form of `sweep.json`."""
+        names = ("base", "factor", "level", "against", "cost_usd", "latency_ms")
+        return {name: getattr(self, name) for name in names} | {"comparison": self.comparison.to_dict()}
+
+
+class Holdout(Struct, frozen=True):
+    """The system that is best on some documents, and its value on the others."""
+
+    system: str
+    chosen_on: int
+    chosen_value: float | None
+    held_out: int
+    estimate: Estimate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice in the form of `sweep.json`."""
+        names = ("system", "chosen_on", "chosen_value", "held_out")
+        return {name: getattr(self, name) for name in names} | {"estimate": self.estimate.to_dict()}
+
+
+class Sweep(Struct, frozen=True):
+    """The extractions of a sweep, and the run that compares those that are complete."""
+
+    folder: Path
+    extractions: Mapping[str, Extraction]
+    run: Run | None = None
+    """None where no extraction is complete."""
+    effects: tuple[Effect, ...] = ()
+    holdout: Holdout | None = None
+    twins: tuple[Comparison, ...] = ()
+    """Each degradation against the clean documents: the second system is `SYSTEM/DEGRADATION`."""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every system attempted every document."""
+        return all(one.is_complete for one in self.extractions.values())
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the user stopped it: systems that were still to come are not among the extractions."""
+        return any(
+            (one.manifest["stop"] or {}).get("kind") == "interrupted" for one in self.extractions.values()
+        )
+
+    def summary_text(self) -> str:
+        """Return the content of `sweep.json`: manifests, effects and the choice."""
+        told = {
+            "schema_version": 1,
+            "systems": {name: dict(one.manifest) for name, one in self.extractions.items()},
+            "effects": [one.to_dict() for one in self.effects],
+            "holdout": None if self.holdout is None else self.holdout.to_dict(),
+            "twins": [one.to_dict() for one in self.twins],
+            "notes": list(self.notes),
+        }
+        return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
+
+
+class CorpusRun(Struct, frozen=True):
+    """The sweeps of all tasks, and the figures over the documents of all of them."""
+
+    folder: Path
+    sweeps: Mapping[str, Sweep]
+    estimates: tuple[Estimate, ...] = ()
+    """Over documents that are no twins: all, by task, and by difficulty."""
+    twins: tuple[Comparison, ...] = ()
+    """Each degradation against the clean documents."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every system attempted every document of every task."""
+        return all(one.is_complete for one in self.sweeps.values())
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether the user stopped it: tasks that were still to come are not among the sweeps."""
+        return any(one.is_interrupted for one in self.sweeps.values())
+
+    def summary_text(self) -> str:
+        """Return the content of `corpus-run.json`."""
+        told = {
+            "schema_version": 1,
+            "estimates": [one.to_dict() for one in self.estimates],
+            "twins": [one.to_dict() for one in self.twins],
+            "tasks": {name: msgspec.json.decode(one.summary_text()) for name, one in self.sweeps.items()},
+        }
+        return msgspec.json.format(msgspec.json.encode(told), indent=1).decode() + "\n"
