@@ -71,7 +71,9 @@ def diff(*runs: Reference, store: str | os.PathLike[str] = STORE, **options: Any
     >>> changes.count("fixed"), changes.count("broken")
     (19, 0)
     """
-    return diff_runs(*map(_reference, runs), options=_choose(DiffOptions(runs=Path(store)), options, "diff"))
+    return diff_runs(
+        *[os.fspath(run) for run in runs], options=_choose(DiffOptions(runs=Path(store)), options, "diff")
+    )
 
 
 def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **options: Any) -> Calibrated:
@@ -219,19 +221,7 @@ def _choose(options: T, given: Mapping[str, Any], where: str) -> T:
     return replace(options, **chosen)
 
 
-def _reference(run: Reference) -> str:
-    return str(_saved(run)) if isinstance(run, Run) else os.fspath(run)
-
-
 def _folder(run: Reference | Result, store: str | os.PathLike[str]) -> Path:
     if isinstance(run, Result):
         raise TypeError("a result in memory stands alone here; save it first, and give the run")
-    if isinstance(run, Run):
-        return _saved(run)
     return find_run(run, Path(store)) if isinstance(run, str) else Path(run)
-
-
-def _saved(run: Run) -> Path:
-    if not run.is_saved:
-        raise ValueError("the run is in no folder; save its result first")
-    return run.folder

@@ -34,6 +34,7 @@ from fieldassay.public.extracting import (
 from fieldassay.public.gold_documents import with_gold_ids
 from fieldassay.public.scoring import score
 from fieldassay.result.result import Result
+from fieldassay.runs.run import Run
 from fieldassay.runs.sweep import Effect, Holdout, Sweep
 from fieldassay.scoring.inputs import Records, gold_ids, gold_options, gold_twins, gold_values
 from fieldassay.scoring.options import ScoreOptions
@@ -103,7 +104,7 @@ def run(  # noqa: PLR0913
     if not complete:
         return stopped
     result = score(gold, _folders(complete, place), task.plan, options.score)
-    saved = result.save(place / RUN)
+    saved = Run.open(result.save(place / RUN).folder)
     twins = gold_twins(task.plan, gold, options.score.inputs)
     sweep = Sweep(
         place,

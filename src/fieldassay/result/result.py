@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from msgspec import Struct, field
 from msgspec.structs import astuple, replace
@@ -31,7 +31,27 @@ from fieldassay.wording.shown import format_count
 if TYPE_CHECKING:
     import polars as pl
 
-    from fieldassay.runs.run import Run
+
+class SavedRun(Protocol):
+    """The run that a result was written as: a `fieldassay.Run`."""
+
+    def __fspath__(self) -> str: ...
+
+    @property
+    def folder(self) -> Path:
+        """Its folder."""
+
+    @property
+    def id(self) -> str:
+        """Its id."""
+
+    @property
+    def status(self) -> str:
+        """What was scored: `complete`, `partial` or `nothing evaluated`."""
+
+    @property
+    def result(self) -> Result:
+        """The result, with what is in the folder."""
 
 
 class Result(Struct, frozen=True, eq=False):
@@ -59,7 +79,7 @@ class Result(Struct, frozen=True, eq=False):
     """The systems with repeated runs: variances within and between documents, and the flaky values."""
     paired: PairedData | None = None
     """The statistics for comparing other pairs; None for one system, and for a result read from a file."""
-    writer: Callable[[Result, Path, bool], Run] | None = None
+    writer: Callable[[Result, Path, bool], SavedRun] | None = None
     """The function that writes the result as a run; None unless it comes from `fieldassay.score`."""
 
     def __repr__(self) -> str:
@@ -108,7 +128,7 @@ class Result(Struct, frozen=True, eq=False):
             raise ValueError(f"the result did not keep its {what}; score with ScoreOptions(evidence='all')")
         return to_pandas(table)
 
-    def save(self, place: str | Path, *, in_store: bool = False) -> Run:
+    def save(self, place: str | Path, *, in_store: bool = False) -> SavedRun:
         """Write the result as a run, as `fieldassay score --out` does, and return the run.
 
         With `in_store` the place is a store of runs, in which the run gets a name of its own. The folder is

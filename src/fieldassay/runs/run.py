@@ -107,6 +107,11 @@ class Run(Struct, frozen=True, eq=False, dict=True):
             vars(run).update(paired=result.paired)
         return run
 
+    def __fspath__(self) -> str:
+        if not self.is_saved:
+            raise ValueError("the run is in no folder; save its result first")
+        return str(self.folder)
+
     def __repr__(self) -> str:
         """Return one line: the id, the documents, and each system's headline metric; or the damage."""
         return f"Run({self._title()}: {self.damage or describe_systems(self.headline)})"
