@@ -14,6 +14,7 @@ from fieldassay.plan.compile import plan_of
 from fieldassay.plan.describe import describe, describe_checks
 from fieldassay.plan.nodes import ObjectNode, Plan
 from fieldassay.records.matching import Matching
+from fieldassay.records.source import Source
 from fieldassay.result.violations import CheckCount
 from fieldassay.scoring.checking import Findings, default_metrics, name_idle
 from fieldassay.scoring.data_profile import DataProfile, survey, survey_data, survey_predictions
@@ -85,8 +86,7 @@ def validate(
 ) -> Validation:
     """Return the problems of a spec and of data, and the effect of the spec; no error for user mistakes.
 
-    Predictions without gold are read if the spec has checks. `lists_violations`: every violation of a check
-    is kept, not only counted.
+    Predictions need no gold. `lists_violations`: every violation of a check is kept, not only counted.
 
     >>> found = validate("fields: {total: number}", [{"id": 1, "total": "5"}, {"id": 2, "total": "five"}])
     >>> [(example.document, example.value) for example in found.surveys[""].findings["total"].examples]
@@ -99,9 +99,9 @@ def validate(
     found = _of_spec(plan) if is_sound else Validation(())
     findings = Findings(plan, violations=[] if lists_violations else None)
     given, options = predictions or {}, inputs or InputOptions()
-    if gold is None and given and plan.spec.checks:
+    if gold is None and given:
         found = _of_predictions(found, given, options, findings, problems)
-    elif gold is not None or given:
+    elif gold is not None:
         matching = _open(plan, gold, given, options, problems)
         found = _of_data(found, plan if is_sound else None, matching, findings, problems)
     notes = (*found.notes, *(name_idle(plan, findings.tallies) if findings.tallies else ()))
@@ -132,14 +132,19 @@ def _of_predictions(
     Where the spec is not sound, their files are only opened.
     """
     try:
+        if options.where:
+            raise problem(
+                "--where", "takes documents by their gold, and none is given", "add --gold", "no_gold"
+            )
         sources = open_predictions(findings.plan, given, options)
         if problems:
             return found
-        notes = tuple(str(note) for source in sources.values() for note in source.notes)
-        return replace(found, surveys=survey_predictions(findings.plan, sources, findings), notes=notes)
+        surveys = survey_predictions(findings.plan, sources, findings)
     except ProblemsError as error:
         problems += error.problems
         return found
+    notes = tuple(str(note) for source in sources.values() for note in source.notes)
+    return replace(_with_surveys(found, findings.plan, sources, surveys, problems), notes=notes)
 
 
 def _of_data(
@@ -158,27 +163,45 @@ def _of_data(
     except ProblemsError as error:
         problems += error.problems
         return found
-    undeclared = {name: one.undeclared for name, one in surveys.items()}
-    empty = [
-        name for name, one in surveys.items() if not any(finding.present for finding in one.findings.values())
-    ]
-    misfit = describe_misfit(plan, matching, undeclared) if len(empty) == len(surveys) else None
-    problems += [] if misfit is None else [Problem("spec", misfit, kind="no_match")]
-    warnings = (
-        ()
-        if misfit is not None
-        else tuple(
-            describe_empty(plan, matching, name, undeclared[name]) for name in empty if undeclared[name]
-        )
-    )
-    found = replace(found, warnings=warnings)
     return replace(
-        found,
-        surveys=surveys,
+        _with_surveys(found, plan, matching.sources, surveys, problems),
         missing=matching.missing,
         unmatched=matching.unmatched,
         notes=tuple(map(str, matching.notes)),
     )
+
+
+def _with_surveys(
+    found: Validation,
+    plan: Plan,
+    sources: Mapping[str, Source],
+    surveys: Mapping[str, DataProfile],
+    problems: list[Problem],
+) -> Validation:
+    """Return the validation with the content of all sides, and warnings for those without any declared value.
+
+    Where the spec cannot be for any of them, that is a problem, unless its checks look at predictions alone.
+    """
+    undeclared = {name: one.undeclared for name, one in surveys.items()}
+    empty = [
+        name for name, one in surveys.items() if not any(finding.present for finding in one.findings.values())
+    ]
+    is_checked = found.documents is None and bool(plan.checks)
+    if (
+        len(empty) == len(surveys)
+        and not is_checked
+        and (misfit := describe_misfit(plan, sources, undeclared))
+    ):
+        problems.append(Problem("spec", misfit, kind="no_match"))
+        return replace(found, surveys=surveys)
+    warnings = (
+        describe_empty(plan, sources[name], name, undeclared[name])
+        if undeclared[name]
+        else f"{sources[name].label}: no record can be read"
+        for name in empty
+        if undeclared[name] or surveys[name].invalid == surveys[name].records > 0
+    )
+    return replace(found, surveys=surveys, warnings=tuple(warnings))
 
 
 def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:
@@ -198,16 +221,12 @@ def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:
 
 def _open(
     plan: Plan,
-    gold: Records | None,
+    gold: Records,
     predictions: Mapping[str, Records],
     inputs: InputOptions,
     problems: list[Problem],
 ) -> Matching | None:
     try:
-        if gold is None:
-            raise problem(
-                "gold", "is not given", "add --gold: predictions are looked at beside gold", "no_gold"
-            )
         return open_inputs(plan, gold, predictions, inputs)
     except ProblemsError as error:
         problems += error.problems
