@@ -110,7 +110,11 @@ def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, file
         ('{"id": "a", "total": 1}', ("--where", "type=invoice"), 2, "add --gold"),
         ('{"id": "a", "total": 1}', ("--pred", "nowhere.jsonl"), 2, "nowhere.jsonl: cannot be read"),
     ],
-)
+    ids=[
+        "empty file", "one id twice", "one without an id", "no such id key", "other fields", "one level down",
+        "warned of", "no records", "chosen by gold", "one file is not there",
+    ],
+)  # fmt: skip
 def test_predictions_without_gold_that_cannot_be_meant_are_told(
     run: Run,
     files: Files,
