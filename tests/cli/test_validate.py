@@ -107,7 +107,7 @@ def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, file
         ),
         ("1\n2", (), 0, "No problem found, but 1 warning"),
         ("1\n2", (), 0, "warning: p.jsonl: no record can be read"),
-        ('{"id": "a", "total": 1}', ("--where", "type=invoice"), 2, "add --gold"),
+        ('{"id": "a", "total": 1}', ("--where", "type=x", "--pred", "no.jsonl"), 2, "add --gold no.jsonl: "),
         ('{"id": "a", "total": 1}', ("--pred", "nowhere.jsonl"), 2, "nowhere.jsonl: cannot be read"),
     ],
     ids=[

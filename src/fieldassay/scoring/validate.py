@@ -9,11 +9,10 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.plan.compile import plan_of
 from fieldassay.plan.describe import describe, describe_checks
 from fieldassay.plan.nodes import ObjectNode, Plan
-from fieldassay.records.matching import Matching
 from fieldassay.records.source import Source
 from fieldassay.result.violations import CheckCount
 from fieldassay.scoring.checking import Findings, default_metrics, name_idle
@@ -99,11 +98,10 @@ def validate(
     found = _of_spec(plan) if is_sound else Validation(())
     findings = Findings(plan, violations=[] if lists_violations else None)
     given, options = predictions or {}, inputs or InputOptions()
-    if gold is None and given:
+    if gold is not None:
+        found = _of_data(found, gold, given, options, findings, problems)
+    elif given:
         found = _of_predictions(found, given, options, findings, problems)
-    elif gold is not None:
-        matching = _open(plan, gold, given, options, problems)
-        found = _of_data(found, plan if is_sound else None, matching, findings, problems)
     notes = (*found.notes, *(name_idle(plan, findings.tallies) if findings.tallies else ()))
     return replace(
         found,
@@ -131,11 +129,10 @@ def _of_predictions(
 
     Where the spec is not sound, their files are only opened.
     """
+    if options.where:
+        what = "takes documents by their gold, and none is given"
+        problems.append(Problem("--where", what, "add --gold", "no_gold"))
     try:
-        if options.where:
-            raise problem(
-                "--where", "takes documents by their gold, and none is given", "add --gold", "no_gold"
-            )
         sources = open_predictions(findings.plan, given, options)
         if problems:
             return found
@@ -149,19 +146,28 @@ def _of_predictions(
 
 def _of_data(
     found: Validation,
-    plan: Plan | None,
-    matching: Matching | None,
+    gold: Records,
+    given: Mapping[str, Records],
+    options: InputOptions,
     findings: Findings,
     problems: list[Problem],
 ) -> Validation:
-    """Return the validation with the content of gold and predictions; `plan` is None if it is not sound."""
-    if matching is None or plan is None:
-        return replace(found, documents=None if matching is None else len(matching))
-    found = replace(found, documents=len(matching))
+    """Return the validation with the content of gold and predictions.
+
+    Where the spec is not sound, their files are only opened.
+    """
+    plan = findings.plan
     try:
+        matching = open_inputs(plan, gold, given, options)
+        found = replace(found, documents=len(matching))
+        if problems:
+            return found
         surveys = survey(plan, matching, findings)
     except ProblemsError as error:
         problems += error.problems
+        return found
+    except NothingEvaluatedError as error:
+        problems.append(Problem("predictions", str(error), "", "no_match"))
         return found
     return replace(
         _with_surveys(found, plan, matching.sources, surveys, problems),
@@ -217,19 +223,3 @@ def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:
         problems += error.problems
         names = tuple(top.name for top in parsed.spec.fields)
         return Plan(parsed.spec, ObjectNode("", "", -1, ()), (), names), False
-
-
-def _open(
-    plan: Plan,
-    gold: Records,
-    predictions: Mapping[str, Records],
-    inputs: InputOptions,
-    problems: list[Problem],
-) -> Matching | None:
-    try:
-        return open_inputs(plan, gold, predictions, inputs)
-    except ProblemsError as error:
-        problems += error.problems
-    except NothingEvaluatedError as error:
-        problems.append(Problem("predictions", str(error), "", "no_match"))
-    return None
