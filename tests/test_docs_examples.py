@@ -54,6 +54,16 @@ def test_commands_print_what_the_page_shows(name: str, programs: Path) -> None:
     )
 
 
+def test_the_line_that_tidies_a_store_keeps_the_newest_runs(programs: Path) -> None:
+    [line] = blocks("docs/task-runs.md", "sh")
+    spec = """$ cat spec.yaml\nfields: {total: money}\n$ cat gold.jsonl\n{"id": 1, "total": 5}\n"""
+    score = "$ fieldassay score --spec spec.yaml --gold gold.jsonl --pred a=gold.jsonl --runs runs --quiet\n"
+    tidy = "$ ls -t runs > before; " + line.replace("[50:]", "[1:]")
+    kept = "$ ls -t runs | diff - <(head -n 1 before) && echo kept\n"
+    text = run_page(f"```console\n{spec}{score * 2}{tidy}{kept}```\n", programs)
+    assert text.count("removed") == 1 and text.endswith(f"{kept}kept\n```\n"), text
+
+
 def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from fieldassay.registry import _plugins
 

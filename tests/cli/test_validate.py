@@ -57,9 +57,77 @@ def test_unreadable_ambiguous_missing_and_undeclared_are_counted_with_examples(
     assert "about 5 in d4" in text and "keys that the spec does not declare: extra (1)" in text
 
 
-def test_predictions_without_gold_are_a_problem(run: Run, files: Files) -> None:
-    ran = run("validate", *files.inputs[:2], "--pred", files.folder / "llama.jsonl")
-    assert ran.code == 2 and "--gold" in ran.err
+def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, files: Files) -> None:
+    other = files.write("other.jsonl", [{"id": "d9", "total": "1.234"}, {"id": "d8", "error": "timeout"}])
+    arguments = (
+        "validate",
+        *files.inputs[:2],
+        "--pred",
+        f"a={files.folder / 'llama.jsonl'}",
+        "--pred",
+        other,
+    )
+    data = json.loads(run(*arguments, "--json").out)
+    assert data["documents"] is None and data["gold"] is None
+    counts = {
+        name: [(one["present"], one["unreadable"], one["ambiguous"]) for one in system["fields"][:2]]
+        for name, system in data["predictions"].items()
+    }
+    assert counts == {"a": [(3, 1, 0), (3, 0, 0)], "other": [(1, 0, 1), (0, 0, 0)]}
+    assert [one["undeclared"] for one in data["predictions"].values()] == [{"colour": 1}, {}]
+    assert [(one["records"], one["invalid"]) for one in data["predictions"].values()] == [(3, 0), (2, 1)]
+    ran = run(*arguments)
+    text = " ".join(ran.out.split())
+    assert (ran.code, ran.err) == (0, "") and text.endswith("No problem found.")
+    for said in (
+        "Values of a field present unreadable ambiguous",
+        "total 3 1 ·",
+        "seven in d3",
+        "a: keys that the spec does not declare: colour (1)",
+        "Values of other",
+        '"1.234" in d9: read as',
+        "other: d8: ",
+    ):
+        assert said in text
+
+
+@pytest.mark.parametrize(
+    "lines,arguments,code,said",
+    [
+        ("", (), 2, "is empty"),
+        ('{"id": "a", "total": 1}\n{"id": "a", "total": 2}', (), 2, "duplicate id 'a'"),
+        ('{"id": null, "total": 1}\n{"id": "b", "total": 2}', (), 0, "note: p.jsonl:1: has no id"),
+        ('{"total": 1}\n{"total": 2}', ("--id-key", "doc"), 2, "no row has the id key 'doc'"),
+        ('{"id": "a", "amount": 1}', (), 2, "no record has a field of the spec (total, name, kind, lines)"),
+        (
+            '{"id": "a", "data": {"total": 1, "name": "x", "kind": "a"}}',
+            (),
+            2,
+            "did you mean `--pred-key data`?",
+        ),
+        ("1\n2", (), 0, "No problem found, but 1 warning"),
+        ("1\n2", (), 0, "warning: p.jsonl: no record can be read"),
+        ('{"id": "a", "total": 1}', ("--where", "type=x", "--pred", "no.jsonl"), 2, "add --gold no.jsonl: "),
+        ('{"id": "a", "total": 1}', ("--pred", "nowhere.jsonl"), 2, "nowhere.jsonl: cannot be read"),
+    ],
+    ids=[
+        "empty file", "one id twice", "one without an id", "no such id key", "other fields", "one level down",
+        "warned of", "no records", "chosen by gold", "one file is not there",
+    ],
+)  # fmt: skip
+def test_predictions_without_gold_that_cannot_be_meant_are_told(
+    run: Run,
+    files: Files,
+    monkeypatch: pytest.MonkeyPatch,
+    lines: str,
+    arguments: tuple[str, ...],
+    code: int,
+    said: str,
+) -> None:
+    monkeypatch.chdir(files.folder)
+    (files.folder / "p.jsonl").write_text(lines)
+    ran = run("validate", *files.inputs[:2], "--pred", "p.jsonl", *arguments)
+    assert ran.code == code and said in " ".join((ran.out + ran.err).split())
 
 
 @pytest.mark.parametrize(

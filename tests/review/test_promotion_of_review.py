@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,17 @@ def answer(
     """Take, answer and finish the next sheet: what is shown is confirmed, but for the changes."""
     number = take(store, person)
     assert number is not None
+    fill(store, person, number, changes, skipped)
+
+
+def fill(
+    store: Store,
+    person: Any,
+    number: int,
+    changes: Mapping[str, Any],
+    skipped: Collection[str] = frozenset(),
+) -> None:
+    """Answer and finish a sheet: what is shown is confirmed, but for the changes."""
     form = form_of(store)
     with store.reading() as db:
         given = {one["node"]: one["given"] for one in sheets.view(db, form, person, number)["asked"]}

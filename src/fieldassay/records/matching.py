@@ -91,6 +91,11 @@ class Matching(Struct, frozen=True, eq=False):
     """Of which system a prediction is a repeated run, by its name among the predictions."""
 
     @property
+    def sources(self) -> dict[str, Source]:
+        """Return gold under the empty name, and the predictions by their names."""
+        return {"": self.gold, **self.predictions}
+
+    @property
     def systems(self) -> Mapping[str, tuple[str, ...]]:
         """Return the names of each system's predictions: its own, or those of its repeated runs."""
         found: dict[str, tuple[str, ...]] = {}

@@ -103,13 +103,14 @@ def count_fill(fill: Fill) -> dict[str, Any]:
     return {"is_empty": not fill.values.any(), "undeclared": dict(_ranked(fill.undeclared)[:_MOST_KEPT])}
 
 
-def describe_misfit(plan: Plan, matching: Matching, undeclared: Mapping[str, Counter[str]]) -> str | None:
+def describe_misfit(
+    plan: Plan, sources: Mapping[str, Source], undeclared: Mapping[str, Counter[str]]
+) -> str | None:
     """Return the sentence for data without values in any declared field, if the spec cannot be for it.
 
-    None otherwise: if a record has any key of the spec, or no record has a key of another name. `undeclared`
-    is by system and for gold.
+    None otherwise: if a record has any key of the spec, or no record has a key of another name. `sources` and
+    `undeclared` are by system, and for gold if there is any.
     """
-    sources = {GOLD: matching.gold, **matching.predictions}
     keys = {
         source.label: [path for path, _ in _without_ids(plan, undeclared[name])]
         for name, source in sources.items()
@@ -177,7 +178,7 @@ def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> t
         fill = fills[system]
         undeclared = _without_ids(plan, fill.undeclared)
         if undeclared and not fill.values.any():
-            said.append(describe_empty(plan, matching, system, fill.undeclared))
+            said.append(describe_empty(plan, matching.predictions[system], system, fill.undeclared))
         elif more := [(path, count) for path, count in undeclared if path not in known]:
             hint = _hint(matching.predictions[system])
             told = f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}"
@@ -214,7 +215,7 @@ def _either(names: Sequence[str]) -> str:
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
-def describe_empty(plan: Plan, matching: Matching, side: str, undeclared: Counter[str]) -> str:
+def describe_empty(plan: Plan, source: Source, side: str, undeclared: Counter[str]) -> str:
     """Return the sentence for a side without a value in any declared field: a system by its name, or gold."""
     whose, effect = (
         ("prediction", "each is judged as empty")
@@ -223,7 +224,7 @@ def describe_empty(plan: Plan, matching: Matching, side: str, undeclared: Counte
     )
     told = f"no {whose} has a value in a field of {_spec_name(plan)}, so {effect}"
     keys = _counted(_without_ids(plan, undeclared)) or "none"
-    hint = _hint(matching.predictions[side] if side else matching.gold)
+    hint = _hint(source)
     return "; ".join(
         (
             f"{side}: {told}" if side else told,
@@ -236,7 +237,7 @@ def describe_empty(plan: Plan, matching: Matching, side: str, undeclared: Counte
 def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
     """Yield the fields that gold never fills, with the keys possibly meant."""
     if not gold.values.any():
-        yield describe_empty(plan, matching, GOLD, gold.undeclared)
+        yield describe_empty(plan, matching.gold, GOLD, gold.undeclared)
         return
     unfilled = find_unfilled(plan, gold)
     if unfilled:

@@ -204,7 +204,7 @@ def _score(run: _Run, progress: Progress | None) -> Result:
         done = join_outcomes(parts)
     if not any(fill.values.any() for fill in done.fills.values()):
         misfit = describe_misfit(
-            run.plan, run.matching, {name: fill.undeclared for name, fill in done.fills.items()}
+            run.plan, run.matching.sources, {name: fill.undeclared for name, fill in done.fills.items()}
         )
         if misfit is not None:
             raise NothingEvaluatedError(misfit)

@@ -9,11 +9,11 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.plan.compile import plan_of
 from fieldassay.plan.describe import describe, describe_checks
 from fieldassay.plan.nodes import ObjectNode, Plan
-from fieldassay.records.matching import Matching
+from fieldassay.records.source import Source
 from fieldassay.result.violations import CheckCount
 from fieldassay.scoring.checking import Findings, default_metrics, name_idle
 from fieldassay.scoring.data_profile import DataProfile, survey, survey_data, survey_predictions
@@ -85,8 +85,7 @@ def validate(
 ) -> Validation:
     """Return the problems of a spec and of data, and the effect of the spec; no error for user mistakes.
 
-    Predictions without gold are read if the spec has checks. `lists_violations`: every violation of a check
-    is kept, not only counted.
+    Predictions need no gold. `lists_violations`: every violation of a check is kept, not only counted.
 
     >>> found = validate("fields: {total: number}", [{"id": 1, "total": "5"}, {"id": 2, "total": "five"}])
     >>> [(example.document, example.value) for example in found.surveys[""].findings["total"].examples]
@@ -99,11 +98,10 @@ def validate(
     found = _of_spec(plan) if is_sound else Validation(())
     findings = Findings(plan, violations=[] if lists_violations else None)
     given, options = predictions or {}, inputs or InputOptions()
-    if gold is None and given and plan.spec.checks:
+    if gold is not None:
+        found = _of_data(found, gold, given, options, findings, problems)
+    elif given:
         found = _of_predictions(found, given, options, findings, problems)
-    elif gold is not None or given:
-        matching = _open(plan, gold, given, options, problems)
-        found = _of_data(found, plan if is_sound else None, matching, findings, problems)
     notes = (*found.notes, *(name_idle(plan, findings.tallies) if findings.tallies else ()))
     return replace(
         found,
@@ -131,54 +129,85 @@ def _of_predictions(
 
     Where the spec is not sound, their files are only opened.
     """
+    if options.where:
+        what = "takes documents by their gold, and none is given"
+        problems.append(Problem("--where", what, "add --gold", "no_gold"))
     try:
         sources = open_predictions(findings.plan, given, options)
         if problems:
             return found
-        notes = tuple(str(note) for source in sources.values() for note in source.notes)
-        return replace(found, surveys=survey_predictions(findings.plan, sources, findings), notes=notes)
+        surveys = survey_predictions(findings.plan, sources, findings)
     except ProblemsError as error:
         problems += error.problems
         return found
+    notes = tuple(str(note) for source in sources.values() for note in source.notes)
+    return replace(_with_surveys(found, findings.plan, sources, surveys, problems), notes=notes)
 
 
 def _of_data(
     found: Validation,
-    plan: Plan | None,
-    matching: Matching | None,
+    gold: Records,
+    given: Mapping[str, Records],
+    options: InputOptions,
     findings: Findings,
     problems: list[Problem],
 ) -> Validation:
-    """Return the validation with the content of gold and predictions; `plan` is None if it is not sound."""
-    if matching is None or plan is None:
-        return replace(found, documents=None if matching is None else len(matching))
-    found = replace(found, documents=len(matching))
+    """Return the validation with the content of gold and predictions.
+
+    Where the spec is not sound, their files are only opened.
+    """
+    plan = findings.plan
     try:
+        matching = open_inputs(plan, gold, given, options)
+        found = replace(found, documents=len(matching))
+        if problems:
+            return found
         surveys = survey(plan, matching, findings)
     except ProblemsError as error:
         problems += error.problems
         return found
-    undeclared = {name: one.undeclared for name, one in surveys.items()}
-    empty = [
-        name for name, one in surveys.items() if not any(finding.present for finding in one.findings.values())
-    ]
-    misfit = describe_misfit(plan, matching, undeclared) if len(empty) == len(surveys) else None
-    problems += [] if misfit is None else [Problem("spec", misfit, kind="no_match")]
-    warnings = (
-        ()
-        if misfit is not None
-        else tuple(
-            describe_empty(plan, matching, name, undeclared[name]) for name in empty if undeclared[name]
-        )
-    )
-    found = replace(found, warnings=warnings)
+    except NothingEvaluatedError as error:
+        problems.append(Problem("predictions", str(error), "", "no_match"))
+        return found
     return replace(
-        found,
-        surveys=surveys,
+        _with_surveys(found, plan, matching.sources, surveys, problems),
         missing=matching.missing,
         unmatched=matching.unmatched,
         notes=tuple(map(str, matching.notes)),
     )
+
+
+def _with_surveys(
+    found: Validation,
+    plan: Plan,
+    sources: Mapping[str, Source],
+    surveys: Mapping[str, DataProfile],
+    problems: list[Problem],
+) -> Validation:
+    """Return the validation with the content of all sides, and warnings for those without any declared value.
+
+    Where the spec cannot be for any of them, that is a problem, unless its checks look at predictions alone.
+    """
+    undeclared = {name: one.undeclared for name, one in surveys.items()}
+    empty = [
+        name for name, one in surveys.items() if not any(finding.present for finding in one.findings.values())
+    ]
+    is_checked = found.documents is None and bool(plan.checks)
+    if (
+        len(empty) == len(surveys)
+        and not is_checked
+        and (misfit := describe_misfit(plan, sources, undeclared))
+    ):
+        problems.append(Problem("spec", misfit, kind="no_match"))
+        return replace(found, surveys=surveys)
+    warnings = (
+        describe_empty(plan, sources[name], name, undeclared[name])
+        if undeclared[name]
+        else f"{sources[name].label}: no record can be read"
+        for name in empty
+        if undeclared[name] or surveys[name].invalid == surveys[name].records > 0
+    )
+    return replace(found, surveys=surveys, warnings=tuple(warnings))
 
 
 def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:
@@ -194,23 +223,3 @@ def _read(spec: Any, problems: list[Problem]) -> tuple[Plan, bool]:
         problems += error.problems
         names = tuple(top.name for top in parsed.spec.fields)
         return Plan(parsed.spec, ObjectNode("", "", -1, ()), (), names), False
-
-
-def _open(
-    plan: Plan,
-    gold: Records | None,
-    predictions: Mapping[str, Records],
-    inputs: InputOptions,
-    problems: list[Problem],
-) -> Matching | None:
-    try:
-        if gold is None:
-            raise problem(
-                "gold", "is not given", "add --gold: predictions are looked at beside gold", "no_gold"
-            )
-        return open_inputs(plan, gold, predictions, inputs)
-    except ProblemsError as error:
-        problems += error.problems
-    except NothingEvaluatedError as error:
-        problems.append(Problem("predictions", str(error), "", "no_match"))
-    return None

@@ -98,12 +98,7 @@ def _data(page: Page, found: Validation) -> None:
     if rows:
         heads = ("matched", "missing", "without gold", "not readable")
         page.table([Column("system", is_name=True), *(Column(head, is_number=True) for head in heads)], rows)
-    for name, survey in found.surveys.items():
-        _survey(page, name, survey, found.documents or 0)
-    for warning in found.warnings:
-        page.line(f"warning: {clip(warning, 600)}", "yellow")
-    for note in found.notes:
-        page.line(f"note: {clip(note, 600)}")
+    _surveys(page, found)
 
 
 def _predictions(page: Page, found: Validation) -> None:
@@ -122,10 +117,7 @@ def _predictions(page: Page, found: Validation) -> None:
         ],
         rows,
     )
-    for name, survey in found.surveys.items():
-        _survey(page, name, survey, 0)
-    for note in found.notes:
-        page.line(f"note: {clip(note, 600)}")
+    _surveys(page, found)
 
 
 def _violations(page: Page, found: Validation) -> None:
@@ -146,11 +138,21 @@ def _violations(page: Page, found: Validation) -> None:
         page.line(f"and {len(worst) - _MOST_LISTED:,} more; --json lists every violation")
 
 
-def _survey(page: Page, name: str, survey: DataProfile, documents: int) -> None:
+def _surveys(page: Page, found: Validation) -> None:
+    """Add the values of gold or, without gold, of each system, with examples, and all remarks."""
+    for name, survey in found.surveys.items():
+        _survey(page, name, survey, found.documents)
+    for warning in found.warnings:
+        page.line(f"warning: {clip(warning, 600)}", "yellow")
+    for note in found.notes:
+        page.line(f"note: {clip(note, 600)}")
+
+
+def _survey(page: Page, name: str, survey: DataProfile, documents: int | None) -> None:
     findings = list(survey.findings.values())
-    if not name:
+    if not name or documents is None:
         page.line()
-        page.title("Gold values")
+        page.title(f"Values of {clip(name, 30)}" if name else "Gold values")
         rows = [
             [clip(one.field, 100), f"{one.present:,}", _count(one.unreadable), _count(one.ambiguous)]
             for one in findings
