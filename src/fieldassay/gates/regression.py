@@ -20,6 +20,7 @@ from fieldassay.result.pairing import is_comparable
 from fieldassay.stats.intervals import FEW_DOCUMENTS, say_too_few
 from fieldassay.wording.compared import (
     WORDS,
+    describe_least,
     format_change,
     format_changes,
     format_compared,
@@ -27,7 +28,6 @@ from fieldassay.wording.compared import (
     holds,
 )
 from fieldassay.wording.numbers import difference_unit, format_in_unit, format_p, format_share, format_size
-from fieldassay.wording.sentences import describe_least
 from fieldassay.wording.shown import format_count
 
 BEFORE, NOW = "before", "now"

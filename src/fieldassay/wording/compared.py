@@ -7,7 +7,18 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
-from fieldassay.wording.numbers import LONGEST, SLACK, Shown, decimals_shown, difference_unit, shown_as
+from fieldassay.stats.power import Alike
+from fieldassay.wording.numbers import (
+    LONGEST,
+    SLACK,
+    Shown,
+    decimals_shown,
+    difference_unit,
+    format_p,
+    format_share,
+    shown_as,
+)
+from fieldassay.wording.shown import format_count
 
 _SCALES = {
     "ratio": 1.0, "percent": 100.0, "ratio difference": 1.0, "percent difference": 100.0, "count": 1.0
@@ -132,3 +143,30 @@ def _exact_decimals(value: float, shown: Shown) -> int:
     """Return the number of decimals in the shortest text of a shown number."""
     exponent = (Decimal(repr(float(value))) * shown.factor).normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def describe_least(documents: int, alpha: float = 0.05) -> str:
+    r"""Return what a test at `alpha` can find in documents that do not say which difference it finds.
+
+    >>> print(describe_least(40).replace("; ", ";\n"))
+    these 40 documents do not say which difference would have been found;
+    at least 5 must change, all to one side, to be called (p = .031);
+    a loss that hits 17% of documents is called in 8 of 10 samples
+    >>> describe_least(3)
+    'no difference is called in 3 documents: at least 5 must change, all to one side (p = .031)'
+    """
+    least, count = Alike.at(alpha), format_count(documents, "document")
+    if documents < least.documents:
+        return (
+            f"no difference is called in {count}: at least {least.documents} must change, all to one side "
+            f"({format_p(least.p)})"
+        )
+    these = "this document does" if documents == 1 else f"these {count} do"
+    said = [
+        f"{these} not say which difference would have been found",
+        f"at least {least.documents} must change, all to one side, to be called ({format_p(least.p)})",
+    ]
+    if least.expected < documents:
+        share = format_share(least.expected / documents, 0)
+        said.append(f"a loss that hits {share} of documents is called in 8 of 10 samples")
+    return "; ".join(said)

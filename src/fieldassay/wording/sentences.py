@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from fieldassay.stats.power import Alike
+from fieldassay.wording.compared import describe_least
 from fieldassay.wording.numbers import (
     format_bounds,
     format_difference,
@@ -150,33 +150,6 @@ def describe_power(one: Comparison) -> str:
         count = format_count(_round_up(needed), "document")
         parts.append(f"for one of {smaller} it takes about {count}")
     return "; ".join(parts)
-
-
-def describe_least(documents: int, alpha: float = 0.05) -> str:
-    r"""Return what a test at `alpha` can find in documents that do not say which difference it finds.
-
-    >>> print(describe_least(40).replace("; ", ";\n"))
-    these 40 documents do not say which difference would have been found;
-    at least 5 must change, all to one side, to be called (p = .031);
-    a loss that hits 17% of documents is called in 8 of 10 samples
-    >>> describe_least(3)
-    'no difference is called in 3 documents: at least 5 must change, all to one side (p = .031)'
-    """
-    least, count = Alike.at(alpha), format_count(documents, "document")
-    if documents < least.documents:
-        return (
-            f"no difference is called in {count}: at least {least.documents} must change, all to one side "
-            f"({format_p(least.p)})"
-        )
-    these = "this document does" if documents == 1 else f"these {count} do"
-    said = [
-        f"{these} not say which difference would have been found",
-        f"at least {least.documents} must change, all to one side, to be called ({format_p(least.p)})",
-    ]
-    if least.expected < documents:
-        share = format_share(least.expected / documents, 0)
-        said.append(f"a loss that hits {share} of documents is called in 8 of 10 samples")
-    return "; ".join(said)
 
 
 def describe_power_of_fields(family: Sequence[Comparison]) -> str:
