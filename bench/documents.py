@@ -63,9 +63,9 @@ def crowded(number: int) -> bytes:
 def extract(name: str, count: int = 20) -> None:
     """Print how many documents of a page the strategy `rules` reads in a second, once they are loaded."""
     from fieldassay.documents.load import load_bytes
-    from fieldassay.extractors.rules.strategy import Rules
-    from fieldassay.extractors.strategy import Task
-    from fieldassay.spec.parse import read_spec
+    from fieldassay.extraction.strategies.rules.strategy import Rules
+    from fieldassay.extraction.strategy import Task
+    from fieldassay.spec.language.parse import read_spec
 
     task, rules = Task(read_spec({"fields": FIELDS})), Rules()
     documents = [load_bytes(crowded(number), f"{number}.pdf") for number in range(count + 1)]

@@ -91,13 +91,13 @@ def drive_raw(url: str, documents: int, in_flight: int) -> list[float]:
 
 def drive_ours(url: str, documents: int, in_flight: int, folder: Path) -> list[float]:
     """Return the milliseconds of each document, driven with a journal."""
-    from fieldassay.endpoints.client import ChatChannel
-    from fieldassay.endpoints.credentials import Key
-    from fieldassay.endpoints.driver import Drive
-    from fieldassay.endpoints.endpoint import Endpoint
-    from fieldassay.endpoints.exchange import Request
-    from fieldassay.endpoints.jobs import Job
-    from fieldassay.endpoints.journal import Journal
+    from fieldassay.extraction.endpoints.client import ChatChannel
+    from fieldassay.extraction.endpoints.credentials import Key
+    from fieldassay.extraction.endpoints.driver import Drive
+    from fieldassay.extraction.endpoints.endpoint import Endpoint
+    from fieldassay.extraction.endpoints.exchange import Request
+    from fieldassay.extraction.endpoints.jobs import Job
+    from fieldassay.extraction.endpoints.journal import Journal
 
     def steps(number: int) -> Any:
         return (yield (Request("chat", "bench", request_body(number)),))[0].finish_reason
@@ -114,7 +114,7 @@ def drive_ours(url: str, documents: int, in_flight: int, folder: Path) -> list[f
 
 def write_journal(folder: Path, answers: int) -> None:
     """Write a journal of so many answers of 6 kB."""
-    from fieldassay.endpoints.journal import Journal
+    from fieldassay.extraction.endpoints.journal import Journal
 
     body = json.loads(completion())
     with Journal(folder) as journal:
@@ -126,7 +126,7 @@ def write_journal(folder: Path, answers: int) -> None:
 
 def read_journal(folder: Path, answers: int) -> list[float]:
     """Return the milliseconds of reading each answer again, after the index was made."""
-    from fieldassay.endpoints.journal import Journal
+    from fieldassay.extraction.endpoints.journal import Journal
 
     found = []
     with Journal(folder) as journal:
@@ -143,8 +143,8 @@ def measure(options: argparse.Namespace) -> None:
     if options.measure == "raw":
         import httpx2  # noqa: F401
     else:
-        import fieldassay.endpoints.client as client
-        import fieldassay.endpoints.driver  # noqa: F401
+        import fieldassay.extraction.endpoints.client as client
+        import fieldassay.extraction.endpoints.driver  # noqa: F401
 
         client.import_client()
     before, begun = time.process_time(), time.monotonic()

@@ -18,10 +18,10 @@ from typing import Any
 
 from corpus_tables import write_tables
 
-from fieldassay.public.extracting import ExtractOptions, Watch
-from fieldassay.public.scoring import score
-from fieldassay.public.sweeping import SweepOptions, run
-from fieldassay.spec.source import read_source
+from fieldassay.commands.extract import ExtractOptions, Watch
+from fieldassay.commands.run import SweepOptions, run
+from fieldassay.commands.score import score
+from fieldassay.spec.language.source import read_source
 
 PAGE = Path(__file__).parent / "strategies.md"
 LEARNED_FROM = 50

@@ -17,10 +17,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.corpus.reading import Reading, compare_reading
 
-from fieldassay.corpus.difficulty import DIFFICULTIES, THRESHOLDS
-from fieldassay.corpus.manifest import SHIPPED, Corpus, read_corpus
+from fieldassay.commands.corpus import SUMMARY, run_corpus
+from fieldassay.documents.corpus.difficulty import DIFFICULTIES, THRESHOLDS
+from fieldassay.documents.corpus.manifest import SHIPPED, Corpus, read_corpus
 from fieldassay.documents.store import TranscriptStore
-from fieldassay.public.corpora import SUMMARY, run_corpus
 
 PAGE = Path(__file__).parent / "corpus.md"
 

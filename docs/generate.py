@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from fieldassay.cli.main import COMMANDS, commands
+from fieldassay.commands.cli.main import COMMANDS, commands
 
 WIDTH = 100
 HEAD = """# Command line

@@ -37,7 +37,7 @@ def main() -> None:
     command = [
         sys.executable,
         "-c",
-        "import sys; from fieldassay.cli.main import main; sys.exit(main(['demo']))",
+        "import sys; from fieldassay.commands.cli.main import main; sys.exit(main(['demo']))",
     ]
     done = subprocess.run(
         command,

@@ -14,9 +14,9 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 import fieldassay as fa
-from fieldassay.cli.main import main
-from fieldassay.review.draw import Shares
-from fieldassay.review.make import Request, make_review
+from fieldassay.commands.cli.main import main
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.make import Request, make_review
 from fieldassay.scoring.sampling import printed_receipts, sample
 
 IMAGES = Path(__file__).parent / "images"
@@ -58,7 +58,15 @@ def take_review(browser: Browser, folder: Path) -> None:
         receipts.spec, {"atlas": rows}, documents=receipts.documents, shares=shares, inputs=files.inputs
     )
     make_review(folder, request)
-    command = [sys.executable, "-m", "fieldassay.cli.main", "review", "open", str(folder), "--no-browser"]
+    command = [
+        sys.executable,
+        "-m",
+        "fieldassay.commands.cli.main",
+        "review",
+        "open",
+        str(folder),
+        "--no-browser",
+    ]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         link = server.stdout.readline().split()[-1]

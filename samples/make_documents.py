@@ -15,10 +15,10 @@ from typing import Any
 import msgspec
 
 from fieldassay.documents.load import load
-from fieldassay.endpoints.channel import request_key
-from fieldassay.extractors.strategy import Task
-from fieldassay.extractors.systems_file import read_systems
-from fieldassay.spec.parse import read_spec
+from fieldassay.extraction.endpoints.channel import request_key
+from fieldassay.extraction.strategy import Task
+from fieldassay.extraction.systems.systems_file import read_systems
+from fieldassay.spec.language.parse import read_spec
 
 SAMPLE = Path(__file__).parents[1] / "src" / "fieldassay" / "scoring" / "sample"
 WIDTH = 46

@@ -58,7 +58,11 @@ def spawn(*arguments: Any, programs: Path | None = None, **options: Any) -> subp
     With `programs`, the fixture of that name, it is forked, which takes a tenth of the time.
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **options.pop("environment", {})}
-    start = [sys.executable, "-m", "fieldassay.cli.main"] if programs is None else [programs / "fieldassay"]
+    start = (
+        [sys.executable, "-m", "fieldassay.commands.cli.main"]
+        if programs is None
+        else [programs / "fieldassay"]
+    )
     command = [*start, *map(str, arguments)]
     pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(command, env=environment, **{**pipes, **options})

@@ -47,7 +47,7 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw few samples for what more labels would bring: calibration/test_certify.py is about that number."""
-    from fieldassay.calibration import planning
+    from fieldassay.decisions.calibration import planning
 
     for name in ("DRAWS", "FEW_DRAWS"):
         monkeypatch.setattr(planning, name, 8)

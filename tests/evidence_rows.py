@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from fieldassay.engine.fold import FoldPlan, Partial, estimates, fold
-from fieldassay.evidence import FLAG, DocumentTable, Evidence, FieldInfo, Kind, Outcome
-from fieldassay.metrics.selection import select_metrics
-from fieldassay.result.estimate import Estimate
+from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence, FieldInfo, Kind, Outcome
+from fieldassay.metrics.fold import FoldPlan, Partial, estimates, fold
 
 SCORES = {
     "match": 1.0,

@@ -6,8 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 

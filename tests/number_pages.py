@@ -11,9 +11,9 @@ import pytest
 from doc_tables import rows
 from ruamel.yaml import YAML
 
-from fieldassay.types.base import Reader
-from fieldassay.types.column import Column
-from fieldassay.types.numbers.amounts import decimal_of
+from fieldassay.values.types.base import Reader
+from fieldassay.values.types.column import Column
+from fieldassay.values.types.numbers.amounts import decimal_of
 
 PAGES = Path(__file__).parents[1] / "docs" / "fields"
 LONG = (

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from command_runs import write_tiny
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 ONE = ("--pred", "llama.jsonl")
 TWO = (*ONE, "--pred", "qwen=llama.jsonl")

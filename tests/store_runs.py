@@ -18,7 +18,7 @@ from typing import Any
 
 from fieldassay.runs.names import identify, name_run
 from fieldassay.runs.run_file import FORMAT, SCHEMA_VERSION
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 START = datetime(2026, 1, 1, tzinfo=UTC)

@@ -2,8 +2,8 @@
 
 from hypothesis import strategies as st
 
-from fieldassay.metrics.definitions import Definition
-from fieldassay.spec.model import Accept, Call, DocumentType, Field, Spec
+from fieldassay.metrics.catalogue.definitions import Definition
+from fieldassay.spec.language.model import Accept, Call, DocumentType, Field, Spec
 
 NAMES = st.sampled_from(
     [

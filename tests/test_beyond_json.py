@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 SPEC = """
 fields:

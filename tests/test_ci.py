@@ -61,10 +61,10 @@ def clone(tmp_path: Path) -> Clone:
     [
         (["README.md"], False),
         (["docs/a.md", "docs/generate.py"], False),
-        (["src/fieldassay/cli/main.py", "tests/cli/test_main.py"], False),
-        (["src/fieldassay/stats/bootstrap.py"], True),
-        (["docs/a.md", "src/fieldassay/engine/fold.py"], True),
-        (["tests/simulations/test_power.py"], True),
+        (["src/fieldassay/commands/cli/main.py", "tests/cli/test_score.py"], False),
+        (["src/fieldassay/metrics/uncertainty/bootstrap.py"], True),
+        (["docs/a.md", "src/fieldassay/metrics/fold.py"], True),
+        (["tests/simulations/test_verdicts.py"], True),
         (["pyproject.toml"], True),
         ([], True),
     ],
@@ -84,7 +84,7 @@ def test_without_an_earlier_commit_everything_runs(clone: Clone) -> None:
 def test_all_commits_of_a_branch_decide(clone: Clone) -> None:
     clone.commit()
     clone.run("git", "checkout", "-q", "-b", "feature")
-    clone.commit("src/fieldassay/stats/bootstrap.py")
+    clone.commit("src/fieldassay/metrics/uncertainty/bootstrap.py")
     clone.commit("README.md")
     assert not clone.is_full()
     assert clone.is_full(CI_BASE="main")

@@ -14,34 +14,34 @@ import pytest
 from doc_pages import FENCE, FILES, ROOT, TEXTS
 
 from fieldassay import score
-from fieldassay.aligners.catalogue import ALIGNERS
 from fieldassay.attribution.labels import LABELS
-from fieldassay.calibration.policy import ReviewReason
-from fieldassay.checks.catalogue import CHECKS
-from fieldassay.cli.main import COMMANDS, commands
-from fieldassay.comparators.catalogue import COMPARATORS
-from fieldassay.diagnosis.catalogue import DIAGNOSES
-from fieldassay.diffs.diff import DiffOptions
+from fieldassay.commands.cli.main import COMMANDS, commands
+from fieldassay.decisions.calibration.policy import ReviewReason
+from fieldassay.decisions.diff.diff import DiffOptions
 from fieldassay.errors import FieldassayError
-from fieldassay.evidence import FLAGS, Kind, Outcome, evidence_schema
-from fieldassay.extractors.systems_file import EXTRACTORS
-from fieldassay.metrics.catalogue import list_metrics
-from fieldassay.metrics.grammar import FUNCTIONS
-from fieldassay.presets.catalogue import preset_names
+from fieldassay.extraction.systems.systems_file import EXTRACTORS
+from fieldassay.metrics.catalogue.catalogue import list_metrics
+from fieldassay.metrics.catalogue.grammar import FUNCTIONS
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
+from fieldassay.metrics.result.comparison import VERDICTS
+from fieldassay.metrics.result.decision import Answer, Verdict
+from fieldassay.metrics.result.statistics_file import STATISTICS
 from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
-from fieldassay.result.comparison import VERDICTS
-from fieldassay.result.decision import Answer, Verdict
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.statistics_file import STATISTICS
 from fieldassay.runs import run
 from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, GATES, METRICS, RUN, VIOLATIONS
-from fieldassay.scoring.document_status import CLASSES
-from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.sampling import sample
-from fieldassay.spec.model import DocumentType, Field, Spec
-from fieldassay.spec.names import FIELD_KEYS, SPEC_KEYS, type_names
-from fieldassay.types.catalogue import NORMALIZERS, READERS
+from fieldassay.scoring.shards.document_status import CLASSES
+from fieldassay.spec.language.model import DocumentType, Field, Spec
+from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
+from fieldassay.spec.presets.catalogue import preset_names
+from fieldassay.values.aligners.catalogue import ALIGNERS
+from fieldassay.values.checks.catalogue import CHECKS
+from fieldassay.values.comparators.catalogue import COMPARATORS
+from fieldassay.values.diagnosis.catalogue import DIAGNOSES
+from fieldassay.values.types.catalogue import NORMALIZERS, READERS
 
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _MACHINE = re.compile(r"(?<![\w.~/])/(?:work|home|root|Users|tmp|opt|var|mnt)/\w")

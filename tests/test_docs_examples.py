@@ -12,8 +12,8 @@ from doc_pages import DOCS, FILES, TEXTS, blocks
 from docs.consoles import run_page
 
 from fieldassay import score
-from fieldassay.plan.compile import read_plan
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.spec.plan.compile import read_plan
 
 SHOWN = [name for name in FILES if blocks(name, "console")]
 """Pages with commands and their output."""

@@ -14,7 +14,7 @@ import pytest
 from test_golden import list_keys
 
 import fieldassay as fa
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 SPEC = """
 name: receipts

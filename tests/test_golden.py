@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.scoring.sampling import sample
 
 ROOT = Path(__file__).parents[1]

@@ -101,7 +101,7 @@ def test_the_program_that_is_installed_starts_by_itself(tmp_path: Path) -> None:
     """The tests above fork one that has started."""
     installed = tmp_path / "fieldassay"
     installed.write_text(
-        f"#!{sys.executable}\nimport sys\nfrom fieldassay.cli.main import main\nsys.exit(main())\n"
+        f"#!{sys.executable}\nimport sys\nfrom fieldassay.commands.cli.main import main\nsys.exit(main())\n"
     )
     installed.chmod(0o755)
     done = run_score(installed, tmp_path, GOOD_SPEC, *FILES["lone-surrogates"][:2])

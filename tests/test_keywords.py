@@ -9,7 +9,7 @@ from msgspec.structs import fields
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.options import InputOptions, ScoreOptions, with_keywords
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions, with_keywords
 
 SPEC = "fields: {shop: text, total: money}"
 GOLD = [

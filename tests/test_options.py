@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import pytest
 from msgspec import Struct
 
-from fieldassay.comparators.base import Comparator, Scores
 from fieldassay.options import REQUIRED, has_options, options_of, undefined_methods, with_options
-from fieldassay.plan.build import build_call
 from fieldassay.registry import Catalogue
-from fieldassay.spec.model import Call
-from fieldassay.spec.report import Places, Report
-from fieldassay.types.column import Column
+from fieldassay.spec.language.model import Call
+from fieldassay.spec.language.report import Places, Report
+from fieldassay.spec.plan.build import build_call
+from fieldassay.values.comparators.base import Comparator, Scores
+from fieldassay.values.types.column import Column
 
 
 class Recorded(Comparator, Struct, frozen=True):

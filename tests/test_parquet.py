@@ -10,8 +10,8 @@ from threading import Thread
 import polars as pl
 import pytest
 
-from fieldassay.atomic.parquet import guarded, read_parquet
 from fieldassay.errors import ProblemsError
+from fieldassay.io.files.parquet import guarded, read_parquet
 
 
 def packed() -> bytes:

@@ -29,8 +29,8 @@ from tests.peer_cases import (
     spec_of,
 )
 
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score
 
 

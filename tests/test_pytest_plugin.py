@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fieldassay.pytest_plugin import ExtractionError
+from fieldassay.commands.pytest_plugin import ExtractionError
 
 SPEC = (
     "name: bills\nfields: {total: money, name: text}\ngates: [accuracy >= 0.9, 'field_accuracy[total] "
@@ -38,7 +38,7 @@ Session = Callable[..., tuple[int, str]]
 def session(programs: Path, folder: Path) -> Session:
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return lambda *arguments: run_session(
-        [programs / "pytest", "-p", "fieldassay.pytest_plugin"], folder, environment, *arguments
+        [programs / "pytest", "-p", "fieldassay.commands.pytest_plugin"], folder, environment, *arguments
     )
 
 
@@ -141,7 +141,7 @@ BASELINE = ("--fieldassay-gate", "regression(accuracy) > -0.01")
 def test_regressions_are_measured_against_the_baseline(
     folder: Path, session: Session, pred: str, file: str, more: Any, code: int, said: str
 ) -> None:
-    from fieldassay.cli.main import main
+    from fieldassay.commands.cli.main import main
 
     for name, rows in {"gold": GOLD, "good": GOOD, "bad": BAD}.items():
         many = [{**row, "id": f"{row['id']}-{k}"} for row in rows for k in range(10)]
@@ -157,7 +157,7 @@ def test_regressions_are_measured_against_the_baseline(
 
 
 def test_a_frozen_baseline_refuses_other_gold_without_a_gate_on_it(folder: Path, session: Session) -> None:
-    from fieldassay.cli.main import main
+    from fieldassay.commands.cli.main import main
 
     for name, rows in {"gold": GOLD, "good": GOOD}.items():
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))

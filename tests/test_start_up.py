@@ -11,7 +11,7 @@ import click
 import pytest
 from command_runs import write_tiny
 
-from fieldassay.cli.main import COMMANDS, commands
+from fieldassay.commands.cli.main import COMMANDS, commands
 
 ALWAYS = {"fieldassay", "msgspec", "numpy", "typing_extensions"}
 COMMAND_NEEDS = ALWAYS | {"ruamel", "click", "rich", "rapidfuzz", "polars"}
@@ -24,7 +24,7 @@ print(sum(name.startswith("fieldassay") for name in sys.modules), *sorted(names 
 """
 COMMAND = """
 import sys
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 sys.argv[0] = "fieldassay"
 assert main(sys.argv[1:]) == 0
 """

@@ -9,8 +9,8 @@ import pytest
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 
 SPEC = (
     "name: r\nfields: {kind: text, shop: text, total: money}\ndocument_type: {field: kind, aliases: "

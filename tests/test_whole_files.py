@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.atomic.whole_files import (
+from fieldassay.commands.cli.main import main
+from fieldassay.io.files.whole_files import (
     list_leftover_files,
     open_file,
     read_portions,
     stage_file,
     write_file,
 )
-from fieldassay.cli.main import main
 
 
 def broken() -> Iterator[bytes]:
@@ -69,7 +69,7 @@ def test_a_long_name_fits(tmp_path: Path) -> None:
 STAGES = """
 import sys, time
 from pathlib import Path
-from fieldassay.atomic.whole_files import stage_file
+from fieldassay.io.files.whole_files import stage_file
 
 def portions():
     yield b"half"

@@ -44,7 +44,7 @@ def run_code() -> int:
 
 
 _ENTRIES = {
-    "fieldassay": "fieldassay.cli.main:run_program",
+    "fieldassay": "fieldassay.commands.cli.main:run_program",
     "pytest": "pytest:main",
     "python": "warm_program:run_code",
 }
@@ -120,7 +120,7 @@ def warm() -> None:
             importlib.import_module(found.name)
     for name in _LATE:
         importlib.import_module(name)
-    importlib.import_module("fieldassay.types.dates.dates").DateReader().read("1 March 2025")
+    importlib.import_module("fieldassay.values.types.dates.dates").DateReader().read("1 March 2025")
     assert threading.active_count() == 1
 
 

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 from bench.corpus.build import build_corpus, count_documents
 from bench.corpus.perturb import perturb
 
-from fieldassay.cli.output import complain, write
+from fieldassay.commands.cli.output import complain, write
 from fieldassay.errors import FieldassayError
 
 _PATH = click.Path(path_type=Path)

@@ -22,9 +22,9 @@ from bench.corpus.write import write
 from bench.corpus.written import Written
 from msgspec.structs import replace
 
-from fieldassay.atomic.whole_files import write_file
-from fieldassay.corpus.manifest import NAME, Corpus, Document, Task, Value
+from fieldassay.documents.corpus.manifest import NAME, Corpus, Document, Task, Value
 from fieldassay.errors import MissingExtraError
+from fieldassay.io.files.whole_files import write_file
 
 _PROGRAMS = ("reportlab", "xlsxwriter", "pillow", "pypdfium2", "numpy")
 _KINDS = {"scan": "pdf", "fax": "png"}

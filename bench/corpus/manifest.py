@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from fieldassay.corpus.manifest import Corpus, Document
+from fieldassay.documents.corpus.manifest import Corpus, Document
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.json_value import Json
+from fieldassay.io.json_value import Json
 
 GOLD_FORMS: Mapping[str, tuple[str, str | None]] = {
     "engineering": ("test_case_id", "expected_extraction"),

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.json_value import Json
+from fieldassay.io.json_value import Json
 from fieldassay.paths import split_path
 from fieldassay.regex import lazy_regex
 

@@ -16,19 +16,19 @@ from bench.corpus.pictures import render_pdf, save_pictures
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.atomic.staging import place, stage
-from fieldassay.atomic.whole_files import write_file
-from fieldassay.corpus.manifest import NAME, Corpus, Document
+from fieldassay.commands.gold_documents import with_gold_ids
+from fieldassay.documents.corpus.manifest import NAME, Corpus, Document
 from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.options import DEFAULTS
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.public.gold_documents import with_gold_ids
+from fieldassay.io.files.staging import place, stage
+from fieldassay.io.files.whole_files import write_file
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import Source, open_source
+from fieldassay.records.sources.source import Source, open_source
 
 if TYPE_CHECKING:
     from PIL.Image import Image

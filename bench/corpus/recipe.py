@@ -13,9 +13,9 @@ from bench.corpus.marks import Digits
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.json_value import Json
+from fieldassay.io.json_value import Json
+from fieldassay.metrics.uncertainty.weights import document_keys, draw_words
 from fieldassay.regex import lazy_regex
-from fieldassay.stats.weights import document_keys, draw_words
 
 FOLDER = Path(__file__).parent / "recipes"
 TASKS = (

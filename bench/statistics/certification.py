@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import replace
 
-from fieldassay.calibration.bounds import risk_p_value
-from fieldassay.calibration.certify import SLACK, certify
-from fieldassay.calibration.labels import Labels
-from fieldassay.calibration.planning import expect
-from fieldassay.calibration.result import Promise, PromiseKind
+from fieldassay.decisions.calibration.bounds import risk_p_value
+from fieldassay.decisions.calibration.certify import SLACK, certify
+from fieldassay.decisions.calibration.labels import Labels
+from fieldassay.decisions.calibration.planning import expect
+from fieldassay.decisions.calibration.result import Promise, PromiseKind
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -10,85 +10,85 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.version import __version__
 
 if TYPE_CHECKING:
-    from fieldassay.calibration.calibrate import apply_policy as apply_policy
-    from fieldassay.calibration.result import Promise as Promise
+    from fieldassay.commands.agreement import agreement as agreement
+    from fieldassay.commands.attribute import attribute as attribute
+    from fieldassay.commands.corpus import run_corpus as run_corpus
+    from fieldassay.commands.explain import explain_document as explain_document
+    from fieldassay.commands.extract import ExtractOptions as ExtractOptions
+    from fieldassay.commands.extract import extract as extract
+    from fieldassay.commands.run import SweepOptions as SweepOptions
+    from fieldassay.commands.run import run as run
+    from fieldassay.commands.runs import calibrate as calibrate
+    from fieldassay.commands.runs import check_baseline as check_baseline
+    from fieldassay.commands.runs import diff as diff
+    from fieldassay.commands.runs import gate as gate
+    from fieldassay.commands.runs import open_run as open_run
+    from fieldassay.commands.runs import report as report
+    from fieldassay.commands.runs import set_baseline as set_baseline
+    from fieldassay.commands.score import score as score
+    from fieldassay.decisions.calibration.calibrate import apply_policy as apply_policy
+    from fieldassay.decisions.calibration.result import Promise as Promise
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
     from fieldassay.errors import ProblemsError as ProblemsError
-    from fieldassay.plan.compile import read_plan as read_plan
-    from fieldassay.plan.describe import describe as describe
-    from fieldassay.public.agreeing import agreement as agreement
-    from fieldassay.public.attributing import attribute as attribute
-    from fieldassay.public.corpora import run_corpus as run_corpus
-    from fieldassay.public.explaining import explain_document as explain_document
-    from fieldassay.public.extracting import ExtractOptions as ExtractOptions
-    from fieldassay.public.extracting import extract as extract
-    from fieldassay.public.runs import calibrate as calibrate
-    from fieldassay.public.runs import check_baseline as check_baseline
-    from fieldassay.public.runs import diff as diff
-    from fieldassay.public.runs import gate as gate
-    from fieldassay.public.runs import open_run as open_run
-    from fieldassay.public.runs import report as report
-    from fieldassay.public.runs import set_baseline as set_baseline
-    from fieldassay.public.scoring import score as score
-    from fieldassay.public.sweeping import SweepOptions as SweepOptions
-    from fieldassay.public.sweeping import run as run
-    from fieldassay.redaction.redact import redact_run as redact_run
+    from fieldassay.metrics.result.metrics_file import metrics_json as metrics_json
+    from fieldassay.metrics.result.metrics_file import read_metrics as read_metrics
+    from fieldassay.metrics.result.result import Result as Result
     from fieldassay.reports.export.export import export_run as export_run
     from fieldassay.reports.export.guide import guide_result as guide_result
-    from fieldassay.result.metrics_file import metrics_json as metrics_json
-    from fieldassay.result.metrics_file import read_metrics as read_metrics
-    from fieldassay.result.result import Result as Result
-    from fieldassay.runs.listing import list_stored as list_stored
+    from fieldassay.runs.redaction.redact import redact_run as redact_run
     from fieldassay.runs.run import Run as Run
+    from fieldassay.runs.store.listing import list_stored as list_stored
     from fieldassay.scoring.explain import explain_field as explain_field
     from fieldassay.scoring.explain import explain_values as explain_values
-    from fieldassay.scoring.options import InputOptions as InputOptions
-    from fieldassay.scoring.options import ScoreOptions as ScoreOptions
+    from fieldassay.scoring.inputs.options import InputOptions as InputOptions
+    from fieldassay.scoring.inputs.options import ScoreOptions as ScoreOptions
     from fieldassay.scoring.sampling import sample as sample
-    from fieldassay.scoring.validate import validate as validate
-    from fieldassay.spec.model import Spec as Spec
-    from fieldassay.spec.parse import read_spec as read_spec
-    from fieldassay.spec.write import write_spec as write_spec
+    from fieldassay.scoring.validation.validate import validate as validate
+    from fieldassay.spec.language.model import Spec as Spec
+    from fieldassay.spec.language.parse import read_spec as read_spec
+    from fieldassay.spec.language.write import write_spec as write_spec
+    from fieldassay.spec.plan.compile import read_plan as read_plan
+    from fieldassay.spec.plan.describe import describe as describe
 
 _HOMES = {
-    "score": "fieldassay.public.scoring",
-    "extract": "fieldassay.public.extracting",
-    "run": "fieldassay.public.sweeping",
-    "SweepOptions": "fieldassay.public.sweeping",
-    "run_corpus": "fieldassay.public.corpora",
-    "ExtractOptions": "fieldassay.public.extracting",
-    "Result": "fieldassay.result.result",
-    "ScoreOptions": "fieldassay.scoring.options",
-    "InputOptions": "fieldassay.scoring.options",
+    "score": "fieldassay.commands.score",
+    "extract": "fieldassay.commands.extract",
+    "run": "fieldassay.commands.run",
+    "SweepOptions": "fieldassay.commands.run",
+    "run_corpus": "fieldassay.commands.corpus",
+    "ExtractOptions": "fieldassay.commands.extract",
+    "Result": "fieldassay.metrics.result.result",
+    "ScoreOptions": "fieldassay.scoring.inputs.options",
+    "InputOptions": "fieldassay.scoring.inputs.options",
     "Run": "fieldassay.runs.run",
-    "open_run": "fieldassay.public.runs",
-    "list_stored": "fieldassay.runs.listing",
-    "diff": "fieldassay.public.runs",
-    "gate": "fieldassay.public.runs",
-    "set_baseline": "fieldassay.public.runs",
-    "check_baseline": "fieldassay.public.runs",
-    "calibrate": "fieldassay.public.runs",
-    "attribute": "fieldassay.public.attributing",
-    "Promise": "fieldassay.calibration.result",
-    "apply_policy": "fieldassay.calibration.calibrate",
-    "agreement": "fieldassay.public.agreeing",
-    "report": "fieldassay.public.runs",
+    "open_run": "fieldassay.commands.runs",
+    "list_stored": "fieldassay.runs.store.listing",
+    "diff": "fieldassay.commands.runs",
+    "gate": "fieldassay.commands.runs",
+    "set_baseline": "fieldassay.commands.runs",
+    "check_baseline": "fieldassay.commands.runs",
+    "calibrate": "fieldassay.commands.runs",
+    "attribute": "fieldassay.commands.attribute",
+    "Promise": "fieldassay.decisions.calibration.result",
+    "apply_policy": "fieldassay.decisions.calibration.calibrate",
+    "agreement": "fieldassay.commands.agreement",
+    "report": "fieldassay.commands.runs",
     "export_run": "fieldassay.reports.export.export",
-    "redact_run": "fieldassay.redaction.redact",
+    "redact_run": "fieldassay.runs.redaction.redact",
     "guide_result": "fieldassay.reports.export.guide",
-    "Spec": "fieldassay.spec.model",
-    "read_spec": "fieldassay.spec.parse",
-    "write_spec": "fieldassay.spec.write",
-    "read_plan": "fieldassay.plan.compile",
-    "describe": "fieldassay.plan.describe",
-    "validate": "fieldassay.scoring.validate",
+    "Spec": "fieldassay.spec.language.model",
+    "read_spec": "fieldassay.spec.language.parse",
+    "write_spec": "fieldassay.spec.language.write",
+    "read_plan": "fieldassay.spec.plan.compile",
+    "describe": "fieldassay.spec.plan.describe",
+    "validate": "fieldassay.scoring.validation.validate",
     "explain_values": "fieldassay.scoring.explain",
     "explain_field": "fieldassay.scoring.explain",
-    "explain_document": "fieldassay.public.explaining",
+    "explain_document": "fieldassay.commands.explain",
     "sample": "fieldassay.scoring.sampling",
-    "metrics_json": "fieldassay.result.metrics_file",
-    "read_metrics": "fieldassay.result.metrics_file",
+    "metrics_json": "fieldassay.metrics.result.metrics_file",
+    "read_metrics": "fieldassay.metrics.result.metrics_file",
     "FieldassayError": "fieldassay.errors",
     "ProblemsError": "fieldassay.errors",
     "NothingEvaluatedError": "fieldassay.errors",

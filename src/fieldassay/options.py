@@ -35,7 +35,7 @@ def options_of(kind: type[Any]) -> tuple[Option, ...]:
 
     Raises `TypeError` for a class that is neither a record nor a dataclass.
 
-    >>> from fieldassay.comparators.numbers import Number
+    >>> from fieldassay.values.comparators.numbers import Number
     >>> options_of(Number)[0].default is None
     True
     """
@@ -54,7 +54,7 @@ def option_names(kind: type[Any]) -> tuple[str, ...]:
 def with_options(entry: Entry, **changes: Any) -> Entry:
     """Return an entry like the given one with other values of some options.
 
-    >>> from fieldassay.types.dates.dates import DateReader
+    >>> from fieldassay.values.types.dates.dates import DateReader
     >>> with_options(DateReader(), order="dmy").order
     'dmy'
     """

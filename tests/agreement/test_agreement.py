@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tests.effort import few_examples
 
 from fieldassay import agreement
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
+from fieldassay.metrics.result.agreement import Agreement
 from fieldassay.records.labels_file import Label, Sheet, write_labels
-from fieldassay.reports.agreement import render_agreement
-from fieldassay.reports.page import Screen
-from fieldassay.result.agreement import Agreement
+from fieldassay.reports.content.agreement import render_agreement
+from fieldassay.reports.writers.page import Screen
 
 SPEC = """
 fields:

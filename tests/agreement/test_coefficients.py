@@ -10,10 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.agreement import ratings as of_ratings
-from fieldassay.agreement.coefficients import FAILED, NO_PAIRS, NO_VARIATION, Coefficients, Undefined, agree
-from fieldassay.agreement.ratings import Floats, Ints, Measure, Ratings, differ, spread_of
-from fieldassay.agreement.resampling import Resampled, Weights
+from fieldassay.review.agreement import ratings as of_ratings
+from fieldassay.review.agreement.coefficients import (
+    FAILED,
+    NO_PAIRS,
+    NO_VARIATION,
+    Coefficients,
+    Undefined,
+    agree,
+)
+from fieldassay.review.agreement.ratings import Floats, Ints, Measure, Ratings, differ, spread_of
+from fieldassay.review.agreement.resampling import Resampled, Weights
 
 _ = -1
 KRIPPENDORFF = [
@@ -185,7 +192,7 @@ def test_a_sample_does_not_depend_on_the_order_of_the_answers(monkeypatch: pytes
 def test_the_weights_of_many_documents_take_a_byte_each() -> None:
     import tracemalloc
 
-    from fieldassay.agreement.resampling import Weights
+    from fieldassay.review.agreement.resampling import Weights
 
     documents = [f"doc-{number}" for number in range(20_000)]
     tracemalloc.start()

@@ -14,10 +14,10 @@ from tests.effort import few_examples
 
 from fieldassay import agreement
 from fieldassay.errors import NothingEvaluatedError
+from fieldassay.metrics.result.agreement import Agreement
 from fieldassay.records.labels_file import Label, Sheet, write_labels
-from fieldassay.reports.agreement import render_agreement
-from fieldassay.reports.page import Screen
-from fieldassay.result.agreement import Agreement
+from fieldassay.reports.content.agreement import render_agreement
+from fieldassay.reports.writers.page import Screen
 
 SPEC = "fields: {f: text, tags: {type: list, items: text}}"
 Answer = str | None

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fieldassay.aligners.assignment import Assignment
-from fieldassay.aligners.catalogue import ALIGNERS
-from fieldassay.aligners.key import Key
-from fieldassay.aligners.ordered import Ordered
-from fieldassay.aligners.sequence import Sequence
+from fieldassay.values.aligners.assignment import Assignment
+from fieldassay.values.aligners.catalogue import ALIGNERS
+from fieldassay.values.aligners.key import Key
+from fieldassay.values.aligners.ordered import Ordered
+from fieldassay.values.aligners.sequence import Sequence
 
 EXAMPLES = {"ordered": Ordered(), "sequence": Sequence(), "assignment": Assignment(), "key": Key(("sku",))}
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fieldassay.aligners.key import Key
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.values.aligners.key import Key
 
 
 def count(

@@ -12,12 +12,12 @@ import pytest
 
 import fieldassay as fa
 from fieldassay.attribution.result import Attribution
-from fieldassay.cli.main import main
+from fieldassay.commands.attribute import judge_shares
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
-from fieldassay.public.attributing import judge_shares
-from fieldassay.result.decision import Verdict
+from fieldassay.metrics.result.decision import Verdict
 from fieldassay.runs.run import Run
+from fieldassay.spec.plan.compile import read_plan
 
 SPEC = "fields: {supplier: text, number: id, total: {type: money, currency: EUR}, day: date}"
 Row = dict[str, Any]

@@ -11,11 +11,11 @@ from fieldassay.attribution.labels import LABELS, WrongValue, are_equal, label_v
 from fieldassay.attribution.presence import SentText
 from fieldassay.attribution.sent import text_transcript
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
-from fieldassay.endpoints.exchange import Failure
-from fieldassay.extractors.strategy import Evidence
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.nodes import Leaf
+from fieldassay.extraction.endpoints.exchange import Failure
+from fieldassay.extraction.strategy import Evidence
 from fieldassay.scoring.explain import find_leaf
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Leaf
 
 SPEC = """
 locale: en_AU

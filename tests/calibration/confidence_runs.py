@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from fieldassay import score
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 SPEC = (
     "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text, tags: {type: list, items: "

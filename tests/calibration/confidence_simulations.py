@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.calibration.certify import Found, certify
-from fieldassay.calibration.labels import Labels
-from fieldassay.calibration.observations import Observations
-from fieldassay.calibration.result import Promise
+from fieldassay.decisions.calibration.certify import Found, certify
+from fieldassay.decisions.calibration.labels import Labels
+from fieldassay.decisions.calibration.observations import Observations
+from fieldassay.decisions.calibration.result import Promise
 
 Floats = npt.NDArray[np.float64]
 

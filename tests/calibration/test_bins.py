@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.calibration.bins import calibration_error, cut_bins, draw_errors, list_bins
+from fieldassay.decisions.calibration.bins import calibration_error, cut_bins, draw_errors, list_bins
 
 confidences = st.lists(st.integers(0, 30).map(lambda number: number / 30), min_size=1, max_size=300)
 

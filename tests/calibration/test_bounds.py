@@ -10,22 +10,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.effort import few_examples
 
-from fieldassay.calibration.binomial import (
+from fieldassay.decisions.calibration.binomial import (
     allowed_errors,
     chance_of_errors,
     clopper_pearson_lower,
     clopper_pearson_upper,
     passes,
 )
-from fieldassay.calibration.bounds import (
+from fieldassay.decisions.calibration.bounds import (
     Losses,
     lower_p_value,
     risk_lower,
     risk_p_value,
     risk_upper,
 )
-from fieldassay.calibration.labels import Labels
-from fieldassay.calibration.result import PromiseKind
+from fieldassay.decisions.calibration.labels import Labels
+from fieldassay.decisions.calibration.result import PromiseKind
 
 
 def losses(*documents: tuple[float, float, int]) -> Losses:

@@ -10,16 +10,16 @@ from calibration.confidence_simulations import certify_single
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.calibration.binomial import (
+from fieldassay.decisions.calibration.binomial import (
     clopper_pearson_lower,
     clopper_pearson_upper,
     needed_labels,
     passes,
 )
-from fieldassay.calibration.certify import certify, list_tests, start_sizes
-from fieldassay.calibration.labels import Labels
-from fieldassay.calibration.planning import expect, expect_more, find_enough, plan_labels
-from fieldassay.calibration.result import Promise, PromiseKind
+from fieldassay.decisions.calibration.certify import certify, list_tests, start_sizes
+from fieldassay.decisions.calibration.labels import Labels
+from fieldassay.decisions.calibration.planning import expect, expect_more, find_enough, plan_labels
+from fieldassay.decisions.calibration.result import Promise, PromiseKind
 
 BOUNDS = [
     (0, 10, 0.05, 1 - 0.05**0.1),

@@ -15,14 +15,14 @@ from msgspec.structs import replace
 from tests.effort import trials
 
 from fieldassay import score
-from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
-from fieldassay.calibration.measure import calibrate_values
-from fieldassay.calibration.observations import Observations, read_observations
-from fieldassay.calibration.result import Promise
+from fieldassay.decisions.calibration.calibrate import CalibrationOptions, calibrate
+from fieldassay.decisions.calibration.measure import calibrate_values
+from fieldassay.decisions.calibration.observations import Observations, read_observations
+from fieldassay.decisions.calibration.result import Promise
 from fieldassay.errors import ProblemsError
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
-from fieldassay.stats.intervals import BootstrapSettings
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 GOLD = [
     {"id": "a", "total": 5, "name": "Ada", "tags": ["x", "y"]},

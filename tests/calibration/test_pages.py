@@ -11,14 +11,14 @@ import pytest
 from calibration.confidence_runs import bills, score_rows
 from msgspec.structs import replace
 
-from fieldassay.calibration.calibrate import CalibrationOptions, apply_policy, calibrate
-from fieldassay.calibration.measure import select
-from fieldassay.calibration.planning import plan_labels
-from fieldassay.calibration.policy import describe_promise
-from fieldassay.calibration.result import CalibrationPage, Promise, PromiseKind, thin
-from fieldassay.reports.calibration import render_calibration, render_check, render_plan
-from fieldassay.reports.page import Screen
-from fieldassay.result.result import Result
+from fieldassay.decisions.calibration.calibrate import CalibrationOptions, apply_policy, calibrate
+from fieldassay.decisions.calibration.measure import select
+from fieldassay.decisions.calibration.planning import plan_labels
+from fieldassay.decisions.calibration.policy import describe_promise
+from fieldassay.decisions.calibration.result import CalibrationPage, Promise, PromiseKind, thin
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.content.calibration import render_calibration, render_check, render_plan
+from fieldassay.reports.writers.page import Screen
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 

@@ -16,15 +16,20 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.effort import trials
 
-from fieldassay.calibration.audit import ReviewedValue, estimate_accuracy
-from fieldassay.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
-from fieldassay.calibration.calibrate import CalibrationOptions, ReviewSettings, apply_policy, calibrate
-from fieldassay.calibration.policy import Basis, Item, ReviewPolicy, ReviewReason, Rule, plan_review
-from fieldassay.calibration.policy_file import policy_bytes, read_policy, write_policy
-from fieldassay.calibration.result import Promise, PromiseKind, PromiseStatus
-from fieldassay.calibration.thresholds import BY_VALUE
+from fieldassay.decisions.calibration.audit import ReviewedValue, estimate_accuracy
+from fieldassay.decisions.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
+from fieldassay.decisions.calibration.calibrate import (
+    CalibrationOptions,
+    ReviewSettings,
+    apply_policy,
+    calibrate,
+)
+from fieldassay.decisions.calibration.policy import Basis, Item, ReviewPolicy, ReviewReason, Rule, plan_review
+from fieldassay.decisions.calibration.policy_file import policy_bytes, read_policy, write_policy
+from fieldassay.decisions.calibration.result import Promise, PromiseKind, PromiseStatus
+from fieldassay.decisions.calibration.thresholds import BY_VALUE
 from fieldassay.errors import ProblemsError
-from fieldassay.stats.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)

@@ -7,11 +7,11 @@ import pytest
 from calibration.confidence_simulations import Floats, Scorer, certify_single, clustered
 from tests.effort import trials
 
-from fieldassay.calibration.measure import count_accepted
-from fieldassay.calibration.observations import Observations
-from fieldassay.calibration.result import Promise
-from fieldassay.calibration.thresholds import Family, certify_fields
-from fieldassay.stats.intervals import BootstrapSettings
+from fieldassay.decisions.calibration.measure import count_accepted
+from fieldassay.decisions.calibration.observations import Observations
+from fieldassay.decisions.calibration.result import Promise
+from fieldassay.decisions.calibration.thresholds import Family, certify_fields
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 
 TRIALS = trials(1000)
 BROKEN_BY_CHANCE = 70 if TRIALS == 1000 else 23

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.calibration.bins import cut_bins
-from fieldassay.calibration.discrimination import Standing, auroc, discriminate
-from fieldassay.calibration.measure import brier_parts, log_loss, select
-from fieldassay.calibration.observations import Observations
+from fieldassay.decisions.calibration.bins import cut_bins
+from fieldassay.decisions.calibration.discrimination import Standing, auroc, discriminate
+from fieldassay.decisions.calibration.measure import brier_parts, log_loss, select
+from fieldassay.decisions.calibration.observations import Observations
 
 pairs = st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=120)
 

@@ -8,16 +8,16 @@ from pathlib import Path
 import pytest
 
 from fieldassay import score
-from fieldassay.plan.compile import read_plan
 from fieldassay.records.record import Meta, Record
-from fieldassay.reports.markdown import render_markdown
-from fieldassay.reports.page import Screen
-from fieldassay.reports.summary import summarize
-from fieldassay.reports.terminal import render_terminal
+from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.content.run.summary import summarize
+from fieldassay.reports.content.run.terminal import render_terminal
+from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.run_file import VIOLATIONS
 from fieldassay.runs.write import make_folder, merge_violations
-from fieldassay.scoring.checking import check_records, shown_value
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.validation.checking import check_records, shown_value
+from fieldassay.spec.plan.compile import read_plan
 
 SPEC = """
 name: flows

@@ -5,15 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import compile_plan, read_plan
-from fieldassay.plan.describe import describe_checks
-from fieldassay.plan.digest import digest_of
-from fieldassay.presets import catalogue
-from fieldassay.scoring.validate import validate
-from fieldassay.spec.freeze import freeze_options
-from fieldassay.spec.model import Call, Field, Spec
-from fieldassay.spec.parse import read_spec
-from fieldassay.spec.write import write_spec
+from fieldassay.scoring.validation.validate import validate
+from fieldassay.spec.language.freeze import freeze_options
+from fieldassay.spec.language.model import Call, Field, Spec
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import compile_plan, read_plan
+from fieldassay.spec.plan.describe import describe_checks
+from fieldassay.spec.plan.digest import digest_of
+from fieldassay.spec.presets import catalogue
 
 FORMS = {
     "name": ("number", [Call("number")]),
@@ -148,8 +148,8 @@ def test_a_pattern_that_is_none_is_a_problem_for_specs_made_in_python_too():
 @pytest.fixture
 def preset(monkeypatch):
     text = "fields: {total: number}\nchecks: {total: number, unit: unit_format}\n"
-    monkeypatch.setattr("fieldassay.spec.parse.preset_names", lambda: ("own",))
-    monkeypatch.setattr("fieldassay.spec.parse.preset_text", lambda name, *_: text)
+    monkeypatch.setattr("fieldassay.spec.language.parse.preset_names", lambda: ("own",))
+    monkeypatch.setattr("fieldassay.spec.language.parse.preset_text", lambda name, *_: text)
     return catalogue
 
 

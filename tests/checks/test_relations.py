@@ -14,10 +14,10 @@ from tests.doc_pages import blocks
 from tests.doc_tables import rows
 
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
-from fieldassay.scoring.validate import validate
-from fieldassay.spec.parse import read_spec
-from fieldassay.spec.write import write_spec
+from fieldassay.scoring.validation.validate import validate
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import read_plan
 
 FIELDS = """
   lines: {items: {fields: {qty: number, price: money, amount: money}}}

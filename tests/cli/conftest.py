@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from command_runs import Files, Ran, write_tiny
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 
 @pytest.fixture

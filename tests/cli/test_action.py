@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from ruamel.yaml import YAML
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.scoring.sampling import sample
 
 ROOT = Path(__file__).parents[2]

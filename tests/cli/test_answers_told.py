@@ -11,7 +11,7 @@ import pytest
 from command_runs import Ran
 from tests.reports.html.unpacked_rows import read_blocks
 
-from fieldassay.evidence import ANSWER_COLUMNS
+from fieldassay.metrics.evidence import ANSWER_COLUMNS
 
 Run = Callable[..., Ran]
 SORRY = "I am sorry, I cannot read this document. " * 40

@@ -294,7 +294,7 @@ def test_new_predictions_become_a_queue_in_the_order_of_what_a_look_is_worth(
     ran = run("calibrate", "--policy", policy, "--pred", pred, "-o", out)
     assert (ran.code, ran.err) == (0, f"queue written to {out}\n")
     if ending == "xlsx":
-        from fieldassay.records.source import open_source
+        from fieldassay.records.sources.source import open_source
 
         rows = [row.value for row in open_source(out).rows.read(range(len(open_source(out))))]
     elif ending == "csv":

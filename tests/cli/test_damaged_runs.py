@@ -14,7 +14,7 @@ import pytest
 from command_runs import Ran
 from scored_runs import TWO, linked, replace_file, scored
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 pytestmark = pytest.mark.usefixtures("few_draws")
 Run = Callable[..., Ran]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_runs import GOLD, PRED, Files, Ran, write_tiny
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 Run = Callable[..., Ran]
 BETTER = [{**GOLD[0]}, {**PRED[1], "name": "Bo"}, PRED[2]]

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from command_runs import Ran, write_tiny
 
-from fieldassay.fingerprint import inputs as fingerprints
+from fieldassay.scoring.provenance import inputs as fingerprints
 
 
 def test_each_input_is_digested_once(

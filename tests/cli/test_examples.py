@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from command_runs import Ran
 
-from fieldassay.plan.compile import read_plan
 from fieldassay.scoring.score import score
+from fieldassay.spec.plan.compile import read_plan
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"

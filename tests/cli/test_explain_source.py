@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_runs import Ran
 
-from fieldassay.wording.sources import describe_source
+from fieldassay.reports.wording.sources import describe_source
 
 Run = Callable[..., Ran]
 SPEC = """

@@ -16,13 +16,13 @@ from command_runs import Files, Ran
 from python_calamine import CalamineWorkbook
 
 from fieldassay import score
-from fieldassay.atomic.spreadsheets import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
+from fieldassay.io.files.spreadsheets import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
 from fieldassay.reports.export.export import write_csv
 from fieldassay.reports.export.guide import guide_result
 from fieldassay.reports.export.judgements import Judgement
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 Run = Callable[..., Ran]
 SAMPLE = Path(__file__).parents[2] / "examples" / "business"
@@ -489,7 +489,7 @@ def test_texts_of_a_workbook_are_no_formulas_and_no_links(tmp_path: Path) -> Non
 
 
 def test_more_rows_than_a_sheet_holds_go_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.atomic.spreadsheets.MOST_ROWS", 4)
+    monkeypatch.setattr("fieldassay.io.files.spreadsheets.MOST_ROWS", 4)
     (tmp_path / "book.xlsx").write_bytes(
         b"".join(workbook_bytes([Sheet("t", ["n"], [[number] for number in range(7)])]))
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 GOLD = [{"id": 1, "a": "x", "b": "p"}, {"id": 2, "a": "y", "b": "q"}, {"id": 3, "a": "z"}]
 PREDICTION = [{"id": 1, "a": "x", "b": "p"}, {"id": 2, "a": "w"}, {"id": 3, "a": "z", "b": "r"}]

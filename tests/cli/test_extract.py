@@ -19,8 +19,8 @@ import pytest
 from command_runs import Ran, spawn
 from endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
 
+from fieldassay.commands.extract import ExtractOptions
 from fieldassay.errors import ProblemsError
-from fieldassay.public.extracting import ExtractOptions
 
 Run = Callable[..., Ran]
 SPEC = """
@@ -470,7 +470,7 @@ def test_ctrl_c_at_a_terminal_ends_cleanly_and_says_how_to_go_on(
     command = [
         sys.executable,
         "-m",
-        "fieldassay.cli.main",
+        "fieldassay.commands.cli.main",
         "extract",
         *given,
         "--system",

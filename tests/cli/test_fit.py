@@ -12,7 +12,7 @@ from command_runs import Ran
 
 from fieldassay import score as score_in_python
 from fieldassay.errors import NothingEvaluatedError
-from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 
 Run = Callable[..., Ran]
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from command_runs import Files, Ran
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")

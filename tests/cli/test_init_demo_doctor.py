@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from command_runs import GOLD, Files, Ran, spawn
 
-from fieldassay.cli.main import main
-from fieldassay.plan.compile import read_plan
+from fieldassay.commands.cli.main import main
 from fieldassay.scoring.sampling import sample
+from fieldassay.spec.plan.compile import read_plan
 
 Run = Callable[..., Ran]
 SCHEMA = {
@@ -137,7 +137,7 @@ def test_doctor_finds_this_installation_sound(run: Run) -> None:
 
 
 def test_doctor_fails_if_one_estimate_differs(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.scoring.doctor.DOCUMENTS", 23)
+    monkeypatch.setattr("fieldassay.commands.doctor.DOCUMENTS", 23)
     ran = run("doctor")
     assert ran.code == 1 and "FAILED" in ran.out
 

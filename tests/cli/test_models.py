@@ -10,8 +10,8 @@ import pytest
 from command_runs import Ran
 
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
-from fieldassay.spec.parse import read_spec
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.plan.compile import read_plan
 
 Run = Callable[..., Ran]
 MODELS = """

@@ -9,8 +9,8 @@ import click
 import pytest
 from command_runs import Files, Ran
 
-from fieldassay.cli.grouping import FiniteRange
-from fieldassay.cli.main import COMMANDS, commands
+from fieldassay.commands.cli.grouping import FiniteRange
+from fieldassay.commands.cli.main import COMMANDS, commands
 from fieldassay.reports.export.export import EXPORTS
 
 Run = Callable[..., Ran]

@@ -11,7 +11,7 @@ from command_runs import Ran
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 Run = Callable[..., Ran]
 SPEC = "name: r\nfields: {shop: text, total: money}\n"

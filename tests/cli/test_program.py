@@ -13,7 +13,7 @@ import click
 import pytest
 from command_runs import Files, Ran, spawn
 
-from fieldassay.cli.main import COMMANDS, commands
+from fieldassay.commands.cli.main import COMMANDS, commands
 
 Run = Callable[..., Ran]
 MOST_MODULES = 200
@@ -21,7 +21,7 @@ MOST_MODULES = 200
 
 HELPS = """
 import sys
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 heavy = {'numpy', 'polars', 'scipy', 'rich', 'pydantic', 'ruamel', 'babel', 'msgspec'}
 for name in sys.argv[1:]:
     main([*name.split(), '--help'])
@@ -88,7 +88,7 @@ def test_internal_error_is_one_line_without_traceback(run: Run, monkeypatch: pyt
     def fail(*_: object) -> None:
         raise RuntimeError("boom\x1b[31m")
 
-    monkeypatch.setattr("fieldassay.scoring.doctor.check_up", fail)
+    monkeypatch.setattr("fieldassay.commands.doctor.check_up", fail)
     monkeypatch.delenv("FIELDASSAY_DEBUG", raising=False)
     ran = run("doctor")
     assert ran.code == 70

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from command_runs import Ran
 
-from fieldassay.plan.compile import read_plan
-from fieldassay.presets.catalogue import own_copy, preset_heads, preset_names, preset_text
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.presets.catalogue import own_copy, preset_heads, preset_names, preset_text
 
 Runner = Callable[..., Ran]
 SPECS = [head.name for head in preset_heads() if head.kind == "spec"]

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 from command_runs import Ran
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 Run = Callable[..., Ran]
 SPEC = """

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from command_runs import Files, Ran
 
-from fieldassay.cli.inputs import name_predictions
+from fieldassay.commands.cli.inputs import name_predictions
 
 Run = Callable[..., Ran]
 GOLD = [{"id": f"d{at}", "name": f"name {at}", "total": at} for at in range(12)]

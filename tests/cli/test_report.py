@@ -16,7 +16,7 @@ import scored_runs
 from command_runs import Files, Ran, spawn
 from scored_runs import replace_file
 
-from fieldassay.atomic.whole_files import digest_file
+from fieldassay.io.files.whole_files import digest_file
 from fieldassay.reports.formats import FORMATS
 
 Run = Callable[..., Ran]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.review.small_review import labelled_store
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 
 def test_verify_tells_the_head_and_exits_with_1_for_a_changed_review(
@@ -33,7 +33,7 @@ def test_verify_tells_the_head_and_exits_with_1_for_a_changed_review(
 def test_the_log_has_every_label_before_and_after(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.review.small_review import label
 
-    from fieldassay.review.journal import Entry
+    from fieldassay.review.log.journal import Entry
 
     store = labelled_store(tmp_path)
     store.append(Entry("label", label("total", "7.00"), "r1", 4))
@@ -80,8 +80,8 @@ def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.Captur
     from tests.review.receipts import SPEC, add, form_of, prediction, take
 
     from fieldassay.records.labels_file import read_labels
-    from fieldassay.review import sheets
-    from fieldassay.review.store import Store
+    from fieldassay.review.log.store import Store
+    from fieldassay.review.sheets import sheets
 
     (tmp_path / "spec.yaml").write_text(SPEC)
     (tmp_path / "llama.jsonl").write_text(json.dumps(prediction(1)) + "\n")

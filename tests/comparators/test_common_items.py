@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import list_column
 
-from fieldassay.comparators import common_items
-from fieldassay.comparators.items import items_of
-from fieldassay.comparators.lists import SetIou, SetOverlap
+from fieldassay.values.comparators import common_items
+from fieldassay.values.comparators.items import items_of
+from fieldassay.values.comparators.lists import SetIou, SetOverlap
 
 LISTS = st.lists(st.lists(st.sampled_from(["a", "b", "c", "ab", ""]), max_size=5), min_size=1, max_size=6)
 

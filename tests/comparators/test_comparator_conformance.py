@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import LISTS, build, column, list_column, names, same_scores
 
-from fieldassay.comparators.base import Comparator
-from fieldassay.comparators.catalogue import COMPARATORS
-from fieldassay.types.column import Column, Reading, objects
+from fieldassay.values.comparators.base import Comparator
+from fieldassay.values.comparators.catalogue import COMPARATORS
+from fieldassay.values.types.column import Column, Reading, objects
 
 SCALARS = {
     "number": ["1", "1.0", "2", "101", "100", "-3.5", "0", "1 to 2", "1 to 2.01", "x"],

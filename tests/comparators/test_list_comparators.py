@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import build, list_column, list_reading, reading
 
-from fieldassay.comparators import lists
-from fieldassay.comparators.base import Comparator, Scores
-from fieldassay.comparators.catalogue import COMPARATORS
-from fieldassay.types.column import Column
+from fieldassay.values.comparators import lists
+from fieldassay.values.comparators.base import Comparator, Scores
+from fieldassay.values.comparators.catalogue import COMPARATORS
+from fieldassay.values.types.column import Column
 
 LISTS = st.lists(st.sampled_from(["a", "b", "c", "ab", "bc"]), max_size=5)
 PAIRS = st.lists(st.tuples(LISTS, LISTS), min_size=1, max_size=4)

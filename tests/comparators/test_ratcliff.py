@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.comparators.comparator_cases import build, column, same_scores
 from tests.effort import costs_at_most
 
-from fieldassay.comparators.ratcliff import ratcliff_similarity
-from fieldassay.types.column import objects
+from fieldassay.values.comparators.ratcliff import ratcliff_similarity
+from fieldassay.values.types.column import objects
 
 
 def words(text):

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import build, column, names
 
-from fieldassay.comparators import edit
-from fieldassay.comparators.ratcliff import LONGEST_MATCHED_PRODUCT
+from fieldassay.values.comparators import edit
+from fieldassay.values.comparators.ratcliff import LONGEST_MATCHED_PRODUCT
 
 
 def random_texts(count, seed):

@@ -9,9 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.comparators.comparator_cases import build
 
-from fieldassay.comparators.closeness import DIFFERENT, EQUAL, WITHIN, number_codes
-from fieldassay.comparators.tolerance import Tolerance, printed_unit, tolerance_of
-from fieldassay.types.column import Column, Reading, objects
+from fieldassay.values.comparators.closeness import DIFFERENT, EQUAL, WITHIN, number_codes
+from fieldassay.values.comparators.tolerance import Tolerance, printed_unit, tolerance_of
+from fieldassay.values.types.column import Column, Reading, objects
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-10_000, max_value=10_000)
 WIDE = st.builds(

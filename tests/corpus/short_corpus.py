@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fieldassay.corpus.manifest import SHIPPED
+from fieldassay.documents.corpus.manifest import SHIPPED
 
 
 def shorten_corpus(folder: Path, is_in: Callable[[dict[str, Any]], bool]) -> Path:

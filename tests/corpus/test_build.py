@@ -6,9 +6,9 @@ import pytest
 from bench.corpus.build import build_corpus, count_documents, current_versions
 from tests.corpus.test_shipped_corpus import ORIGINALS, SHIP, gold_rows
 
-from fieldassay.corpus.manifest import SHIPPED, read_corpus
+from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
+from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load
-from fieldassay.documents.text import page_text
 
 pytestmark = pytest.mark.full
 

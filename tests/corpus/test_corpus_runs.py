@@ -7,11 +7,11 @@ import pytest
 from tests.corpus.short_corpus import shorten_corpus
 
 from fieldassay import ExtractOptions, ScoreOptions, SweepOptions, run, score
-from fieldassay.cli.main import main
-from fieldassay.public.corpora import run_corpus
-from fieldassay.reports.corpora import render_corpus
-from fieldassay.reports.page import Screen
-from fieldassay.result.estimate import Estimate
+from fieldassay.commands.cli.main import main
+from fieldassay.commands.corpus import run_corpus
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.reports.content.corpora import render_corpus
+from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.sweep import CorpusRun
 
 FEW = (

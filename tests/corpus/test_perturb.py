@@ -11,7 +11,7 @@ import pytest
 from bench.corpus.perturb import USUAL, perturb
 from PIL import Image
 
-from fieldassay.corpus.manifest import SHIPPED, read_corpus
+from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.errors import ProblemsError
 
 pytestmark = pytest.mark.full

@@ -3,7 +3,7 @@
 import pytest
 from bench.corpus.reading import compare_reading
 
-from fieldassay.corpus.manifest import SHIPPED, read_corpus
+from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.documents.load import load
 from fieldassay.documents.options import LoadOptions
 

@@ -12,10 +12,10 @@ from bench.corpus.recipe import list_recipes, read_recipes, vary
 from bench.corpus.write import write
 from bench.corpus.written import texts_of
 
-from fieldassay.corpus.difficulty import DIFFICULTIES
-from fieldassay.corpus.manifest import SHIPPED, read_corpus
+from fieldassay.documents.corpus.difficulty import DIFFICULTIES
+from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
+from fieldassay.spec.plan.compile import read_plan
 
 pytestmark = pytest.mark.full
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.corpus.manifest import SHIPPED, read_corpus
+from fieldassay.decisions.gate import decide_result
+from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.documents.load import load
 from fieldassay.documents.options import LoadOptions
-from fieldassay.gates.gate import decide_result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 SHIP = read_corpus(SHIPPED)

@@ -6,11 +6,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.diagnosis.catalogue import BIT, diagnosis_names
-from fieldassay.diagnosis.context import TRIVIAL, diagnose_context, diagnose_outcomes
-from fieldassay.diagnosis.value_rows import ValueRows
-from fieldassay.evidence import FLAG, Outcome
-from fieldassay.types.column import objects
+from fieldassay.metrics.evidence import FLAG, Outcome
+from fieldassay.scoring.engine.context import TRIVIAL, diagnose_context, diagnose_outcomes
+from fieldassay.values.diagnosis.catalogue import BIT, diagnosis_names
+from fieldassay.values.diagnosis.value_rows import ValueRows
+from fieldassay.values.types.column import objects
 
 FIELDS = 4
 ARE_ITEMS = np.array([False, False, True, False])

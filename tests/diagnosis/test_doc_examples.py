@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from doc_tables import rows
 
-from fieldassay.diagnosis.catalogue import DIAGNOSES, diagnosis_names
-from fieldassay.diagnosis.context import diagnose_context
-from fieldassay.diagnosis.value_rows import ValueRows
-from fieldassay.diagnosis.values import diagnose_pairs
-from fieldassay.types.catalogue import READERS
-from fieldassay.types.column import Column, objects
+from fieldassay.scoring.engine.context import diagnose_context
+from fieldassay.values.diagnosis.catalogue import DIAGNOSES, diagnosis_names
+from fieldassay.values.diagnosis.value_rows import ValueRows
+from fieldassay.values.diagnosis.values import diagnose_pairs
+from fieldassay.values.types.catalogue import READERS
+from fieldassay.values.types.column import Column, objects
 
 PAGE = Path(__file__).parents[2] / "docs" / "diagnosis.md"
 PAIRS = rows(PAGE, "Examples") + rows(PAGE, "Units in fields that compare texts")

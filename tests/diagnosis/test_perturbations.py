@@ -12,10 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.effort import characters, few_examples
 
-from fieldassay.diagnosis.catalogue import BIT, DIAGNOSES, diagnosis_names
-from fieldassay.diagnosis.values import diagnose_pairs
-from fieldassay.types.catalogue import READERS
-from fieldassay.types.column import Column, Reading
+from fieldassay.values.diagnosis.catalogue import BIT, DIAGNOSES, diagnosis_names
+from fieldassay.values.diagnosis.values import diagnose_pairs
+from fieldassay.values.types.catalogue import READERS
+from fieldassay.values.types.column import Column, Reading
 
 WORDS = st.lists(
     st.from_regex(r"[A-Z][a-z]{3,8}", fullmatch=True), min_size=2, max_size=5, unique_by=str.casefold

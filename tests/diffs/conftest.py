@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 Make = Callable[..., Path]
 

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.diffs.changes import find_changes
-from fieldassay.diffs.result import Changes
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.decisions.diff.changes import find_changes
+from fieldassay.decisions.diff.result import Changes
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 SPEC = {
     "fields": {

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from fieldassay.diffs.diff import DiffOptions, diff_runs
-from fieldassay.diffs.result import Diff
-from fieldassay.result.comparison import Comparison
-from fieldassay.result.comparisons_file import read_comparisons
+from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
+from fieldassay.decisions.diff.result import Diff
+from fieldassay.metrics.result.comparison import Comparison
+from fieldassay.metrics.result.comparisons_file import read_comparisons
+from fieldassay.metrics.uncertainty.power import Alike
 from fieldassay.runs.run_file import COMPARISONS
-from fieldassay.stats.power import Alike
 
 FIELDS = ("a", "b", "c", "d")
 SPEC = {

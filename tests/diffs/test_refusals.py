@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fieldassay.diffs.diff import DiffOptions, diff_runs
-from fieldassay.diffs.join import Contestant, join_data
+from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
+from fieldassay.decisions.diff.join import Contestant, join_data
 from fieldassay.errors import ProblemsError
 from fieldassay.runs.run import Run
 

@@ -13,15 +13,15 @@ from typing import Any
 
 import pytest
 
-from fieldassay.atomic.typed_json import convert
-from fieldassay.diffs.diff import DiffOptions, changes_csv, diff_json, diff_runs
-from fieldassay.diffs.result import COLUMNS, Diff
-from fieldassay.reports.diff.html import render_diff_html
-from fieldassay.reports.diff.markdown import render_diff_markdown
-from fieldassay.reports.diff.parts import describe_diff
-from fieldassay.reports.diff.terminal import render_diff_terminal
-from fieldassay.reports.page import Screen
-from fieldassay.result.comparison import Comparison
+from fieldassay.decisions.diff.diff import DiffOptions, changes_csv, diff_json, diff_runs
+from fieldassay.decisions.diff.result import COLUMNS, Diff
+from fieldassay.io.files.typed_json import convert
+from fieldassay.metrics.result.comparison import Comparison
+from fieldassay.reports.content.diff import describe_diff
+from fieldassay.reports.writers.html import render_diff_html
+from fieldassay.reports.writers.markdown import render_diff_markdown
+from fieldassay.reports.writers.page import Screen
+from fieldassay.reports.writers.terminal import render_diff_terminal
 
 Make = Callable[..., Path]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.documents.offices import make_docx, p, r, tbl, tc
 
+from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load_bytes
-from fieldassay.documents.text import page_text
 from fieldassay.documents.transcript import DocumentError
 
 

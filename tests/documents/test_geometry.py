@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.documents.geometry import round_all, turn
+from fieldassay.documents.layout.geometry import round_all, turn
 from fieldassay.documents.transcript import Box
 
 HALVES = [at / 200 for at in range(-2001, 200_001, 2)]

@@ -12,13 +12,13 @@ import pytest
 from PIL import Image, ImageDraw, ImageFont
 from tests.documents.pdfs import HEIGHT, WIDTH, image, make_pdf, text
 
+from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load_bytes
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.pages import PictureOptions, Region, render_page, render_pages
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.documents.text import page_text
 from fieldassay.documents.transcript import Box, DocumentError, Transcript
 
 LINES = ["Invoice 2024-17", "The quick brown fox jumps over", "Total 1.234,50 EUR", "Date 31.05.2024"]

@@ -8,9 +8,9 @@ import pytest
 from tests.documents.offices import make_docx, make_msg, p
 from tests.documents.pdfs import make_pdf, text
 
+from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load_bytes
 from fieldassay.documents.options import LoadOptions
-from fieldassay.documents.text import page_text
 from fieldassay.documents.transcript import DocumentError, Transcript
 
 PDF, LOCKED = (

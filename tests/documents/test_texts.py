@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from fieldassay.documents.kinds import find_kind
+from fieldassay.documents.layout.text import page_text, transcript_text
 from fieldassay.documents.load import load, load_bytes
 from fieldassay.documents.options import LoadOptions
-from fieldassay.documents.text import page_text, transcript_text
 from fieldassay.documents.transcript import DocumentError
 
 

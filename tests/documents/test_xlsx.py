@@ -9,10 +9,10 @@ import zipfile
 import pytest
 import xlsxwriter
 
+from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load_bytes
-from fieldassay.documents.number_formats import format_number
+from fieldassay.documents.loaders.number_formats import format_number
 from fieldassay.documents.options import LoadOptions
-from fieldassay.documents.text import page_text
 from fieldassay.documents.transcript import DocumentError
 
 FORMATS = {

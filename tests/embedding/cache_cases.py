@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 from tests.embedding.references import TEXTS
 
-from fieldassay.comparators.embedding import known_vectors
-from fieldassay.comparators.embedding.models import load_encoder
+from fieldassay.values.comparators.embedding import known_vectors
+from fieldassay.values.comparators.embedding.models import load_encoder
 
 ROOT = Path(__file__).parents[2]
 SHORT = [text for text in TEXTS if len(text) < 100]

@@ -4,8 +4,8 @@ import pytest
 from tests.embedding.cache_cases import forget
 from tests.embedding.model_cases import TinyModel, write_model
 
-from fieldassay.comparators.embedding.comparator import Embedding
-from fieldassay.comparators.embedding.numpy_encoder import NumpyEncoder
+from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.comparators.embedding.numpy_encoder import NumpyEncoder
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fieldassay.comparators.embedding.comparator import Embedding
-from fieldassay.types.column import Column, Reading
+from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.types.column import Column, Reading
 
 _TOLD = json.loads(Path(__file__).with_name("references.json").read_text(encoding="utf-8"))
 TEXTS: list[str] = _TOLD["texts"]

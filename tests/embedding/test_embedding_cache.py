@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from tests.embedding.cache_cases import SHORT, SMALL, forget, raw
 from tests.embedding.model_cases import TinyModel, write_model
 
-from fieldassay.comparators.embedding import known_vectors
-from fieldassay.comparators.embedding.comparator import Embedding, cache_folder
-from fieldassay.comparators.embedding.known_vectors import KnownVectors, VectorFile, text_key
-from fieldassay.comparators.embedding.numpy_encoder import NumpyEncoder
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.values.comparators.embedding import known_vectors
+from fieldassay.values.comparators.embedding.comparator import Embedding, cache_folder
+from fieldassay.values.comparators.embedding.known_vectors import KnownVectors, VectorFile, text_key
+from fieldassay.values.comparators.embedding.numpy_encoder import NumpyEncoder
 
 pytestmark = pytest.mark.slow
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.embedding.references import BACKENDS, TEXTS, VECTORS, comparator, every_pair, texts_column
 
-from fieldassay.comparators.embedding.comparator import Embedding
-from fieldassay.comparators.embedding.encoder import watch_encoding
-from fieldassay.comparators.embedding.models import load_encoder
-from fieldassay.types.column import Column, Reading, objects
+from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.comparators.embedding.encoder import watch_encoding
+from fieldassay.values.comparators.embedding.models import load_encoder
+from fieldassay.values.types.column import Column, Reading, objects
 
 pytestmark = pytest.mark.slow
 

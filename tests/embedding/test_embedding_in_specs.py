@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from tests.embedding.references import TEXTS, VECTORS, texts_column
 
-from fieldassay.comparators.coverage import SoftCoverage
-from fieldassay.comparators.embedding.comparator import Embedding
 from fieldassay.errors import MissingExtraError, ProblemsError
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.nodes import Leaf
-from fieldassay.types.column import Column, Reading
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Leaf
+from fieldassay.values.comparators.coverage import SoftCoverage
+from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.types.column import Column, Reading
 
 
 def comparator_of(field):

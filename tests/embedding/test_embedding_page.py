@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from tests.doc_tables import rows
 
-from fieldassay.comparators.embedding.comparator import Embedding
-from fieldassay.comparators.embedding.model_settings import FAMILIES
-from fieldassay.types.column import Reading
+from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.comparators.embedding.model_settings import FAMILIES
+from fieldassay.values.types.column import Reading
 
 PAGE = Path(__file__).parents[2] / "docs" / "embeddings.md"
 TEXT = PAGE.read_text(encoding="utf-8")

@@ -10,10 +10,10 @@ import pytest
 from tests.embedding.cache_cases import ROOT, SHORT, SMALL, changed, raw
 from tests.embedding.references import TEXTS, VECTORS, every_pair
 
-from fieldassay import blas_threads
-from fieldassay.comparators.embedding.bert import TILINGS
-from fieldassay.comparators.embedding.comparator import Embedding
-from fieldassay.comparators.embedding.encoder import watch_encoding
+from fieldassay.io.workers import blas_threads
+from fieldassay.values.comparators.embedding.bert import TILINGS
+from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.comparators.embedding.encoder import watch_encoding
 
 
 def test_no_vector_depends_on_the_other_texts():
@@ -44,7 +44,7 @@ def test_nor_with_the_kernels_of_other_processors(kernels, threads):
     """
     names = (
         "from tests.embedding.cache_cases import SHORT, changed, raw; from "
-        "fieldassay.comparators.embedding.comparator import Embedding"
+        "fieldassay.values.comparators.embedding.comparator import Embedding"
     )
     code = f"{names}; print(changed(raw(Embedding()), SHORT[:20]))"
     environment = {**os.environ, "OPENBLAS_CORETYPE": kernels, "OPENBLAS_NUM_THREADS": threads}
@@ -63,7 +63,7 @@ def test_the_number_of_threads_changes_no_bit(threads, tiny, monkeypatch):
     def some_threads():
         yield threads
 
-    monkeypatch.setattr("fieldassay.comparators.embedding.numpy_encoder.one_blas_thread", some_threads)
+    monkeypatch.setattr("fieldassay.values.comparators.embedding.numpy_encoder.one_blas_thread", some_threads)
     assert raw(tiny).encode(SMALL, 5).tobytes() == plain.tobytes()
 
 

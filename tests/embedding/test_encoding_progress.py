@@ -9,9 +9,9 @@ import warnings
 import pytest
 from tests.embedding.cache_cases import SMALL
 
-from fieldassay.cli import progress
-from fieldassay.comparators.embedding import known_vectors
-from fieldassay.comparators.embedding.encoder import report_progress, watch_encoding
+from fieldassay.commands.cli import progress
+from fieldassay.values.comparators.embedding import known_vectors
+from fieldassay.values.comparators.embedding.encoder import report_progress, watch_encoding
 
 # --- who is told
 

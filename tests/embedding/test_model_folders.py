@@ -8,11 +8,11 @@ import pytest
 from msgspec.structs import replace
 from tests.embedding.model_cases import TinyModel, write_json, write_model
 
-from fieldassay.comparators.embedding.comparator import Embedding
-from fieldassay.comparators.embedding.model_folders import PACKAGES, find_model, hub_cache
-from fieldassay.comparators.embedding.model_settings import lacks_for_any, lacks_for_numpy
-from fieldassay.comparators.embedding.models import digest_model
 from fieldassay.errors import FieldassayError, MissingExtraError, ProblemsError
+from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.comparators.embedding.model_folders import PACKAGES, find_model, hub_cache
+from fieldassay.values.comparators.embedding.model_settings import lacks_for_any, lacks_for_numpy
+from fieldassay.values.comparators.embedding.models import digest_model
 
 DEFAULT = "sentence-transformers/all-MiniLM-L6-v2"
 

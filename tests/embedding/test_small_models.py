@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from tests.embedding.model_cases import TEXTS, TinyModel, expected_vector, write_json, write_model
 
-from fieldassay.comparators.embedding.comparator import Embedding
 from fieldassay.errors import MissingExtraError, ProblemsError
+from fieldassay.values.comparators.embedding.comparator import Embedding
 
 MODELS = {
     "bert": TinyModel("bert"),

@@ -26,10 +26,10 @@ from typing import IO
 from tests.endpoints.driving import ask, channels, drive
 from tests.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
 
-from fieldassay.endpoints.client import import_client
-from fieldassay.endpoints.exchange import Answer, Request
-from fieldassay.endpoints.jobs import Finished, Job
-from fieldassay.endpoints.journal import NAME, ReadJournal, lines_of
+from fieldassay.extraction.endpoints.client import import_client
+from fieldassay.extraction.endpoints.exchange import Answer, Request
+from fieldassay.extraction.endpoints.jobs import Finished, Job
+from fieldassay.extraction.endpoints.journal import NAME, ReadJournal, lines_of
 
 DOCUMENTS, IN_FLIGHT = 200, 16
 

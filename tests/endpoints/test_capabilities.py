@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from tests.endpoints.driving import CANARY, channels, drive
 from tests.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
 
-from fieldassay.cli.doctor import doctor
-from fieldassay.endpoints.capabilities import probe
-from fieldassay.endpoints.exchange import Request
-from fieldassay.endpoints.jobs import Job
+from fieldassay.commands.cli.doctor import doctor
+from fieldassay.extraction.endpoints.capabilities import probe
+from fieldassay.extraction.endpoints.exchange import Request
+from fieldassay.extraction.endpoints.jobs import Job
 
 RECORD = '{"word": "blue", "count": null}'
 

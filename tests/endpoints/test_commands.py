@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 from tests.endpoints.driving import CANARY, drive
 
-from fieldassay.endpoints.channel import Channel
-from fieldassay.endpoints.command import CommandChannel, FunctionChannel
-from fieldassay.endpoints.exchange import Answer, Request
-from fieldassay.endpoints.jobs import Job
 from fieldassay.errors import ProblemsError
+from fieldassay.extraction.endpoints.channel import Channel
+from fieldassay.extraction.endpoints.command import CommandChannel, FunctionChannel
+from fieldassay.extraction.endpoints.exchange import Answer, Request
+from fieldassay.extraction.endpoints.jobs import Job
 
 PROGRAM = """
 import json, os, sys, time

@@ -10,9 +10,9 @@ from urllib.parse import quote, quote_plus
 import pytest
 from tests.endpoints.driving import CANARY
 
-from fieldassay.endpoints.credentials import Key, MissingKeyError, read_key
-from fieldassay.endpoints.endpoint import Endpoint
 from fieldassay.errors import ProblemsError
+from fieldassay.extraction.endpoints.credentials import Key, MissingKeyError, read_key
+from fieldassay.extraction.endpoints.endpoint import Endpoint
 
 SPELLINGS = {
     "as it is": CANARY,

@@ -7,7 +7,7 @@ from pathlib import Path
 from tests.endpoints.driving import channels, drive, questions
 from tests.endpoints.scripted_server import ScriptedServer
 
-from fieldassay.endpoints.journal import NAME, lines_of
+from fieldassay.extraction.endpoints.journal import NAME, lines_of
 
 
 def test_every_document_gets_its_answer_and_the_journal_holds_it(tmp_path: Path) -> None:

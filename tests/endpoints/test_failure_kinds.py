@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
 
-from fieldassay.endpoints.outcome import Action
+from fieldassay.extraction.endpoints.outcome import Action
 
 ROOT = Path(__file__).parents[2]
 NAMED_FIRST = {"Failure", "CommandError"}
@@ -15,7 +15,7 @@ NAMED_FIRST = {"Failure", "CommandError"}
 
 def kinds() -> Iterator[str]:
     """Yield what stands after an action, or first in a failure, in the source of the package."""
-    for path in sorted((ROOT / "src/fieldassay/endpoints").glob("*.py")):
+    for path in sorted((ROOT / "src/fieldassay/extraction/endpoints").glob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call):
                 parts, name = node.args, getattr(node.func, "id", "")

@@ -14,11 +14,11 @@ import pytest
 from tests.endpoints.driving import CANARY, ask, channels, drive, questions
 from tests.endpoints.scripted_server import Hit, Reply, Script, ScriptedServer, completion, echo
 
-from fieldassay.endpoints.driver import Drive, DriveOptions
-from fieldassay.endpoints.exchange import Answer, Attachment, Request
-from fieldassay.endpoints.jobs import Job
-from fieldassay.endpoints.journal import NAME, Journal, lines_of
-from fieldassay.endpoints.outcome import read_answer
+from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
+from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Request
+from fieldassay.extraction.endpoints.jobs import Job
+from fieldassay.extraction.endpoints.journal import NAME, Journal, lines_of
+from fieldassay.extraction.endpoints.outcome import read_answer
 
 
 def first(reply: Reply, times: int = 1) -> Script:

@@ -16,11 +16,11 @@ from tests.endpoints.driving import ask, channels, drive, one_question, question
 from tests.endpoints.kills import predictions, two_questions
 from tests.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion, echo
 
-from fieldassay.endpoints.channel import request_key
-from fieldassay.endpoints.driver import Drive, DriveOptions
-from fieldassay.endpoints.exchange import Request
-from fieldassay.endpoints.jobs import Job
-from fieldassay.endpoints.journal import NAME, Journal, JournalError, ReadJournal, lines_of
+from fieldassay.extraction.endpoints.channel import request_key
+from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
+from fieldassay.extraction.endpoints.exchange import Request
+from fieldassay.extraction.endpoints.jobs import Job
+from fieldassay.extraction.endpoints.journal import NAME, Journal, JournalError, ReadJournal, lines_of
 
 KEYS = [f"{at:064x}" for at in range(9)]
 
@@ -68,7 +68,7 @@ def test_a_journal_has_one_writer_and_many_readers(tmp_path: Path) -> None:
     filled(tmp_path)
     with Journal(tmp_path):
         said = subprocess.run(
-            [sys.executable, "-c", "import sys; from pathlib import Path; from fieldassay.endpoints.journal import *; "
+            [sys.executable, "-c", "import sys; from pathlib import Path; from fieldassay.extraction.endpoints.journal import *; "
              "print(len(ReadJournal(Path(sys.argv[1]) / NAME).index)); Journal(Path(sys.argv[1]))", str(tmp_path)],
             capture_output=True, text=True,
         )  # fmt: skip
@@ -77,7 +77,7 @@ def test_a_journal_has_one_writer_and_many_readers(tmp_path: Path) -> None:
 
 def test_a_disk_that_is_full_leaves_a_journal_that_is_sound(tmp_path: Path) -> None:
     program = (
-        "import resource, signal, sys; from pathlib import Path; from fieldassay.endpoints.journal import *\n"
+        "import resource, signal, sys; from pathlib import Path; from fieldassay.extraction.endpoints.journal import *\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
         "with Journal(Path(sys.argv[1])) as journal:\n"
         "    for at in range(99): journal.write('answer', {'key': '%064x' % at, 'text': 'x' * 50})\n"
@@ -270,8 +270,8 @@ def test_an_exception_of_a_strategy_fails_its_document(tmp_path: Path) -> None:
 
 def test_importing_endpoints_imports_no_client() -> None:
     program = (
-        "import sys, pkgutil, importlib, fieldassay.endpoints as e\n"
-        "for one in pkgutil.iter_modules(e.__path__): importlib.import_module('fieldassay.endpoints.' + one.name)\n"
+        "import sys, pkgutil, importlib, fieldassay.extraction.endpoints as e\n"
+        "for one in pkgutil.iter_modules(e.__path__): importlib.import_module('fieldassay.extraction.endpoints.' + one.name)\n"
         "print([name for name in ('httpx2', 'genai_prices', 'numpy') if name in sys.modules])"
     )
     said = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

@@ -8,7 +8,7 @@ import time
 import pytest
 from tests.endpoints.provider import Provider, simulate
 
-from fieldassay.endpoints.limiter import ByteRoom, Gate, Window
+from fieldassay.extraction.endpoints.limiter import ByteRoom, Gate, Window
 
 PROVIDERS = {
     "1 place": Provider(places=1),

@@ -8,10 +8,10 @@ import pytest
 from tests.endpoints.driving import channels, drive, questions
 from tests.endpoints.scripted_server import ScriptedServer
 
-from fieldassay.endpoints.driver import DriveOptions
-from fieldassay.endpoints.endpoint import Endpoint
-from fieldassay.endpoints.exchange import Usage
-from fieldassay.endpoints.prices import Prices, cost_usd
+from fieldassay.extraction.endpoints.driver import DriveOptions
+from fieldassay.extraction.endpoints.endpoint import Endpoint
+from fieldassay.extraction.endpoints.exchange import Usage
+from fieldassay.extraction.endpoints.prices import Prices, cost_usd
 
 TABLE = {
     "m": {"prompt": 2.0, "cached_prompt": 0.5, "completion": 10.0},

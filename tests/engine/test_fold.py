@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.effort import few_examples
 
-from fieldassay.engine.bootstrap import draw_sums
-from fieldassay.engine.fold import FoldPlan, Partial, documents_frame, estimates, fold, merge
 from fieldassay.errors import FieldassayError
-from fieldassay.evidence import DocumentTable, Evidence, FieldInfo, Kind
-from fieldassay.metrics.selection import select_metrics
-from fieldassay.metrics.statistics import Rows, RowSum
-from fieldassay.metrics.sums import Sum, add_sums
-from fieldassay.result.estimate import Estimate
-from fieldassay.stats.weights import STEPS, document_keys, unseen_weights, weight_table, weights
+from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.evidence import DocumentTable, Evidence, FieldInfo, Kind
+from fieldassay.metrics.fold import FoldPlan, Partial, documents_frame, estimates, fold, merge
+from fieldassay.metrics.statistics.statistics import Rows, RowSum
+from fieldassay.metrics.statistics.sums import Sum, add_sums
+from fieldassay.metrics.uncertainty.bootstrap import draw_sums
+from fieldassay.metrics.uncertainty.weights import STEPS, document_keys, unseen_weights, weight_table, weights
 
 FIELDS = [
     value("total", 0, weight=2.0, critical=True, type="money"),

@@ -27,15 +27,15 @@ from tests.strategies_records import (
     name_of,
 )
 
-from fieldassay.comparators.catalogue import COMPARATORS
-from fieldassay.engine.fold import estimates, fold, merge
-from fieldassay.plan.compile import read_plan
+from fieldassay.metrics.fold import estimates, fold, merge
 from fieldassay.records.matching import batches
-from fieldassay.scoring.inputs import open_inputs
-from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.inputs import open_inputs
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import fold_plan
-from fieldassay.scoring.shards import judge_batch
-from fieldassay.types.catalogue import READERS
+from fieldassay.scoring.shards.shards import judge_batch
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.values.comparators.catalogue import COMPARATORS
+from fieldassay.values.types.catalogue import READERS
 
 pytestmark = pytest.mark.slow
 

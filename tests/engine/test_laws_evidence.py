@@ -14,9 +14,9 @@ from tests.effort import few_examples
 from tests.judging import result_of
 from tests.strategies_records import Maker, Tastes, chances
 
-from fieldassay.evidence import Outcome, evidence_schema
+from fieldassay.metrics.evidence import Outcome, evidence_schema
+from fieldassay.metrics.result.result import Result
 from fieldassay.paths import split_path
-from fieldassay.result.result import Result
 
 pytestmark = pytest.mark.slow
 

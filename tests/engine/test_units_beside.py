@@ -13,8 +13,8 @@ from tests.fingerprint.labels_cases import labels
 from tests.judging import leaves_of, result_of, rows_of
 
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
-from fieldassay.scoring.validate import validate
+from fieldassay.scoring.validation.validate import validate
+from fieldassay.spec.plan.compile import read_plan
 
 SPEC = next(text for text in blocks("docs/spec.md", "yaml") if "name: figures" in text)
 CASES = [

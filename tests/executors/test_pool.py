@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.executors.pool import run_pool
+from fieldassay.io.workers.pool import run_pool
 
 PARENT = """
 import os
@@ -19,7 +19,7 @@ import sys
 import time
 from pathlib import Path
 
-from fieldassay.executors.pool import run_pool
+from fieldassay.io.workers.pool import run_pool
 
 
 def note(place: str) -> None:
@@ -100,7 +100,7 @@ def test_workers_end_with_the_shards_in_hand_when_a_run_is_stopped(stop: type[Ba
 
 @pytest.mark.slow
 def test_workers_digest_a_folder_as_one_process_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from fieldassay.fingerprint import inputs
+    from fieldassay.scoring.provenance import inputs
 
     for number in range(11):
         (tmp_path / f"{number % 3}").mkdir(exist_ok=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.scoring.score import score
 
 pytestmark = [

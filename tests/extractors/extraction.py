@@ -4,8 +4,8 @@ import json
 from collections.abc import Callable, Sequence
 
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
-from fieldassay.endpoints.exchange import Answer, Request
-from fieldassay.extractors.strategy import Extracted, Strategy, Task
+from fieldassay.extraction.endpoints.exchange import Answer, Request
+from fieldassay.extraction.strategy import Extracted, Strategy, Task
 
 INVOICE = """\
 ACME Pumps Ltd

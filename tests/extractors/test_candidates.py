@@ -6,13 +6,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fieldassay.documents.transcript import Line, Page, Word
-from fieldassay.extractors.places import Search
-from fieldassay.extractors.rules.candidates import _is_word, candidates, words_like
-from fieldassay.extractors.rules.rows import Sheet
-from fieldassay.types.dates.dates import DateReader, may_be_date
-from fieldassay.types.enums import EnumReader
-from fieldassay.types.numbers.money import MoneyReader
-from fieldassay.types.numbers.money_words import may_be_part_of_money
+from fieldassay.extraction.places import Search
+from fieldassay.extraction.strategies.rules.candidates import _is_word, candidates, words_like
+from fieldassay.extraction.strategies.rules.rows import Sheet
+from fieldassay.values.types.dates.dates import DateReader, may_be_date
+from fieldassay.values.types.enums import EnumReader
+from fieldassay.values.types.numbers.money import MoneyReader
+from fieldassay.values.types.numbers.money_words import may_be_part_of_money
 
 AMOUNTS = st.sampled_from(["12.50", "1.234,5", "(3.00)", "5", "-7", "1 000", "1e5", "½", "12,-", "3.00CR"])
 NAMES = st.sampled_from(["EUR", "eur", "AUD$", "US$", "Rs.", "kr", "euro", "Dollars", "KWD", "$", "-", "+", "(", ")", "pcs", "XYZ", "AUDkr", "of"])  # fmt: skip

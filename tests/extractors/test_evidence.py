@@ -11,13 +11,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from extraction import INVOICE, RECORD, SPEC, answer, document, play
 
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
-from fieldassay.endpoints.exchange import TokenChoice
 from fieldassay.errors import ProblemsError
-from fieldassay.extractors.confidence import value_confidences
-from fieldassay.extractors.examples import Scored, Shown, choose_examples, fit_examples
-from fieldassay.extractors.prompted import Decode, Prompted
-from fieldassay.extractors.strategy import Example, Task
-from fieldassay.spec.parse import read_spec
+from fieldassay.extraction.endpoints.exchange import TokenChoice
+from fieldassay.extraction.examples.examples import Scored, Shown, choose_examples, fit_examples
+from fieldassay.extraction.strategies.confidence import value_confidences
+from fieldassay.extraction.strategies.prompted import Decode, Prompted
+from fieldassay.extraction.strategy import Example, Task
+from fieldassay.spec.language.parse import read_spec
 
 CLASSES = [
     ("as written", "ACME Pumps Ltd", "ACME Pumps Ltd", "found"),

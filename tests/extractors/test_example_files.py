@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from fieldassay.errors import ProblemsError
-from fieldassay.extractors.example_files import Given, load_examples
-from fieldassay.extractors.examples import ExampleFile, Shown
-from fieldassay.spec.parse import read_spec
+from fieldassay.extraction.examples.example_files import Given, load_examples
+from fieldassay.extraction.examples.examples import ExampleFile, Shown
+from fieldassay.spec.language.parse import read_spec
 
 ROWS = [
     ("the record itself", {"id": "a.txt", "total": "5.00"}, {}),

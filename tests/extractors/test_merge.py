@@ -11,13 +11,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from extraction import answer, document, play
 
-from fieldassay.extractors.chunks import Split
-from fieldassay.extractors.evidence import Found
-from fieldassay.extractors.merge import merge
-from fieldassay.extractors.places import Place
-from fieldassay.extractors.prompted import Prompted
-from fieldassay.extractors.strategy import Task
-from fieldassay.spec.parse import read_spec
+from fieldassay.extraction.evidence import Found
+from fieldassay.extraction.places import Place
+from fieldassay.extraction.strategies.chunks import Split
+from fieldassay.extraction.strategies.merge import merge
+from fieldassay.extraction.strategies.prompted import Prompted
+from fieldassay.extraction.strategy import Task
+from fieldassay.spec.language.parse import read_spec
 
 SPEC = read_spec(
     {"fields": {"total": "money", "lines": {"items": {"fields": {"item": "text", "amount": "money"}}}}}

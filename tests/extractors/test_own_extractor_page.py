@@ -12,11 +12,11 @@ sys.path.insert(0, str(Path(__file__).parent))
 import extraction
 from doc_pages import blocks
 
-from fieldassay.extractors.calls import Function
-from fieldassay.extractors.strategy import Task
-from fieldassay.extractors.systems_file import read_systems
+from fieldassay.extraction.strategies.calls import Function
+from fieldassay.extraction.strategy import Task
+from fieldassay.extraction.systems.systems_file import read_systems
 from fieldassay.registry import _plugins
-from fieldassay.spec.parse import read_spec
+from fieldassay.spec.language.parse import read_spec
 
 FUNCTION, STRATEGY = blocks("docs/task-own-extractor.md", "python")
 FUNCTION_FILE, PLUGIN_FILE = blocks("docs/task-own-extractor.md", "yaml")

@@ -10,12 +10,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from extraction import INVOICE, RECORD, SPEC, answer, document, play
 
-from fieldassay.extractors.chunks import Split
-from fieldassay.extractors.prompted import Decode, Prompted
-from fieldassay.extractors.strategy import Task
-from fieldassay.extractors.verify import Verify
-from fieldassay.presets.catalogue import own_copy, preset_head, preset_names
-from fieldassay.spec.parse import read_spec
+from fieldassay.extraction.strategies.chunks import Split
+from fieldassay.extraction.strategies.prompted import Decode, Prompted
+from fieldassay.extraction.strategies.verify import Verify
+from fieldassay.extraction.strategy import Task
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.presets.catalogue import own_copy, preset_head, preset_names
 
 BASE = Prompted("local", "small")
 TASK = Task(read_spec(SPEC))

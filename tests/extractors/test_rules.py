@@ -10,9 +10,9 @@ sys.path.insert(0, str(Path(__file__).parent))
 from extraction import INVOICE, RECORD, SPEC, document, play
 
 from fieldassay.documents.load import load_bytes
-from fieldassay.extractors.rules.strategy import Rules
-from fieldassay.extractors.strategy import Example, Task
-from fieldassay.spec.parse import read_spec
+from fieldassay.extraction.strategies.rules.strategy import Rules
+from fieldassay.extraction.strategy import Example, Task
+from fieldassay.spec.language.parse import read_spec
 
 
 def extract(text, fields, examples=()):

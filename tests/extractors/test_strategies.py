@@ -12,19 +12,19 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 import extraction
 
-from fieldassay.documents.text import page_text
-from fieldassay.endpoints.exchange import Answer, Failure
-from fieldassay.extractors.answers import leaves_of
-from fieldassay.extractors.calls import Command, Function
-from fieldassay.extractors.evidence import field_steps
-from fieldassay.extractors.fields import plan_leaves
-from fieldassay.extractors.prompted import Prompted
-from fieldassay.extractors.rules.strategy import Rules
-from fieldassay.extractors.strategy import Strategy, Task
-from fieldassay.extractors.verify import Verify
+from fieldassay.documents.layout.text import page_text
+from fieldassay.extraction.answers import leaves_of
+from fieldassay.extraction.endpoints.exchange import Answer, Failure
+from fieldassay.extraction.evidence import field_steps
+from fieldassay.extraction.fields import plan_leaves
+from fieldassay.extraction.strategies.calls import Command, Function
+from fieldassay.extraction.strategies.prompted import Prompted
+from fieldassay.extraction.strategies.rules.strategy import Rules
+from fieldassay.extraction.strategies.verify import Verify
+from fieldassay.extraction.strategy import Strategy, Task
 from fieldassay.paths import join_path
-from fieldassay.plan.compile import compile_plan
-from fieldassay.spec.parse import read_spec
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.plan.compile import compile_plan
 
 DRIVING = ("example_files", "extract", "pictures", "predictions", "systems")
 """Modules that drive strategies: they load documents and write folders."""
@@ -35,8 +35,8 @@ HEAVY = ("httpx2", "pypdfium2", "numpy", "scipy", "jinja2")
 @pytest.mark.slow
 def test_importing_strategies_loads_nothing_heavy():
     code = (
-        "import sys, importlib, pkgutil, fieldassay.extractors as e\n"
-        "names = [m.name for m in pkgutil.walk_packages(e.__path__, 'fieldassay.extractors.')]\n"
+        "import sys, importlib, pkgutil, fieldassay.extraction as e\n"
+        "names = [m.name for m in pkgutil.walk_packages(e.__path__, 'fieldassay.extraction.')]\n"
         f"names = [n for n in names if n.split('.')[-1] not in {DRIVING!r}]\n"
         "[importlib.import_module(n) for n in names]\n"
         f"print([m for m in {HEAVY!r} if m in sys.modules])"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fieldassay.errors import ProblemsError
-from fieldassay.extractors.systems_file import read_systems
+from fieldassay.extraction.systems.systems_file import read_systems
 
 BASE: dict[str, Any] = {"strategy": "prompted", "endpoint": "local", "model": "m"}
 LOCAL = {"local": {"url": "http://127.0.0.1:1/v1"}}

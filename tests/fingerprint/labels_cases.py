@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
-from fieldassay.fingerprint.labels import digest_part, digest_rows
-from fieldassay.plan.compile import read_plan
 from fieldassay.records.matching import batches
-from fieldassay.scoring.inputs import open_inputs
-from fieldassay.scoring.options import InputOptions
+from fieldassay.scoring.inputs.inputs import open_inputs
+from fieldassay.scoring.inputs.options import InputOptions
+from fieldassay.scoring.provenance.labels import digest_part, digest_rows
+from fieldassay.spec.plan.compile import read_plan
 
 GOLD: list[dict[str, Any]] = [
     {

@@ -9,11 +9,11 @@ from hypothesis import given
 from msgspec.structs import replace
 from strategies_spec import specs
 
-from fieldassay.fingerprint.specs import freeze_formulas, freeze_spec
-from fieldassay.metrics.definitions import Definition
-from fieldassay.plan.digest import digest_of
-from fieldassay.spec.model import Accept, Call, DocumentType, Field, Spec
-from fieldassay.spec.parse import read_spec
+from fieldassay.metrics.catalogue.definitions import Definition
+from fieldassay.scoring.provenance.specs import freeze_formulas, freeze_spec
+from fieldassay.spec.language.model import Accept, Call, DocumentType, Field, Spec
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.plan.digest import digest_of
 
 SPEC = """
 name: pinned

@@ -19,10 +19,10 @@ from tests.fingerprint.labels_cases import GOLD, SPEC, labels, write_lines
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
-from fieldassay.fingerprint.frozen import canonical, canonical_record, canonical_records
-from fieldassay.fingerprint.labels import declared_values
-from fieldassay.plan.compile import read_plan
-from fieldassay.scoring.options import InputOptions
+from fieldassay.scoring.inputs.options import InputOptions
+from fieldassay.scoring.provenance.frozen import canonical, canonical_record, canonical_records
+from fieldassay.scoring.provenance.labels import declared_values
+from fieldassay.spec.plan.compile import read_plan
 
 PINNED = "25684dae012688863a084d1a6106ce64ee42effe71fca4f75ec8e9ade1495eec"
 PINNED_DOCUMENTS = {

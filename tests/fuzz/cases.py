@@ -17,7 +17,7 @@ from types import FrameType
 
 from tests.fuzz.corpus import TARGETS, forget_digests, set_up
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 SECONDS = 30
 """So long a command may take on files of a few kilobytes."""

@@ -18,7 +18,7 @@ from tests.fuzz.mutations import (
     mutate_yaml,
 )
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 Mutation = Callable[[bytes, Random], bytes]
 

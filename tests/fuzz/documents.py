@@ -20,12 +20,12 @@ from tests.documents.offices import make_docx, make_msg, p, r, tbl, tc
 from tests.documents.pdfs import column, image, make_pdf, stroke, text
 from tests.fuzz.mutations import flip_bytes, mutate_text
 
+from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load_bytes
 from fieldassay.documents.loaders.image import open_pictures
 from fieldassay.documents.options import LoadOptions
 from fieldassay.documents.pool import DocumentPool, Limits
 from fieldassay.documents.store import encode
-from fieldassay.documents.text import page_text
 from fieldassay.documents.transcript import DocumentError
 
 KINDS = frozenset(("unreadable", "encrypted", "no_text", "too_large"))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from fieldassay import report, score
-from fieldassay.gates.gate import GateRequest, decide
-from fieldassay.reports.gates import render_page_markdown
+from fieldassay.decisions.gate import GateRequest, decide
+from fieldassay.reports.content.run.gates import render_page_markdown
 
 DOCUMENTS = 100
 ERRORS = {"a": 6, "b": 7, "c": 9, "d": 3}

@@ -9,18 +9,18 @@ from typing import Any
 import pytest
 from tests.gates.test_regression import NOW
 
+from fieldassay.decisions.baseline.baseline import Baseline
+from fieldassay.decisions.baseline.file import write_baseline
+from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline
+from fieldassay.decisions.chance import describe_chance
+from fieldassay.decisions.gate import decide_result
+from fieldassay.decisions.gates.gates_file import read_gates_file
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.baseline.baseline import Baseline
-from fieldassay.gates.baseline.file import write_baseline
-from fieldassay.gates.baseline.runs import BaselineRequest, make_baseline
-from fieldassay.gates.chance import describe_chance
-from fieldassay.gates.gate import decide_result
-from fieldassay.gates.gates_file import read_gates_file
-from fieldassay.metrics.grammar import parse_gate
-from fieldassay.result.decision import GateOutcome
-from fieldassay.result.result import Result
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.result.decision import GateOutcome
+from fieldassay.metrics.result.result import Result
 from fieldassay.runs.run import Run
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 FIELDS = tuple("abcdefghijkl")

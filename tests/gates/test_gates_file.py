@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fieldassay.decisions.gates.gates_file import GateList, read_gates_file, read_preset
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.gates_file import GateList, read_gates_file, read_preset
 
 
 def read(folder: Path, text: str) -> GateList:

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.gates.judge import judge_result
-from fieldassay.metrics.grammar import parse_gate
-from fieldassay.result.decision import Answer, Decision, GateOutcome, Verdict
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.result import Result
-from fieldassay.wording.compared import format_compared, holds, slack_of
+from fieldassay.decisions.gates.judge import judge_result
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.decision import Answer, Decision, GateOutcome, Verdict
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.thresholds import format_compared, holds, slack_of
 
 PASS, FAIL, OPEN, SKIPPED = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SKIPPED
 ACCURACY = Estimate(

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.gates.judge import judge_gates
-from fieldassay.gates.lookup import Holder, Holdings, pool_shares
-from fieldassay.metrics.grammar import parse_gate
-from fieldassay.result.decision import GateOutcome, Verdict
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.result import Result
+from fieldassay.decisions.gates.judge import judge_gates
+from fieldassay.decisions.gates.lookup import Holder, Holdings, pool_shares
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.decision import GateOutcome, Verdict
+from fieldassay.metrics.result.result import Result
 
 GATE = parse_gate("rate >= 80")
 

@@ -7,11 +7,11 @@ import math
 import pytest
 from msgspec.structs import replace
 
-from fieldassay.gates.judge import judge_result
-from fieldassay.metrics.grammar import parse_gate
-from fieldassay.result.decision import GateOutcome, Verdict
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.result import Result
+from fieldassay.decisions.gates.judge import judge_result
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.decision import GateOutcome, Verdict
+from fieldassay.metrics.result.result import Result
 
 ACCURACY = Estimate(
     "accuracy", "a", None, {}, "filled", 0.9, 50, 50, 0, "leaf", interval=(0.8, 0.98), level=0.95

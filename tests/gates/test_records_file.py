@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from fieldassay.decisions.gates.records.file import RunRecords, read_records
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.records.file import RunRecords, read_records
 
 RUN = {"success": True, "code": "4f2c1aa", "configuration": "local", "restarted": False}
 OFFLINE = {

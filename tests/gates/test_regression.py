@@ -14,19 +14,25 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.compare.pair import PairedMatrix
+from fieldassay.decisions.baseline.baseline import Baseline
+from fieldassay.decisions.baseline.file import write_baseline
+from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline
+from fieldassay.decisions.gate import decide_result
+from fieldassay.decisions.gates.regression import (
+    BEFORE,
+    BaselineMatch,
+    decide_changes,
+    judge_change,
+    judge_regression,
+)
+from fieldassay.decisions.gates.regression import NOW as NOW_
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.baseline.baseline import Baseline
-from fieldassay.gates.baseline.file import write_baseline
-from fieldassay.gates.baseline.runs import BaselineRequest, make_baseline
-from fieldassay.gates.gate import decide_result
-from fieldassay.gates.regression import BEFORE, BaselineMatch, decide_changes, judge_change, judge_regression
-from fieldassay.gates.regression import NOW as NOW_
-from fieldassay.metrics.grammar import parse_gate
-from fieldassay.result.decision import GateOutcome, Verdict
-from fieldassay.result.result import Result
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.comparisons.pair import PairedMatrix
+from fieldassay.metrics.result.decision import GateOutcome, Verdict
+from fieldassay.metrics.result.result import Result
 from fieldassay.runs.run import Run
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 PASS, FAIL, OPEN, SKIPPED = Verdict.PASS, Verdict.FAIL, Verdict.INCONCLUSIVE, Verdict.SKIPPED
@@ -474,7 +480,7 @@ def test_judgements_that_failed_could_be_losses(now: Rows, verdict: Verdict) -> 
 
 
 def test_pytest_reads_the_same_gates(bench: Bench) -> None:
-    from fieldassay.pytest_plugin import decide
+    from fieldassay.commands.pytest_plugin import decide
 
     bench.set(run_of(GOLD, OLD))
     gate = "regression(accuracy) > -0.01"

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from fieldassay.cli.main import main
-from fieldassay.gates.gate import decide_result
-from fieldassay.result.decision import Answer
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.commands.cli.main import main
+from fieldassay.decisions.gate import decide_result
+from fieldassay.metrics.result.decision import Answer
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 EASY = "accuracy{difficulty=easy} >= 0.5 if present"

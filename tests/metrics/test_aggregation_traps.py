@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from evidence_rows import estimate, evidence, value
 
-from fieldassay.evidence import Kind
+from fieldassay.metrics.evidence import Kind
 
 FLAT = [value(f"f{number}", number) for number in range(10)]
 ROWS = [

@@ -10,13 +10,13 @@ from evidence_rows import documents, evidence, value
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fieldassay.engine.fold import FoldPlan, estimates, fold, merge
-from fieldassay.evidence import Evidence, Kind
-from fieldassay.metrics.definitions import Definition, Vocabulary
-from fieldassay.metrics.formula import Applied, Literal, Operation, parse_formula
-from fieldassay.metrics.grammar import MetricCall
-from fieldassay.metrics.selection import bind_metric, select_metrics
-from fieldassay.result.estimate import Estimate
+from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary
+from fieldassay.metrics.catalogue.formula import Applied, Literal, Operation, parse_formula
+from fieldassay.metrics.catalogue.grammar import MetricCall
+from fieldassay.metrics.catalogue.selection import bind_metric, select_metrics
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.evidence import Evidence, Kind
+from fieldassay.metrics.fold import FoldPlan, estimates, fold, merge
 
 FIELDS = [
     value("drugs[]", 0, kind=Kind.ITEM),

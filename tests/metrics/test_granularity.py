@@ -7,8 +7,8 @@ import pytest
 from evidence_rows import estimate, evidence, value
 from msgspec.structs import replace
 
-from fieldassay.evidence import Kind
-from fieldassay.metrics.rows import tabulate_rows
+from fieldassay.metrics.evidence import Kind
+from fieldassay.metrics.statistics.rows import tabulate_rows
 
 FIELDS = [
     value("total", 0, type="money"),

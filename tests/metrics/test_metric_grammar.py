@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fieldassay.metrics.catalogue import list_metrics
-from fieldassay.metrics.definitions import Vocabulary
-from fieldassay.metrics.grammar import (
+from fieldassay.metrics.catalogue.catalogue import list_metrics
+from fieldassay.metrics.catalogue.definitions import Vocabulary
+from fieldassay.metrics.catalogue.grammar import (
     FUNCTIONS,
     OPERATORS,
     Gate,
@@ -19,7 +19,7 @@ from fieldassay.metrics.grammar import (
     parse_metric,
     parse_threshold,
 )
-from fieldassay.metrics.selection import DEFAULT_METRICS, bind_metric, list_groups, select_metrics
+from fieldassay.metrics.catalogue.selection import DEFAULT_METRICS, bind_metric, list_groups, select_metrics
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
 numbers = st.floats(allow_nan=False, allow_infinity=False)

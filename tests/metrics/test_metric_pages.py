@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from doc_tables import rows
 
-from fieldassay.metrics.catalogue import list_metrics
-from fieldassay.metrics.grammar import FUNCTIONS
-from fieldassay.metrics.selection import list_groups
+from fieldassay.metrics.catalogue.catalogue import list_metrics
+from fieldassay.metrics.catalogue.grammar import FUNCTIONS
+from fieldassay.metrics.catalogue.selection import list_groups
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = DOCS / "metrics.md"

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from evidence_rows import documents, estimate, evidence, value
 
-from fieldassay.evidence import Evidence, Kind
-from fieldassay.metrics.catalogue import list_metrics
+from fieldassay.metrics.catalogue.catalogue import list_metrics
+from fieldassay.metrics.evidence import Evidence, Kind
 
 FIELDS = [
     value("total", 0, weight=3.0, critical=True, type="money"),

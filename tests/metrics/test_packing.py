@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from fieldassay.metrics.packing import PackedFloats, PackedInts, PackedSum
-from fieldassay.metrics.sums import LIMIT, Sum
+from fieldassay.metrics.statistics.packing import PackedFloats, PackedInts, PackedSum
+from fieldassay.metrics.statistics.sums import LIMIT, Sum
 
 SHARES = st.fractions(0, 1, max_denominator=12).map(float) | st.just(math.nan) | st.sampled_from([0.0, -0.0])
 ANY = st.floats(width=64, allow_nan=False) | st.just(math.nan)

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.effort import few_examples
 
-from fieldassay.engine.fold import FoldPlan, estimates, fold
-from fieldassay.metrics.definitions import CATALOGUE, Definition, Vocabulary
-from fieldassay.metrics.grammar import parse_metric
-from fieldassay.metrics.selection import bind_metric, select_metrics
-from fieldassay.metrics.unseen_document import find_highest
-from fieldassay.result.estimate import Estimate
-from fieldassay.stats.power import unseen_reach
-from fieldassay.stats.weights import unseen_weights
+from fieldassay.metrics.catalogue.definitions import CATALOGUE, Definition, Vocabulary
+from fieldassay.metrics.catalogue.grammar import parse_metric
+from fieldassay.metrics.catalogue.selection import bind_metric, select_metrics
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.fold import FoldPlan, estimates, fold
+from fieldassay.metrics.statistics.unseen_document import find_highest
+from fieldassay.metrics.uncertainty.power import unseen_reach
+from fieldassay.metrics.uncertainty.weights import unseen_weights
 
 PATHS = ("x", "y", "z")
 FIELDS = [value(path, at) for at, path in enumerate(PATHS)]

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from tests.model.serve import NAME
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 REAL = ROOT.parent / "shared" / "data" / "cord-100"

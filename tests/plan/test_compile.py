@@ -9,16 +9,16 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from strategies_spec import specs
 
-from fieldassay.aligners.assignment import Assignment
-from fieldassay.aligners.key import Key
 from fieldassay.errors import ProblemsError
-from fieldassay.evidence import Kind
-from fieldassay.plan.compile import compile_plan, read_plan
-from fieldassay.plan.describe import COLUMNS, describe
-from fieldassay.plan.digest import digest_of
-from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, ObjectNode
-from fieldassay.spec.model import Accept, Field, Spec
-from fieldassay.spec.names import type_names
+from fieldassay.metrics.evidence import Kind
+from fieldassay.spec.language.model import Accept, Field, Spec
+from fieldassay.spec.language.names import type_names
+from fieldassay.spec.plan.compile import compile_plan, read_plan
+from fieldassay.spec.plan.describe import COLUMNS, describe
+from fieldassay.spec.plan.digest import digest_of
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, ObjectNode
+from fieldassay.values.aligners.assignment import Assignment
+from fieldassay.values.aligners.key import Key
 
 
 def leaf(definition, **spec):

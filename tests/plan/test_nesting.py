@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.describe import describe
 from fieldassay.scoring.explain import explain_values
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.describe import describe
 
 STEPS = {"cascade": {"steps": ["exact", "bare_number"]}}
 

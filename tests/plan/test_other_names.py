@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.renaming import apply_aliases
 from fieldassay.scoring.score import score
-from fieldassay.spec.parse import parse_spec
-from fieldassay.spec.write import write_spec
+from fieldassay.spec.language.parse import parse_spec
+from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.renaming import apply_aliases
 
 SPEC = """
 fields:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 ACCURACIES = (

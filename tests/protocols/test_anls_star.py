@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.protocols.anls_star_recorded import CASES
 
-from fieldassay.presets.catalogue import preset_text
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.spec.presets.catalogue import preset_text
 
 SOURCE = Path(__file__).parents[2] / "src" / "fieldassay"
 NEAR = 1e-9

@@ -15,13 +15,13 @@ from tests.protocols.business_records import make_records
 from tests.protocols.business_rows import ROWS
 
 from fieldassay import score
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.nodes import Plan
-from fieldassay.result.result import Result
+from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.explain import explain_field
-from fieldassay.scoring.options import ScoreOptions
-from fieldassay.spec.parse import read_spec
-from fieldassay.spec.write import write_spec
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Plan
 
 SPEC = {"protocol": "business-documents"}
 PLAIN = ScoreOptions(replicates=0)

@@ -9,13 +9,13 @@ import polars as pl
 import pytest
 from msgspec.structs import replace
 
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.nodes import Leaf, ListNode, ObjectNode
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
-from fieldassay.types.normalizers import Punctuation
-from fieldassay.types.text import TextReader
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode
+from fieldassay.values.types.normalizers import Punctuation
+from fieldassay.values.types.text import TextReader
 
 FAST = ScoreOptions(replicates=0)
 

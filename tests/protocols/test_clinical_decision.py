@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 SAMPLE = Path(__file__).parents[2] / "examples" / "clinical"
 KINDS = (("prescription", "rx"), ("lab-report", "lab"))

@@ -17,7 +17,7 @@ from tests.protocols.clinical_oracle import (
 )
 from tests.protocols.clinical_records import Maker
 
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 METRICS = {

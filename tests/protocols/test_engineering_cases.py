@@ -19,10 +19,10 @@ from tests.protocols.engineering_runs import (
     judge_rows,
 )
 
+from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.gate import decide_result
-from fieldassay.plan.compile import read_plan
-from fieldassay.reports.error_report import render_error_report
+from fieldassay.reports.export.error_report import render_error_report
+from fieldassay.spec.plan.compile import read_plan
 
 
 def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_are_undefined() -> None:

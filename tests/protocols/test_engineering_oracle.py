@@ -8,8 +8,8 @@ import pytest
 from tests.protocols.engineering_oracle import compare, measure
 from tests.protocols.engineering_trees import Case, make_case
 
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 

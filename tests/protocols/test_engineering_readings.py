@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.types.numbers.numbers import NumberReader
-from fieldassay.types.numbers.quantities import QuantityReader, UnitReader
+from fieldassay.values.types.numbers.numbers import NumberReader
+from fieldassay.values.types.numbers.quantities import QuantityReader, UnitReader
 
 NUMBERS = [
     ("5.000,50", "5000.5"),

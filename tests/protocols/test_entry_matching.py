@@ -13,13 +13,13 @@ from protocols.entry_pages import HOSTILE, NAMES, misread_page, random_page
 from tests.effort import costs_at_most
 from tests.judging import score_alone as score
 
-from fieldassay.atomic.spreadsheets import csv_text
-from fieldassay.gates.gate import decide_result
-from fieldassay.plan.compile import read_plan
-from fieldassay.reports.curves import draw_curves
-from fieldassay.result.curves import trace_curves
-from fieldassay.result.decision import Verdict
-from fieldassay.result.result import Result
+from fieldassay.decisions.gate import decide_result
+from fieldassay.io.files.spreadsheets import csv_text
+from fieldassay.metrics.result.curves import trace_curves
+from fieldassay.metrics.result.decision import Verdict
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.export.curves import draw_curves
+from fieldassay.spec.plan.compile import read_plan
 
 PRODUCT, MEAN = "entry-matching", "entry-matching-mean"
 GOLD = [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}]

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from tests.protocols.engineering_runs import counts, judge, judge_rows
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.definitions import Definition, Vocabulary
-from fieldassay.metrics.selection import select_metrics
-from fieldassay.plan.compile import read_plan
+from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary
+from fieldassay.metrics.catalogue.selection import select_metrics
 from fieldassay.scoring.explain import explain_field
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.spec.plan.compile import read_plan
 
 
 @pytest.mark.parametrize(

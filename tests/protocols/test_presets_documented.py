@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.cli.main import main
-from fieldassay.presets.catalogue import preset_head, preset_names
+from fieldassay.commands.cli.main import main
+from fieldassay.spec.presets.catalogue import preset_head, preset_names
 
 _PAGES = Path(__file__).resolve().parents[2] / "docs" / "protocols"
 _TEXTS = {page.name: page.read_text(encoding="utf-8") for page in _PAGES.glob("*.md")}

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from tests.protocols.slot_oracle import LISTS, SLOTS, TEXTS, evaluate
 
-from fieldassay.comparators.embedding.comparator import Embedding
-from fieldassay.gates.gate import decide_result
-from fieldassay.result.decision import Verdict
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.decisions.gate import decide_result
+from fieldassay.metrics.result.decision import Verdict
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
+from fieldassay.values.comparators.embedding.comparator import Embedding
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "slot-filling"
 NFC = [{"unicode": "NFC"}]

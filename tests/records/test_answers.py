@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.records.answer import parse_answer
+from fieldassay.records.answers.answer import parse_answer
 
 A = {"a": 1}
 CASES = {

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fieldassay.records.envelope import META_SHAPES
-from fieldassay.spec.names import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "inputs.md").read_text("utf-8")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fieldassay.errors import ProblemsError
-from fieldassay.plain_text.encoding import detect_encoding
+from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import open_source
+from fieldassay.records.sources.source import open_source
 
 TEXTS = {
     "western": "id,name\n1,Müller & Söhne\n2,café à la crème – 5 €\n3,señor Núñez\n",

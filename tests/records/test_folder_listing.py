@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fieldassay.records.folders import Listed, list_folder
+from fieldassay.records.formats.folders import Listed, list_folder
 
 NAMES = (
     "a.json", "a-b/c.json", "a/b/c.json", "A/z.json", "\u00fc/x.json", ".h/x.json", "a b.json",

@@ -17,9 +17,9 @@ import polars as pl
 import pytest
 import zstandard
 
-from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import Source, open_source
+from fieldassay.records.sources.memory import hold_records
+from fieldassay.records.sources.source import Source, open_source
 
 RECORDS = [
     {

@@ -17,14 +17,14 @@ from msgspec.structs import replace
 from tests.effort import characters, costs_at_most
 
 from fieldassay.errors import ProblemsError
-from fieldassay.records.answer import parse_answer
+from fieldassay.records.answers.answer import parse_answer
 from fieldassay.records.decode import decode_json, decode_rows
+from fieldassay.records.formats.lines import id_reader
+from fieldassay.records.formats.plain import keys_of_json
 from fieldassay.records.ids import id_text
-from fieldassay.records.lines import id_reader
-from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.plain import keys_of_json
-from fieldassay.records.source import open_source
+from fieldassay.records.sources.memory import hold_records
+from fieldassay.records.sources.source import open_source
 
 pytestmark = pytest.mark.slow
 

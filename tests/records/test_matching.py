@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
 from fieldassay.records.matching import MOST_BYTES, batches, match, suggest
-from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import Source, open_source, open_systems
+from fieldassay.records.sources.memory import hold_records
+from fieldassay.records.sources.source import Source, open_source, open_systems
 
 GOLD = SourceOptions(is_gold=True)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.records.memory import hold_records
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Meta, Record
+from fieldassay.records.sources.memory import hold_records
 
 KEYED = SourceOptions(data_key="pred")
 PLAIN = SourceOptions(declared=frozenset({"total"}))
@@ -138,7 +138,7 @@ def test_a_list_is_wrapped_if_told() -> None:
 def test_a_table_may_carry_meta_in_dotted_columns(tmp_path: object) -> None:
     from pathlib import Path
 
-    from fieldassay.records.source import open_source
+    from fieldassay.records.sources.source import open_source
 
     path = Path(str(tmp_path)) / "t.csv"
     path.write_text("id,total,processing_time,confidence.total,tags\na,5,1.5,0.9,x|y\n")

@@ -13,7 +13,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.records.envelope import open_rows
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
-from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 
 SPEC = "fields: {shop: text, total: number}"
 OAK: dict[str, Any] = {"shop": "Oak", "total": 5}

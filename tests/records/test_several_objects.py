@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.judging import score_alone as score
 
-from fieldassay.records.answer import parse_answer
-from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.records.answers.answer import parse_answer
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 
 DECLARED = frozenset({"shop", "date", "total"})
 SPEC = "fields: {shop: text, date: date, total: money}"

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from fieldassay.errors import MissingExtraError, ProblemsError
-from fieldassay.fingerprint.inputs import digest_input
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import open_source
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.records.sources.source import open_source
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.provenance.inputs import digest_input
 from fieldassay.scoring.score import score
 
 SPEC = "fields: {total: number}"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.judging import score_alone as score
 
 from fieldassay.records.decode import decode_rows
-from fieldassay.records.plain import to_rows
+from fieldassay.records.formats.plain import to_rows
 from fieldassay.records.value_objects import Taken, may_hold_confidences, take_values
 
 SPEC = (

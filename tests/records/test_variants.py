@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from tests.judging import score_alone as score
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.records.memory import hold_records
-from fieldassay.records.variants import split_variants
+from fieldassay.records.sources.memory import hold_records
+from fieldassay.records.sources.variants import split_variants
 from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run
-from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 
 SPEC = "fields: {x: integer}"
 ROWS = [

@@ -13,15 +13,15 @@ import pytest
 import zstandard
 
 from fieldassay import score
-from fieldassay.atomic.whole_files import write_file, write_whole
-from fieldassay.calibration.policy_file import read_policy
+from fieldassay.decisions.baseline.file import read_baseline
+from fieldassay.decisions.calibration.policy_file import read_policy
+from fieldassay.decisions.gates.gates_file import read_gates_file
 from fieldassay.errors import ProblemsError
-from fieldassay.gates.baseline.file import read_baseline
-from fieldassay.gates.gates_file import read_gates_file
+from fieldassay.io.files.whole_files import write_file, write_whole
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import open_source
+from fieldassay.records.sources.source import open_source
 from fieldassay.reports.report import check_target
-from fieldassay.spec.source import read_source
+from fieldassay.spec.language.source import read_source
 
 
 def only(call: Callable[[], object]) -> str:

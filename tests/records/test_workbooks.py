@@ -14,7 +14,7 @@ import xlsxwriter
 from fieldassay import score
 from fieldassay.errors import ProblemsError
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import open_source
+from fieldassay.records.sources.source import open_source
 
 Sheets = dict[str, list[list[Any]]]
 

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fieldassay.errors import ProblemsError
-from fieldassay.result.repeats import VarianceParts
-from fieldassay.result.result import Result
+from fieldassay.metrics.result.repeats import VarianceParts
+from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.score import score
 
 SPEC = "fields: {total: number, name: text, items: {type: list, items: {type: object, fields: {sku: id, amount: number}}}}"

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from fieldassay.gates.gate import decide_result
-from fieldassay.metrics.grammar import parse_gate
+from fieldassay.decisions.gate import decide_result
+from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.reports.report import report_scored
 from fieldassay.reports.reported import Reported
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 SPEC = """

@@ -9,15 +9,15 @@ import pytest
 
 import fieldassay as fa
 from fieldassay import report
-from fieldassay.gates.gate import decide_result
+from fieldassay.decisions.gate import decide_result
+from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.comment import render_comment
-from fieldassay.reports.markdown import render_markdown
-from fieldassay.reports.page import Screen
+from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.content.run.summary import Summary, summarize
+from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.summary import Summary, summarize
-from fieldassay.reports.terminal import render_answer, render_terminal
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.reports.writers.page import Screen
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.sampling import sample
 from fieldassay.scoring.score import score
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.reports.asked import list_grids
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.content.run.asked import list_grids
+from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.content.run.summary import summarize
+from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.html.page import render_html_report
-from fieldassay.reports.markdown import render_markdown
-from fieldassay.reports.page import Screen
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.summary import summarize
-from fieldassay.reports.terminal import render_terminal
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.reports.writers.page import Screen
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 GOLD = [{"id": 1, "kind": "a", "day": "2024-01-02"}, {"id": 2, "kind": "b"}, {"id": 3}]

@@ -14,13 +14,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.cli.main import commands, main
-from fieldassay.result.comparison import VERDICTS, Comparison
-from fieldassay.result.estimate import Estimate
-from fieldassay.scoring.options import InputOptions, ScoreOptions
+from fieldassay.commands.cli.main import commands, main
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.notation import format_difference, format_in_unit, format_p
+from fieldassay.metrics.result.comparison import VERDICTS, Comparison
+from fieldassay.reports.wording.sentences import (
+    describe_comparison,
+    describe_estimate,
+    describe_power,
+    join_names,
+)
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import format_difference, format_in_unit, format_p
-from fieldassay.wording.sentences import describe_comparison, describe_estimate, describe_power, join_names
 
 FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
 

@@ -11,13 +11,13 @@ import pytest
 from tests.protocols.engineering_runs import ACTUAL, CRITICAL, EXPECTED, VARIATIONS, judge, judge_rows
 from tests.protocols.engineering_trees import make_case
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.reports.error_lines import KINDS, ErrorLine, list_errors
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.export.error_lines import KINDS, ErrorLine, list_errors
 from fieldassay.reports.export.run_errors import error_report_of_run
-from fieldassay.result.result import Result
 from fieldassay.runs.run import Run
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from fieldassay import score
-from fieldassay.reports.executive import render_executive
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.reports.export.executive import render_executive
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 SPEC = {"protocol": "business-documents"}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import fieldassay as fa
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.reports.formats import FORMATS
 
 SPEC = "{name: bills, fields: {total: number, shop: text}, gates: [accuracy >= 0.9]}"

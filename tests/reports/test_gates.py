@@ -6,10 +6,10 @@ from html import unescape
 
 import pytest
 
-from fieldassay.metrics.grammar import parse_gate
-from fieldassay.reports.gates import add_gates, gates_markdown
-from fieldassay.reports.page import Page, Screen
-from fieldassay.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.reports.content.run.gates import add_gates, gates_markdown
+from fieldassay.reports.writers.page import Page, Screen
 
 LEVELS = {"easy": Verdict.PASS, "medium": Verdict.SKIPPED, "hard": Verdict.SKIPPED}
 GATES = [

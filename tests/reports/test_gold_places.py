@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from fieldassay.cli.main import main
-from fieldassay.result.metrics_file import read_metrics
+from fieldassay.commands.cli.main import main
+from fieldassay.metrics.result.metrics_file import read_metrics
 from fieldassay.runs.source_locations import Place, places_of_run
 
 ROWS: list[dict[str, Any]] = [{"id": "a", "n": 1}, {"id": "b", "n": 2}]

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from reports.ci_runs import HOSTILE, hostile, made, records
 
-from fieldassay.reports.cases import read_cases
 from fieldassay.reports.ci.junit import render_junit
+from fieldassay.reports.findings.cases import read_cases
 from fieldassay.reports.reported import Reported, ReportOptions
 
 CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"properties", "testcase"}, "properties": {"property"},
@@ -157,7 +157,7 @@ def test_two_runs_are_told_apart() -> None:
 
 @pytest.mark.parametrize("batch", [1, 2, 1000])
 def test_cases_do_not_depend_on_how_the_evidence_is_read(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("fieldassay.reports.cases._ROWS_AT_ONCE", batch)
+    monkeypatch.setattr("fieldassay.reports.findings.cases._ROWS_AT_ONCE", batch)
     run = made()
     assert run.evidence is not None
     cases = read_cases(run.evidence)

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import score
-from fieldassay.reports.latex import BETTER, LEVEL, WORSE, escape_latex, render_latex
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.export.latex import BETTER, LEVEL, WORSE, escape_latex, render_latex
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.result.result import Result
 
 GOLD = [{"id": at, "total": at, "name": "x"} for at in range(40)]
 SPEC = "{name: 'pay_100%', fields: {total: number, name: text}}"

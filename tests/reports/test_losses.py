@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fieldassay import report, score
+from fieldassay.metrics.result.result import Result
 from fieldassay.reports.ci.step_summary import render_step_summary
-from fieldassay.reports.executive import render_executive
-from fieldassay.reports.findings import describe_cause, describe_loss
-from fieldassay.reports.losses import Loss, find_losses
-from fieldassay.reports.markdown import render_markdown
-from fieldassay.reports.page import Screen
+from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.content.run.summary import summarize
+from fieldassay.reports.content.run.terminal import render_terminal
+from fieldassay.reports.export.executive import render_executive
+from fieldassay.reports.findings.findings import describe_cause, describe_loss
+from fieldassay.reports.findings.losses import Loss, find_losses
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.summary import summarize
-from fieldassay.reports.terminal import render_terminal
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.reports.writers.page import Screen
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 SPEC = "fields: {a: text, b: {type: text, compare: indel}, c: {type: list, items: text, align: assignment}}"
 _WORDS = st.sampled_from(["one", "two", "ones", ""])

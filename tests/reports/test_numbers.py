@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.reports.latex import _number
-from fieldassay.reports.markdown import render_markdown
-from fieldassay.reports.summary import summarize
+from fieldassay.metrics.notation import format_in_unit, format_number, format_rounded
+from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.content.run.summary import summarize
+from fieldassay.reports.export.latex import _number
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import format_in_unit, format_number, format_rounded
 
 SHOWN = [
     ("ratio", 0.99952, "0.999…"),

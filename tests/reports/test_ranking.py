@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.reports.ranking import Lead, Order, describe_order
+from fieldassay.reports.findings.ranking import Lead, Order, describe_order
 
 FIRM = Lead("b", 0.7, "beyond_chance", 0.004, is_guarded=True)
 LIKE_THESE = Lead("c", 0.85, "beyond_chance", 0.03)

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from fieldassay import report
-from fieldassay.gates.gate import decide_result
-from fieldassay.reports.recommendation import list_standings, recommend
-from fieldassay.result.decision import decisions_data
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.decisions.gate import decide_result
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.decision import decisions_data
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.findings.recommendation import list_standings, recommend
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 SPEC = "{name: bills, fields: {total: number}, gates: [accuracy >= 0.8]}"

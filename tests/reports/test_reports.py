@@ -9,17 +9,17 @@ import pytest
 from command_runs import write_tiny
 from msgspec.structs import replace
 
-from fieldassay.cli.main import main
-from fieldassay.reports.markdown import render_markdown
-from fieldassay.reports.mistakes import count_mistakes
-from fieldassay.reports.page import Screen
-from fieldassay.reports.summary import FEW_FIELDS, MOST_FIELDS, summarize
-from fieldassay.reports.terminal import render_terminal
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.commands.cli.main import main
+from fieldassay.metrics.notation import FEW, format_value
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.content.run.summary import FEW_FIELDS, MOST_FIELDS, summarize
+from fieldassay.reports.content.run.terminal import render_terminal
+from fieldassay.reports.findings.mistakes import count_mistakes
+from fieldassay.reports.writers.page import Screen
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.sampling import sample
 from fieldassay.scoring.score import score
-from fieldassay.wording.numbers import FEW, format_value
 
 EVIL = "x\x1b[31m\u202e[red]|`<b>"
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.wording.shown import clip, escape_markdown, format_json, format_pair, shorten, visible
+from fieldassay.io.text.shown import clip, escape_markdown, format_json, format_pair, shorten, visible
 
 ANY_TEXT = st.text(st.characters(codec=None), max_size=80)
 

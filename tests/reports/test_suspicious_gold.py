@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fieldassay import score
-from fieldassay.cli.main import main
-from fieldassay.reports.suspicious_gold import SuspiciousGold, find_suspicious_gold
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.commands.cli.main import main
+from fieldassay.reports.findings.suspicious_gold import SuspiciousGold, find_suspicious_gold
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 SPEC = "fields: {total: money, name: text, tags: {type: list, align: assignment, items: text}}"
 GOLD = {"total": "12.00", "name": "Elm", "tags": ["x"]}

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from fieldassay.reports.page import Column, Extent, Page, Screen, fit
+from fieldassay.reports.writers.page import Column, Extent, Page, Screen, fit
 
 WIDTHS = (40, 60, 80, 100, 140)
 PATH = "supplier.address.street_and_number_line"

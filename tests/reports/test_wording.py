@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.comparators.catalogue import COMPARATORS
-from fieldassay.diagnosis.catalogue import DIAGNOSES as NAMES
-from fieldassay.evidence import FLAGS as BITS
-from fieldassay.evidence import Outcome
-from fieldassay.reports.failed_answers import ANSWERS
-from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES, REASONS
+from fieldassay.metrics.evidence import FLAGS as BITS
+from fieldassay.metrics.evidence import Outcome
+from fieldassay.reports.findings.failed_answers import ANSWERS
+from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS
+from fieldassay.values.comparators.catalogue import COMPARATORS
+from fieldassay.values.diagnosis.catalogue import DIAGNOSES as NAMES
 
 
 def test_diagnoses_flags_and_outcomes_all_have_words() -> None:

@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
-from fieldassay.compare.pairwise import contest
 from fieldassay.errors import ProblemsError
-from fieldassay.result.comparisons_file import Comparisons, comparisons_json, read_comparisons
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.metrics.comparisons.pairwise import contest
+from fieldassay.metrics.result.comparisons_file import Comparisons, comparisons_json, read_comparisons
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 GOLD = [{"id": at, "kind": f"k{at % 2}", "total": at} for at in range(12)]

@@ -7,9 +7,9 @@ import pytest
 from evidence_rows import documents, estimate, evidence, value
 from scipy.stats import binom
 
-from fieldassay.engine.fold import FoldPlan, documents_frame, fold
-from fieldassay.metrics.selection import select_metrics
-from fieldassay.stats.weights import document_keys, weight_table, weights
+from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.fold import FoldPlan, documents_frame, fold
+from fieldassay.metrics.uncertainty.weights import document_keys, weight_table, weights
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from tests.judging import score_alone
 
-from fieldassay.reports.recommendation import list_standings
-from fieldassay.reports.summary import summarize
-from fieldassay.result.headline import find_headline
-from fieldassay.result.result import Result
+from fieldassay.metrics.result.headline import find_headline
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.content.run.summary import summarize
+from fieldassay.reports.findings.recommendation import list_standings
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CASES = {

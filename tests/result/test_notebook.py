@@ -12,10 +12,10 @@ import pytest
 
 from fieldassay import score
 from fieldassay.errors import MissingExtraError
-from fieldassay.result.result import Result
-from fieldassay.runs.listing import load_run
+from fieldassay.metrics.result.result import Result
 from fieldassay.runs.run import Run
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.runs.store.listing import load_run
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 GOLD = [{"id": at, "total": at, "<b>": "x"} for at in range(8)]
 

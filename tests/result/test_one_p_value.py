@@ -6,14 +6,14 @@ from itertools import combinations
 
 import pytest
 
-from fieldassay.compare.pairwise import can_rank
-from fieldassay.reports.comparisons import count_tested
-from fieldassay.reports.page import Screen
-from fieldassay.reports.ranking import order_systems
-from fieldassay.reports.summary import summarize
-from fieldassay.reports.terminal import render_terminal
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.metrics.comparisons.pairwise import can_rank
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.content.run.comparisons import count_tested
+from fieldassay.reports.content.run.summary import summarize
+from fieldassay.reports.content.run.terminal import render_terminal
+from fieldassay.reports.findings.ranking import order_systems
+from fieldassay.reports.writers.page import Screen
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 FIELDS = tuple("abcdef")

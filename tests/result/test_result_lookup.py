@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from msgspec.structs import fields, replace
 
 from fieldassay.errors import ProblemsError
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.metrics_file import metrics_json, read_metrics
-from fieldassay.result.result import Result
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.metrics_file import metrics_json, read_metrics
+from fieldassay.metrics.result.result import Result
 
 BASE = Estimate(
     "f1",

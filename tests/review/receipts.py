@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from fieldassay.review import people
-from fieldassay.review.draw import Shares
-from fieldassay.review.form_of import read_form
-from fieldassay.review.forms import Form
-from fieldassay.review.make import Request, make_review
-from fieldassay.review.sheets import Answer, Person, claim, save_label
-from fieldassay.review.store import Store
+from fieldassay.review.log.store import Store
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.form_of import read_form
+from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.sheets import Answer, Person, claim, save_label
+from fieldassay.review.web import people
 
 SPEC = """
 name: receipts

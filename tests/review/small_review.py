@@ -6,8 +6,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from fieldassay.review.journal import Entry, Source
-from fieldassay.review.store import Store, create_store
+from fieldassay.review.log.journal import Entry, Source
+from fieldassay.review.log.store import Store, create_store
 
 
 def ticking() -> Source:

@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from tests.review.receipts import add, form_of, make_receipts, say, take
 
-from fieldassay.review import adjudicate, sheets
-from fieldassay.review.draw import Shares, uniform
+from fieldassay.review import adjudicate
 from fieldassay.review.export import settled_sheets
-from fieldassay.review.sheets import Person, RefusedError
-from fieldassay.review.store import Store
-from fieldassay.review.verify import verify
+from fieldassay.review.log.store import Store
+from fieldassay.review.log.verify import verify
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.draw import Shares, uniform
+from fieldassay.review.sheets.sheets import Person, RefusedError
 
 FIRST = {"kind": "receipt", "shop": "Corner Cafe", "total": "$1,250.00", "day": "03/04/2025", "paid": "yes"}
 SECOND = {"kind": "Receipt", "shop": "Corner Café", "total": "1250", "day": "3 April 2025", "paid": "no"}

@@ -10,16 +10,17 @@ import pytest
 from tests.review.receipts import SPEC, add, form_of, make_receipts, say, take
 from tests.review.test_promotion_of_review import answer
 
-from fieldassay.cli.main import main
-from fieldassay.review import people, sheets
+from fieldassay.commands.cli.main import main
 from fieldassay.review.carry import Carried, carry_review
 from fieldassay.review.closing import close_review
-from fieldassay.review.draw import Shares
 from fieldassay.review.export import finished_sheets
-from fieldassay.review.journal import Entry
-from fieldassay.review.redact import redact_document
-from fieldassay.review.store import Store, read_facts
-from fieldassay.review.verify import verify
+from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.redact import redact_document
+from fieldassay.review.log.store import Store, read_facts
+from fieldassay.review.log.verify import verify
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.web import people
 
 BLIND = Shares(1.0, 0.0, 0.0, 0.0)
 EMPTY = ("kind", "total", "day", "paid", "due", "lines")

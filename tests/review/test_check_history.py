@@ -12,10 +12,10 @@ from tests.review.receipts import NONE, add, make_receipts
 from tests.review.test_promotion_of_review import answer, promote, write_gold
 from tests.review.test_tamper import attack
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
+from fieldassay.review.log.store import Store
 from fieldassay.review.promotion.check_history import check_history
 from fieldassay.review.promotion.history import history_of
-from fieldassay.review.store import Store
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_a_file_that_is_no_history_is_told(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_an_empty_export_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from fieldassay.review.draw import Shares
+    from fieldassay.review.sheets.draw import Shares
 
     store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0, 0.0))
     asked = ["review", "export", str(store.folder), "-o", str(tmp_path / "labels.jsonl"), "--settled"]

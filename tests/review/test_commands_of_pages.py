@@ -15,12 +15,12 @@ from tests.review.receipts import SPEC, prediction, take
 from tests.review.test_draw import policy
 from tests.review.test_promotion_of_review import fill
 
-from fieldassay.calibration.policy import Basis
-from fieldassay.calibration.policy_file import write_policy
-from fieldassay.cli.main import main
-from fieldassay.review.people import list_people
-from fieldassay.review.sheets import Person
-from fieldassay.review.store import Store
+from fieldassay.commands.cli.main import main
+from fieldassay.decisions.calibration.policy import Basis
+from fieldassay.decisions.calibration.policy_file import write_policy
+from fieldassay.review.log.store import Store
+from fieldassay.review.sheets.sheets import Person
+from fieldassay.review.web.people import list_people
 
 SERVERS = {"open", "serve"}
 

@@ -11,20 +11,20 @@ import pytest
 from tests.effort import trials
 from tests.review.receipts import NOW, add, form_of
 
-from fieldassay.calibration.audit import ReviewedValue
-from fieldassay.calibration.policy import Basis, ReviewPolicy, Rule
-from fieldassay.calibration.result import Promise
+from fieldassay.decisions.calibration.audit import ReviewedValue
+from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy, Rule
+from fieldassay.decisions.calibration.result import Promise
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
-from fieldassay.review import sheets
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.review.closing import close_review
 from fieldassay.review.controls import Count, Status, bound_residual, read_status
-from fieldassay.review.draw import Shares
-from fieldassay.review.journal import Journal
-from fieldassay.review.make import Request, make_review
+from fieldassay.review.log.journal import Journal
+from fieldassay.review.log.store import Store
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.make import Request, make_review
 from fieldassay.review.status_text import render_status
-from fieldassay.review.store import Store
-from fieldassay.stats.intervals import BootstrapSettings
+from fieldassay.spec.plan.compile import read_plan
 
 SPEC = "{fields: {a: integer, b: integer, c: integer}}"
 FIELDS = "abc"

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from tests.review.receipts import NONE, SPEC, make_receipts, prediction
 
-from fieldassay.calibration.policy import Basis, ReviewPolicy, Rule
-from fieldassay.calibration.result import Promise
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
+from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy, Rule
+from fieldassay.decisions.calibration.result import Promise
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
-from fieldassay.review.draw import Shares
-from fieldassay.review.forms import Form
-from fieldassay.review.make import Request, make_review, make_suspicious_review
-from fieldassay.review.planted import spoil
-from fieldassay.review.store import Store
-from fieldassay.review.verify import verify
+from fieldassay.review.log.store import Store
+from fieldassay.review.log.verify import verify
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
+from fieldassay.review.sheets.planted import spoil
 from fieldassay.runs.run import Run
+from fieldassay.spec.plan.compile import read_plan
 
 FIELDS = ("kind", "shop", "total", "day", "paid", "due", "lines")
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 from tests.effort import few_examples
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.records.labels_file import Label, Region, Sheet, read_labels, write_labels
 from fieldassay.review.exchange.formats import FORMATS, export_labels, import_labels

@@ -11,11 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.review.receipts import SPEC, add, form_of, make_receipts, prediction, take
 
-from fieldassay.cli.main import main
-from fieldassay.review import sheets
-from fieldassay.review.draw import Shares
+from fieldassay.commands.cli.main import main
+from fieldassay.review.log.store import Store
 from fieldassay.review.promotion.history import history_of
-from fieldassay.review.store import Store
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.draw import Shares
 
 ANSWERS = st.sampled_from(["as shown", "truth", "absent", "illegible", "skipped", "other"])
 

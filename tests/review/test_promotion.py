@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tests.effort import few_examples
 from tests.judging import score_alone
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import read_plan
 from fieldassay.records.labels_file import Label, Sheet, write_labels
 from fieldassay.review.promotion.gold_table import split_cells
 from fieldassay.review.promotion.history import history_of
 from fieldassay.review.promotion.promote import PromoteOptions, Promotion, promote
+from fieldassay.spec.plan.compile import read_plan
 
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SIX, ABSENT, ILLEGIBLE = Label("value", "6"), Label("absent"), Label("illegible")

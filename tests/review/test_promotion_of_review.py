@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from tests.review.receipts import NONE, add, form_of, make_receipts, take
 
-from fieldassay.cli.main import main
-from fieldassay.review import sheets
-from fieldassay.review.draw import Shares
-from fieldassay.review.journal import Entry
+from fieldassay.commands.cli.main import main
+from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.store import Store
+from fieldassay.review.log.verify import verify
 from fieldassay.review.promotion.history import history_of
-from fieldassay.review.store import Store
-from fieldassay.review.verify import verify
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.draw import Shares
 
 
 def answer(

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from tests.review.receipts import NOW, add, form_of, make_receipts, prediction, say, take
 
-from fieldassay.review import sheets
-from fieldassay.review.draw import Shares
 from fieldassay.review.export import list_sheets
-from fieldassay.review.sheets import LEASE, Person, RefusedError
-from fieldassay.review.store import Store
-from fieldassay.review.verify import verify
+from fieldassay.review.log.store import Store
+from fieldassay.review.log.verify import verify
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.sheets import LEASE, Person, RefusedError
 
 
 def view(store: Store, person: Person, sheet: int) -> dict[str, object]:
@@ -272,7 +272,7 @@ def test_a_sheet_holds_nothing_that_must_not_be_seen(tmp_path: Path, shares: Sha
 
 
 def test_a_closed_review_takes_no_label(tmp_path: Path) -> None:
-    from fieldassay.review.journal import Entry
+    from fieldassay.review.log.journal import Entry
 
     store = make_receipts(tmp_path, 1)
     me = add(store)

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 from tests.review.small_review import first_events, label, labelled_store, ticking
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.review.journal import Entry, Journal
-from fieldassay.review.schema import FILE, check_place
-from fieldassay.review.store import Store, create_store, read_facts
-from fieldassay.review.verify import verify
-from fieldassay.review.writer import Writer
+from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.schema import FILE, check_place
+from fieldassay.review.log.store import Store, create_store, read_facts
+from fieldassay.review.log.verify import verify
+from fieldassay.review.log.writer import Writer
 
 
 def test_a_second_review_in_the_same_folder_is_refused(tmp_path: Path) -> None:

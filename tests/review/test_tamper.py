@@ -12,11 +12,11 @@ import pytest
 from tests.review.small_review import label, labelled_store, ticking
 
 from fieldassay.errors import ProblemsError
-from fieldassay.review.journal import Entry, Head, Journal, body_digest, canonical, event_hash
-from fieldassay.review.redact import redact_document
-from fieldassay.review.schema import COMPARED
-from fieldassay.review.store import Store
-from fieldassay.review.verify import verify
+from fieldassay.review.log.journal import Entry, Head, Journal, body_digest, canonical, event_hash
+from fieldassay.review.log.redact import redact_document
+from fieldassay.review.log.schema import COMPARED
+from fieldassay.review.log.store import Store
+from fieldassay.review.log.verify import verify
 
 
 def attack(store: Store, change: Callable[[sqlite3.Connection], None]) -> None:

@@ -15,17 +15,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from fieldassay.atomic.sealed_json import checksum
-from fieldassay.errors import ProblemsError
-from fieldassay.gates.baseline.baseline import Baseline, BaselineSystem, Entry, Headline
-from fieldassay.gates.baseline.file import (
+from fieldassay.decisions.baseline.baseline import Baseline, BaselineSystem, Entry, Headline
+from fieldassay.decisions.baseline.file import (
     baseline_bytes,
     decode_run_lengths,
     encode_run_lengths,
     read_baseline,
     write_baseline,
 )
-from fieldassay.result.recorded import PARTS
+from fieldassay.errors import ProblemsError
+from fieldassay.io.files.sealed_json import checksum
+from fieldassay.metrics.recorded import PARTS
 
 DOCUMENTS = ("a", "b\u2028\u202e", "c\ud800", "é")
 SYSTEM = BaselineSystem(

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from store_runs import kill, make_run, start_writer
 
-from fieldassay.atomic.staging import OLD_ENOUGH, discard, list_foreign, replace
-from fieldassay.cli.main import main
-from fieldassay.runs.listing import list_dead
+from fieldassay.commands.cli.main import main
+from fieldassay.io.files.staging import OLD_ENOUGH, discard, list_foreign, replace
 from fieldassay.runs.run_file import OWN_FILES
+from fieldassay.runs.store.listing import list_dead
 
 NOW = datetime.now(UTC)
 THEIRS = {
@@ -93,7 +93,7 @@ def test_what_was_saved_while_the_folders_changed_places_is_kept(
         (other / "new.txt").write_text("new")
         return swap(one, other)
 
-    from fieldassay.atomic import staging
+    from fieldassay.io.files import staging
 
     swap = staging.exchange
     monkeypatch.setattr(staging, "exchange", meanwhile)
@@ -115,7 +115,7 @@ def test_a_folder_is_replaced_around_them_on_any_system(
         (folder / "run.json").write_text(folder.name)
     put(old)
     if not can_exchange:
-        monkeypatch.setattr("fieldassay.atomic.staging.exchange", lambda one, other: False)
+        monkeypatch.setattr("fieldassay.io.files.staging.exchange", lambda one, other: False)
     replace(new, old, OWN_FILES)
     check_kept(old)
     assert (old / "run.json").read_text() == "new"

@@ -14,11 +14,11 @@ from store_runs import START, make_run
 from tests.effort import opened_files
 
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.grammar import parse_gate
-from fieldassay.result.decision import Decision, GateOutcome, Verdict, decisions_data
-from fieldassay.runs.listing import Listing, Query, list_stored, load_run
-from fieldassay.runs.locate import find_run, list_places
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict, decisions_data
 from fieldassay.runs.names import ID_LENGTH, name_run, parse_name
+from fieldassay.runs.store.listing import Listing, Query, list_stored, load_run
+from fieldassay.runs.store.locate import find_run, list_places
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 

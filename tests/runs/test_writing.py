@@ -15,11 +15,11 @@ import polars as pl
 import pytest
 from store_runs import kill, make_run, start_writer
 
-from fieldassay.atomic.staging import OLD_ENOUGH, discard, list_leftovers
 from fieldassay.errors import ProblemsError
-from fieldassay.runs.listing import list_dead, list_stored, load_run
+from fieldassay.io.files.staging import OLD_ENOUGH, discard, list_leftovers
+from fieldassay.runs.store.listing import list_dead, list_stored, load_run
 from fieldassay.runs.write import make_folder, make_stored
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 NOW = datetime.now(UTC)
@@ -91,7 +91,7 @@ def test_a_run_in_the_making_is_alive_and_no_run(programs: Path, tmp_path: Path)
     with make_stored(store) as folder:
         (folder.staging / "run.json").write_text("{}")
         code = f"""
-from datetime import *; from pathlib import Path; from fieldassay.atomic.staging import list_leftovers
+from datetime import *; from pathlib import Path; from fieldassay.io.files.staging import list_leftovers
 later = datetime.now(UTC) + timedelta(days=400)
 print(*[one.is_alive for one in list_leftovers(Path({str(store)!r}), later)])
 """
@@ -117,7 +117,7 @@ def test_a_staging_folder_without_an_owner_is_dead_when_it_is_old(
 LIMITED = """
 import resource, sys
 from pathlib import Path
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 sys.dont_write_bytecode = True  # it would be cut off too, and stay
 resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 sys.exit(main(sys.argv[1:]))

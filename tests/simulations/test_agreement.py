@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.effort import trials
 
-from fieldassay.agreement.coefficients import agree
-from fieldassay.agreement.ratings import Floats, Ints, Ratings, differ
-from fieldassay.agreement.resampling import Resampled, Weights
+from fieldassay.review.agreement.coefficients import agree
+from fieldassay.review.agreement.ratings import Floats, Ints, Ratings, differ
+from fieldassay.review.agreement.resampling import Resampled, Weights
 
 MISSED = 0.07
 """At most this share of all samples may have an interval that misses; a coefficient without a value has none."""

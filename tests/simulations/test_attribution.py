@@ -10,7 +10,7 @@ from rates import count
 from tests.effort import trials
 
 from fieldassay.attribution.share import AT, COUNTS, FieldShares, estimate_shares
-from fieldassay.stats.intervals import BootstrapSettings
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 
 FOREIGN = 5
 """Foreign values looked for in each document."""

@@ -22,10 +22,10 @@ from certification import (
 from rates import Rate, binomial_at_most
 from tests.effort import trials
 
-from fieldassay.calibration.discrimination import discriminate
-from fieldassay.calibration.observations import Observations
-from fieldassay.calibration.planning import expect
-from fieldassay.calibration.result import Promise, PromiseKind
+from fieldassay.decisions.calibration.discrimination import discriminate
+from fieldassay.decisions.calibration.observations import Observations
+from fieldassay.decisions.calibration.planning import expect
+from fieldassay.decisions.calibration.result import Promise, PromiseKind
 
 VALUE, DOCUMENT, RESIDUAL = PromiseKind.VALUE, PromiseKind.DOCUMENT, PromiseKind.RESIDUAL
 SURPRISE, MANY = 0.01, 1100

@@ -12,7 +12,7 @@ from typing import Any
 from tests.effort import trials
 
 import fieldassay as fa
-from fieldassay.corpus.manifest import SHIPPED
+from fieldassay.documents.corpus.manifest import SHIPPED
 from fieldassay.paths import split_path
 
 LOST, ERRED = 0.5, 1 / 12

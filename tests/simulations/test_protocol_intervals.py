@@ -9,7 +9,7 @@ import pytest
 from rates import count
 from tests.effort import trials
 
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 TRIALS = trials(300)

@@ -9,12 +9,12 @@ import pytest
 from measures import EQUAL
 from worlds import Drawn, Extractor, World
 
-from fieldassay.engine.bootstrap import draw_sums
-from fieldassay.result.comparison import Comparison
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.metrics.result.comparison import Comparison
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.uncertainty.bootstrap import draw_sums
+from fieldassay.metrics.uncertainty.weights import document_keys
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
-from fieldassay.stats.weights import document_keys
 
 METRICS = (
     "accuracy",

@@ -2,11 +2,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.nodes import Leaf
-from fieldassay.spec.infer import infer, render_spec_with_comments
-from fieldassay.spec.model import Field
-from fieldassay.spec.parse import read_spec
+from fieldassay.spec.drafts.infer import infer, render_spec_with_comments
+from fieldassay.spec.language.model import Field
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Leaf
 
 
 def inferred(name, values):

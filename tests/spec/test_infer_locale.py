@@ -3,9 +3,9 @@
 import pytest
 
 from fieldassay import score
-from fieldassay.spec.infer import infer
-from fieldassay.spec.number_style import number_style
-from fieldassay.spec.write import write_spec
+from fieldassay.spec.drafts.infer import infer
+from fieldassay.spec.drafts.number_style import number_style
+from fieldassay.spec.language.write import write_spec
 
 SAMPLES = [
     ("germany", {"datum": ["15.03.2025", "16.03.2025"], "betrag": ["1.234,56", "80,00"]}, "de_DE"),

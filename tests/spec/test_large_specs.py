@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fieldassay.errors import ProblemsError, nearest
-from fieldassay.plan.compile import read_plan
+from fieldassay.spec.plan.compile import read_plan
 
 WORDS = "{type: money, tolerance: {relative: 0.01}, weight: 2, description: with tax}"
 

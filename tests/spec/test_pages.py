@@ -3,12 +3,10 @@ from pathlib import Path
 
 import pytest
 
-import fieldassay.plan
-import fieldassay.presets
 import fieldassay.spec
-from fieldassay.aligners.catalogue import ALIGNERS
-from fieldassay.plan.compile import read_plan
-from fieldassay.spec.names import FIELD_KEYS, SPEC_KEYS, type_names
+from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.values.aligners.catalogue import ALIGNERS
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = {name: (DOCS / name).read_text(encoding="utf-8") for name in ("spec.md", "aligners.md")}
@@ -36,11 +34,7 @@ def test_every_aligner_is_on_its_page(name):
 
 
 def test_every_kind_of_problem_is_on_the_page_of_the_spec():
-    sources = [
-        path
-        for package in (fieldassay.spec, fieldassay.plan, fieldassay.presets)
-        for path in Path(package.__path__[0]).glob("*.py")
-    ]
+    sources = [*Path(fieldassay.spec.__path__[0]).rglob("*.py")]
     used = {
         kind
         for path in sources

@@ -11,11 +11,11 @@ from pydantic import Field as PydanticField
 from tests.effort import costs_at_most
 
 from fieldassay.errors import ProblemsError
-from fieldassay.presets import catalogue
-from fieldassay.spec import parse
-from fieldassay.spec.model import Accept, Call, Field
-from fieldassay.spec.parse import read_spec
-from fieldassay.spec.yaml_text import read_preset
+from fieldassay.spec.language import parse
+from fieldassay.spec.language.model import Accept, Call, Field
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.yaml_text import read_preset
+from fieldassay.spec.presets import catalogue
 
 
 def field(definition):
@@ -296,7 +296,7 @@ def test_a_protocol_alone_brings_its_fields(preset):
 
 
 def test_a_spec_with_a_protocol_writes_back_equal(preset):
-    from fieldassay.spec.write import write_spec
+    from fieldassay.spec.language.write import write_spec
 
     for text in ("protocol: p\nmetrics: []", "protocol: p\nfields: {NEW: text}\nid: other"):
         spec = read_spec(text)
@@ -432,8 +432,8 @@ def test_keys_of_the_schema_itself_refine_the_spec():
 
 @pytest.mark.parametrize("name", [head.name for head in catalogue.preset_heads() if head.kind == "spec"])
 def test_the_shared_data_of_a_protocol_are_not_changed_by_those_who_read_them(name):
-    from fieldassay.plan.compile import compile_plan
-    from fieldassay.spec.write import write_spec
+    from fieldassay.spec.language.write import write_spec
+    from fieldassay.spec.plan.compile import compile_plan
 
     shared = read_preset(catalogue.preset_text(name), name)
     before = copy.deepcopy(shared)

@@ -12,11 +12,11 @@ from pydantic import BaseModel
 from pydantic import Field as PydanticField
 
 from fieldassay.errors import ProblemsError
-from fieldassay.plan.compile import plan_of, read_plan
 from fieldassay.scoring.score import score
-from fieldassay.spec.model import Spec
-from fieldassay.spec.parse import parse_spec, read_spec
-from fieldassay.spec.write import write_spec
+from fieldassay.spec.language.model import Spec
+from fieldassay.spec.language.parse import parse_spec, read_spec
+from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import plan_of, read_plan
 
 TOTAL = {"type": "object", "properties": {"total": {"type": "number"}}}
 

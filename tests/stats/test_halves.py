@@ -12,9 +12,16 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from fieldassay.stats.halves import Halves, widen
-from fieldassay.stats.paired import mcnemar_mid_p
-from fieldassay.stats.signs import DRAWS, MOST_SIGNS, group_columns, list_patterns, sign_keys, signed_sums
+from fieldassay.metrics.uncertainty.halves import Halves, widen
+from fieldassay.metrics.uncertainty.paired import mcnemar_mid_p
+from fieldassay.metrics.uncertainty.signs import (
+    DRAWS,
+    MOST_SIGNS,
+    group_columns,
+    list_patterns,
+    sign_keys,
+    signed_sums,
+)
 
 Floats = npt.NDArray[np.float64]
 

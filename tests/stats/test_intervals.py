@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fieldassay.stats.intervals import percentile_intervals, quantile_interval
-from fieldassay.stats.weights import document_keys, weight_table, weights
+from fieldassay.metrics.uncertainty.intervals import percentile_intervals, quantile_interval
+from fieldassay.metrics.uncertainty.weights import document_keys, weight_table, weights
 
 
 def test_percentiles_are_those_of_numpy_on_the_defined_replicates() -> None:

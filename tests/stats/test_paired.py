@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.stats.corrections import adjust_holm, adjust_min_p
-from fieldassay.stats.paired import count_wins, effect_size, mcnemar_mid_p
+from fieldassay.metrics.uncertainty.corrections import adjust_holm, adjust_min_p
+from fieldassay.metrics.uncertainty.paired import count_wins, effect_size, mcnemar_mid_p
 
 
 @pytest.mark.parametrize(

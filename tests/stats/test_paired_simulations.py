@@ -7,10 +7,10 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.stats.corrections import adjust_holm
-from fieldassay.stats.halves import Halves
-from fieldassay.stats.paired import mcnemar_mid_p
-from fieldassay.stats.signs import sign_keys, signed_sums
+from fieldassay.metrics.uncertainty.corrections import adjust_holm
+from fieldassay.metrics.uncertainty.halves import Halves
+from fieldassay.metrics.uncertainty.paired import mcnemar_mid_p
+from fieldassay.metrics.uncertainty.signs import sign_keys, signed_sums
 
 Floats = npt.NDArray[np.float64]
 

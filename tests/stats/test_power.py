@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, poisson
 
-from fieldassay.stats.power import (
+from fieldassay.metrics.uncertainty.power import (
     FEWEST_DIFFERING,
     Alike,
     Spread,

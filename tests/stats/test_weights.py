@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from fieldassay.metrics.sums import WEIGHT_BITS
-from fieldassay.stats.weights import (
+from fieldassay.metrics.statistics.sums import WEIGHT_BITS
+from fieldassay.metrics.uncertainty.weights import (
     STEP_BITS,
     STEPS,
     count_table,

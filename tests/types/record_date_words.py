@@ -1,4 +1,4 @@
-"""Writes `types/dates/common_words.py` from the installed Babel: `python tests/types/record_date_words.py`."""
+"""Writes `values/types/dates/common_words.py` from the installed Babel: `python tests/types/record_date_words.py`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from fieldassay.types.dates import durations, names
+from fieldassay.values.types.dates import durations, names
 
 Meaning = TypeVar("Meaning", int, str)
 PAGE = Path(names.__file__).with_name("common_words.py")

@@ -10,9 +10,9 @@ import pytest
 from doc_tables import rows
 from ruamel.yaml import YAML
 
-from fieldassay.types.base import Reader
-from fieldassay.types.catalogue import NORMALIZERS, READERS
-from fieldassay.types.lists import ListReader
+from fieldassay.values.types.base import Reader
+from fieldassay.values.types.catalogue import NORMALIZERS, READERS
+from fieldassay.values.types.lists import ListReader
 
 PAGES = Path(__file__).parents[2] / "docs" / "fields"
 TYPES = (

@@ -13,10 +13,10 @@ from number_pages import assert_same, check, examples, hostile
 from tests.effort import costs_at_most
 
 from fieldassay.errors import ProblemsError
-from fieldassay.types.column import Column
-from fieldassay.types.numbers.amounts import Money
-from fieldassay.types.numbers.currencies import GENERIC, SYMBOLS, codes, currency_named
-from fieldassay.types.numbers.money import MoneyReader
+from fieldassay.values.types.column import Column
+from fieldassay.values.types.numbers.amounts import Money
+from fieldassay.values.types.numbers.currencies import GENERIC, SYMBOLS, codes, currency_named
+from fieldassay.values.types.numbers.money import MoneyReader
 
 MARKETS = {
     "en_AU": "AUD", "de_DE": "EUR", "de_CH": "CHF", "fr_FR": "EUR", "en_IN": "INR",

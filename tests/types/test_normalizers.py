@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from ruamel.yaml import YAML
 
 from fieldassay.errors import MissingExtraError, ProblemsError
-from fieldassay.types.catalogue import NORMALIZERS
-from fieldassay.types.normalizers import Punctuation
-from fieldassay.types.text import TextReader
+from fieldassay.values.types.catalogue import NORMALIZERS
+from fieldassay.values.types.normalizers import Punctuation
+from fieldassay.values.types.text import TextReader
 
 PAGE = Path(__file__).parents[2] / "docs" / "normalizers.md"
 

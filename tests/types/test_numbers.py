@@ -14,9 +14,9 @@ from number_pages import assert_same, check, examples, hostile
 from tests.effort import costs_at_most
 
 from fieldassay.errors import ProblemsError
-from fieldassay.types.column import Column
-from fieldassay.types.numbers.amounts import NumberRange, canonical_number
-from fieldassay.types.numbers.numbers import IntegerReader, NumberReader
+from fieldassay.values.types.column import Column
+from fieldassay.values.types.numbers.amounts import NumberRange, canonical_number
+from fieldassay.values.types.numbers.numbers import IntegerReader, NumberReader
 
 LOCALES = ("en_AU", "de_DE", "de_CH", "fr_FR", "en_IN", "es_MX", "id_ID", "sv_SE", "pt_BR")
 PLAIN = st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{1,8})?", fullmatch=True)

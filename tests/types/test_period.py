@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.types.dates.dates import has_foreign_word, search_splits
-from fieldassay.types.dates.names import fold
-from fieldassay.types.dates.parts import Style
-from fieldassay.types.dates.period import Date, Duration, Period
+from fieldassay.values.types.dates.dates import has_foreign_word, search_splits
+from fieldassay.values.types.dates.names import fold
+from fieldassay.values.types.dates.parts import Style
+from fieldassay.values.types.dates.period import Date, Duration, Period
 
 
 @pytest.mark.parametrize(

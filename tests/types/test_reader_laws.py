@@ -12,22 +12,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.effort import costs_at_most
 
-from fieldassay.evidence import FLAGS
+from fieldassay.metrics.evidence import FLAGS
 from fieldassay.options import with_options
-from fieldassay.types.addresses import EmailReader, UrlReader
-from fieldassay.types.anything import AnyReader
-from fieldassay.types.base import Reader
-from fieldassay.types.booleans import BooleanReader
-from fieldassay.types.column import Column, Reading
-from fieldassay.types.dates.dates import DateReader
-from fieldassay.types.dates.datetimes import DateTimeReader
-from fieldassay.types.dates.durations import DurationReader
-from fieldassay.types.dates.times import TimeReader
-from fieldassay.types.enums import EnumReader
-from fieldassay.types.ids import IdReader
-from fieldassay.types.lists import ListReader
-from fieldassay.types.phones import PhoneReader
-from fieldassay.types.text import TextReader
+from fieldassay.values.types.addresses import EmailReader, UrlReader
+from fieldassay.values.types.anything import AnyReader
+from fieldassay.values.types.base import Reader
+from fieldassay.values.types.booleans import BooleanReader
+from fieldassay.values.types.column import Column, Reading
+from fieldassay.values.types.dates.dates import DateReader
+from fieldassay.values.types.dates.datetimes import DateTimeReader
+from fieldassay.values.types.dates.durations import DurationReader
+from fieldassay.values.types.dates.times import TimeReader
+from fieldassay.values.types.enums import EnumReader
+from fieldassay.values.types.ids import IdReader
+from fieldassay.values.types.lists import ListReader
+from fieldassay.values.types.phones import PhoneReader
+from fieldassay.values.types.text import TextReader
 
 READERS: list[Reader] = [
     TextReader(),

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from fieldassay.errors import ProblemsError
-from fieldassay.types.catalogue import READERS
-from fieldassay.types.ids import checksum_names
-from fieldassay.types.lists import ListReader
-from fieldassay.types.text import TextReader
+from fieldassay.values.types.catalogue import READERS
+from fieldassay.values.types.ids import checksum_names
+from fieldassay.values.types.lists import ListReader
+from fieldassay.values.types.text import TextReader
 
 OURS = (
     "text",
@@ -77,7 +77,7 @@ def test_every_checksum_name_makes_a_reader() -> None:
 def test_a_reader_loads_no_heavy_library(type_name: str) -> None:
     heavy = ("babel", "phonenumbers", "stdnum", "scipy", "polars", "pint", "rapidfuzz")
     loaded = f"READERS.load({type_name!r})(); print(*[name for name in {heavy} if name in sys.modules])"
-    code = f"import sys; from fieldassay.types.catalogue import READERS; {loaded}"
+    code = f"import sys; from fieldassay.values.types.catalogue import READERS; {loaded}"
     assert (
         subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=True

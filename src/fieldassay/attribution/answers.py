@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.extractors.answers import read_data
-from fieldassay.extractors.evidence import field_steps
-from fieldassay.extractors.schema import AnswerShape
-from fieldassay.json_value import Json, read_given
+from fieldassay.extraction.answers import read_data
+from fieldassay.extraction.evidence import field_steps
+from fieldassay.extraction.schema import AnswerShape
+from fieldassay.io.json_value import Json, read_given
 from fieldassay.paths import join_path
-from fieldassay.records.answer import parse_answer
+from fieldassay.records.answers.answer import parse_answer
 
 if TYPE_CHECKING:
-    from fieldassay.plan.nodes import Plan
+    from fieldassay.spec.plan.nodes import Plan
 
 
 Values = Mapping[str, Sequence[Json]]

@@ -21,20 +21,20 @@ from fieldassay.attribution.result import Attribution, Labelled, SystemShares
 from fieldassay.attribution.sent import Extractions, Sent, open_extractions
 from fieldassay.attribution.share import AT, COUNTS, estimate_shares
 from fieldassay.attribution.twins import Twins, find_twins
-from fieldassay.endpoints.exchange import Failure
 from fieldassay.errors import Problem, ProblemsError, nearest
-from fieldassay.extractors.evidence import label_words
-from fieldassay.extractors.fields import field_labels
-from fieldassay.extractors.predictions import read_evidence
-from fieldassay.json_value import read_given
+from fieldassay.extraction.endpoints.exchange import Failure
+from fieldassay.extraction.evidence import label_words
+from fieldassay.extraction.fields import field_labels
+from fieldassay.extraction.predictions import read_evidence
+from fieldassay.io.json_value import read_given
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.paths import split_path
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.scoring.explain import find_leaf
-from fieldassay.stats.intervals import BootstrapSettings
 
 if TYPE_CHECKING:
-    from fieldassay.extractors.answers import Steps
-    from fieldassay.plan.nodes import Leaf
+    from fieldassay.extraction.answers import Steps
+    from fieldassay.spec.plan.nodes import Leaf
 
 FOREIGN = 12
 """Foreign gold values of a field that are looked for in each document, to measure chance."""

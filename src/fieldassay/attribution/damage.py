@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fieldassay.attribution.presence import Found, SentText
-from fieldassay.diagnosis.folding import fold_confusable
-from fieldassay.extractors.evidence import surface_forms
-from fieldassay.extractors.places import SearchedPage, fold
+from fieldassay.extraction.evidence import surface_forms
+from fieldassay.extraction.places import SearchedPage, fold
 from fieldassay.regex import lazy_regex
+from fieldassay.values.diagnosis.folding import fold_confusable
 
 if TYPE_CHECKING:
-    from fieldassay.json_value import Json
-    from fieldassay.plan.nodes import Leaf
+    from fieldassay.io.json_value import Json
+    from fieldassay.spec.plan.nodes import Leaf
 
 LIKE_PREDICTED = 0.6
 """The least similarity to the gold value of a predicted text that may be the damaged value."""

@@ -10,13 +10,13 @@ from msgspec import Struct
 
 from fieldassay.attribution.damage import Damage, find_damage, find_scattered
 from fieldassay.attribution.presence import UNCOPIED, Found, SentText, normalized, variant_readers
-from fieldassay.wording.shown import clip
+from fieldassay.io.text.shown import clip
 
 if TYPE_CHECKING:
-    from fieldassay.endpoints.exchange import Failure
-    from fieldassay.extractors.strategy import Evidence
-    from fieldassay.json_value import Json
-    from fieldassay.plan.nodes import Leaf
+    from fieldassay.extraction.endpoints.exchange import Failure
+    from fieldassay.extraction.strategy import Evidence
+    from fieldassay.io.json_value import Json
+    from fieldassay.spec.plan.nodes import Leaf
 
 MOST_CHANCE = 0.2
 """The largest chance of a foreign value in the text with which finding the gold value says anything."""

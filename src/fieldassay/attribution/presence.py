@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from fieldassay.extractors.evidence import surface_forms
-from fieldassay.extractors.places import Place, Search, SearchedPage
-from fieldassay.extractors.rules.candidates import FILTERS, LONGEST, word_filter
-from fieldassay.extractors.rules.rows import has_digit
+from fieldassay.extraction.evidence import surface_forms
+from fieldassay.extraction.places import Place, Search, SearchedPage
+from fieldassay.extraction.strategies.rules.candidates import FILTERS, LONGEST, word_filter
+from fieldassay.extraction.strategies.rules.rows import has_digit
 from fieldassay.options import option_names, with_options
 from fieldassay.regex import lazy_regex
-from fieldassay.types.numbers.amounts import Money
+from fieldassay.values.types.numbers.amounts import Money
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
-    from fieldassay.json_value import Json
-    from fieldassay.plan.nodes import Leaf
-    from fieldassay.types.base import Reader
-    from fieldassay.types.column import Reading
+    from fieldassay.io.json_value import Json
+    from fieldassay.spec.plan.nodes import Leaf
+    from fieldassay.values.types.base import Reader
+    from fieldassay.values.types.column import Reading
 
 LOSSLESS = frozenset({"text", "markdown", "csv"})
 """Kinds of documents that are sent as they are: reading loses nothing of them."""
@@ -69,7 +69,7 @@ def normalized(text: str) -> str:
 def variant_readers(reader: Reader) -> tuple[Reader, ...]:
     """Return a reader with the readers of every other notation: decimal marks, orders of day and month.
 
-    >>> from fieldassay.types.dates.dates import DateReader
+    >>> from fieldassay.values.types.dates.dates import DateReader
     >>> [one.order for one in variant_readers(DateReader())]
     [None, 'dmy', 'mdy', 'ymd']
     """

@@ -11,9 +11,9 @@ from msgspec.structs import asdict
 
 from fieldassay.attribution.labels import Finding
 from fieldassay.attribution.share import FieldShares
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.result import Result
-from fieldassay.stats.intervals import BootstrapSettings
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 
 
 class Labelled(Struct, frozen=True):

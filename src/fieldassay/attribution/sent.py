@@ -13,14 +13,14 @@ from msgspec.structs import replace
 from fieldassay.attribution.presence import Known, SentText
 from fieldassay.documents.store import TranscriptStore
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
-from fieldassay.endpoints.journal import NAME as JOURNAL
-from fieldassay.endpoints.journal import lines_of
 from fieldassay.errors import problem
-from fieldassay.extractors.extract import split_job
-from fieldassay.printable import make_printable
-from fieldassay.records.extractions import is_extraction, read_manifest
+from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
+from fieldassay.extraction.endpoints.journal import lines_of
+from fieldassay.extraction.extract import split_job
+from fieldassay.io.text.printable import make_printable
+from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
-from fieldassay.scoring.inputs import pred_options
+from fieldassay.scoring.inputs.inputs import pred_options
 
 if TYPE_CHECKING:
     from fieldassay.runs.run import Run

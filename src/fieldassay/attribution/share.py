@@ -17,8 +17,8 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.stats.intervals import BootstrapSettings, are_too_few, percentile_intervals
-from fieldassay.stats.weights import (
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, are_too_few, percentile_intervals
+from fieldassay.metrics.uncertainty.weights import (
     STEPS,
     contraharmonic_mean,
     document_keys,

@@ -17,7 +17,7 @@ from fieldassay.documents.loaders.content import Content, Task
 from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.transcript import DocumentError, Transcript
-from fieldassay.json_value import Json
+from fieldassay.io.json_value import Json
 
 LOADER_VERSION = 2
 """Raised whenever any loader reads a document in another way than before."""

@@ -24,7 +24,7 @@ from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.store import TranscriptStore, decode, encode
 from fieldassay.documents.transcript import DocumentError, Transcript
-from fieldassay.executors.pool import end_with_parent, interrupts_blocked
+from fieldassay.io.workers.pool import end_with_parent, interrupts_blocked
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection

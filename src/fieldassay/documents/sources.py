@@ -9,11 +9,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fieldassay.atomic.whole_files import open_file
 from fieldassay.documents.kinds import SUFFIXES
 from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import problem
+from fieldassay.io.files.whole_files import open_file
 
 _WRITTEN = ({"extraction.json", "journal.jsonl"}, {"run.json", "metrics.json"})
 """Files by which a folder of an extraction or of a run is known: its pages are no documents."""

@@ -9,8 +9,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.atomic.whole_files import open_file, write_file
 from fieldassay.documents.transcript import Transcript
+from fieldassay.io.files.whole_files import open_file, write_file
 
 MOST_BYTES = 1 << 30
 """The largest transcript that is read."""

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from fieldassay.json_value import Json
+from fieldassay.io.json_value import Json
 from fieldassay.records.record import CONFIDENCE, Row
 
 MAX_DEPTH = 100

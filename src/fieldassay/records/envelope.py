@@ -8,16 +8,15 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fieldassay.json_value import Json
-from fieldassay.plan.renaming import apply_aliases
-from fieldassay.records.answer import MOST_KEPT, Answer, parse_answer, read_given, shape
+from fieldassay.io.json_value import Json
+from fieldassay.records.answers.answer import MOST_KEPT, Answer, parse_answer, read_given, shape
+from fieldassay.records.answers.readable import count_readable
+from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared
 from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import SERVICE_KEYS, id_text, locate
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.readable import count_readable
 from fieldassay.records.record import NOTHING_BESIDE, Meta, Record, Row
 from fieldassay.records.responses import Response, read_response
-from fieldassay.records.tool_calls import APART, are_apart, count_declared
 from fieldassay.records.value_objects import (
     Scalars,
     Taken,
@@ -25,7 +24,8 @@ from fieldassay.records.value_objects import (
     read_confidence,
     take_values,
 )
-from fieldassay.spec.names import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.plan.renaming import apply_aliases
 
 MAX_ATTRIBUTE = 200
 

@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 
 from msgspec import Struct, field
 
-from fieldassay.atomic.typed_json import RepeatedKeyError, convert, parse_json
-from fieldassay.atomic.whole_files import open_file, write_file
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.json_value import Json
+from fieldassay.io.files.typed_json import RepeatedKeyError, convert, parse_json
+from fieldassay.io.files.whole_files import open_file, write_file
+from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, Step, field_of, join_path, split_path
 from fieldassay.records.ids import cap_problems
 

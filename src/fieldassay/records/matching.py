@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, nearest, problem
 from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, base_name, cap_problems, drop_endings
 from fieldassay.records.record import Batch, Record, Repeat, Row
-from fieldassay.records.source import Source
+from fieldassay.records.sources.source import Source
 from fieldassay.regex import lazy_regex
 
 _SUFFIX = lazy_regex(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")

@@ -6,11 +6,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.plan.nodes import ObjectNode
-from fieldassay.plan.renaming import OtherNames
 from fieldassay.records.ids import locate
 from fieldassay.records.value_objects import Scalars
-from fieldassay.spec.names import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.plan.nodes import ObjectNode
+from fieldassay.spec.plan.renaming import OtherNames
 
 UNPACKED = 2 * 1024**3
 """Default for the unpacked bytes of a packed input: this, or `RATIO` times its size if that is more."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fieldassay.json_value import Json
+from fieldassay.io.json_value import Json
 
 
 class Meta(Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fieldassay.json_value import Json
+from fieldassay.io.json_value import Json
 
 BATCH_ID = "custom_id"
 """The key of the id in the output of a batch."""

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
-from fieldassay.json_value import Json
+from fieldassay.io.json_value import Json
 from fieldassay.records.decode import read_number
 from fieldassay.regex import lazy_regex
 

@@ -38,7 +38,7 @@ FORMATS: dict[str, Format] = {
     "annotations": Format("fieldassay.reports.ci.annotations:render_annotations", "annotations.txt"),
     "comment": Format("fieldassay.reports.ci.comment:render_comment", "comment.md"),
     "html": Format("fieldassay.reports.html.page:render_html_report", "report.html"),
-    "latex": Format("fieldassay.reports.latex:render_latex", "tables.tex"),
+    "latex": Format("fieldassay.reports.export.latex:render_latex", "tables.tex"),
 }
 """The formats by name; a further one is one more line here."""
 

@@ -9,27 +9,27 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from fieldassay.atomic.typed_json import convert
-from fieldassay.atomic.whole_files import check_plain, write_whole
-from fieldassay.diffs.diff import DiffOptions, diff_runs
+from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
 from fieldassay.errors import problem
-from fieldassay.reports.failed_answers import mark_failed_answers
+from fieldassay.io.files.typed_json import convert
+from fieldassay.io.files.whole_files import check_plain, write_whole
+from fieldassay.metrics.recorded import RecordedInputs
+from fieldassay.reports.content.run.run_decisions import decisions_of_run
+from fieldassay.reports.findings.failed_answers import mark_failed_answers
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.reported import Kept, Reported, ReportOptions
-from fieldassay.reports.run_decisions import decisions_of_run
-from fieldassay.result.recorded import RecordedInputs
-from fieldassay.runs.locate import find_run
 from fieldassay.runs.run import Run, corrupt_run_errors, read_runs
 from fieldassay.runs.run_file import OWN_FILES, RUN
 from fieldassay.runs.source_locations import places_of_run
+from fieldassay.runs.store.locate import find_run
 from fieldassay.runs.value_sources import ValueSources, open_value_sources
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from fieldassay.diffs.result import Diff
-    from fieldassay.result.decision import Decision
-    from fieldassay.result.result import Result
+    from fieldassay.decisions.diff.result import Diff
+    from fieldassay.metrics.result.decision import Decision
+    from fieldassay.metrics.result.result import Result
 
 
 _RUN_FILES = OWN_FILES - {"report.html"}

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct, field
 
-from fieldassay.diffs.result import Diff
-from fieldassay.reports.page import Screen
-from fieldassay.result.decision import Decision, Verdict
-from fieldassay.result.result import Result
+from fieldassay.decisions.diff.result import Diff
+from fieldassay.io.text.shown import clip
+from fieldassay.metrics.result.decision import Decision, Verdict
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.source_locations import Place
 from fieldassay.runs.value_sources import ValueSources
-from fieldassay.wording.shown import clip
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,8 +121,8 @@ def _list_answers(decisions: Sequence[Decision]) -> str:
 
 def render_markdown_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:  # noqa: ARG001
     """Yield the reports of runs as Markdown, one below the other."""
-    from fieldassay.reports.markdown import render_markdown
-    from fieldassay.reports.summary import summarize
+    from fieldassay.reports.content.run.markdown import render_markdown
+    from fieldassay.reports.content.run.summary import summarize
 
     for place, run in enumerate(reported):
         yield ("\n" if place else "") + render_markdown(
@@ -132,8 +132,8 @@ def render_markdown_report(reported: Sequence[Reported], options: ReportOptions)
 
 def render_table_report(reported: Sequence[Reported], options: ReportOptions) -> Iterator[str]:
     """Yield the reports of runs as a terminal shows them, one below the other."""
-    from fieldassay.reports.summary import summarize
-    from fieldassay.reports.terminal import render_answer, render_terminal
+    from fieldassay.reports.content.run.summary import summarize
+    from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 
     render = render_terminal if options.is_whole else render_answer
 

@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.paths import field_of
-from fieldassay.review.draw import uniform
-from fieldassay.review.forms import Form
-from fieldassay.review.journal import Entry, Journal
-from fieldassay.review.nodes import items_above
-from fieldassay.review.sheets import Person, RefusedError, check_open, is_alone
-from fieldassay.review.store import read_facts
+from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.nodes import items_above
+from fieldassay.review.log.store import read_facts
+from fieldassay.review.sheets.draw import uniform
+from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.sheets import Person, RefusedError, check_open, is_alone
 
 CHOICES = ("first", "second", "both", "other", "absent", "illegible", "guideline")
 """What a ruling can say; `guideline`: nobody can know, since the guideline is silent."""

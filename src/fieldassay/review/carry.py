@@ -10,24 +10,24 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.engine.applicability import canonical_type
 from fieldassay.errors import problem
-from fieldassay.json_value import read_given
+from fieldassay.io.json_value import read_given
+from fieldassay.io.text.shown import format_count
 from fieldassay.paths import field_of
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.nodes import Plan
 from fieldassay.review.adjudicate import find_differences
-from fieldassay.review.draw import Reason, Shares, Shown
-from fieldassay.review.form_of import read_form
-from fieldassay.review.forms import Form
-from fieldassay.review.journal import Entry, Journal, read_head
-from fieldassay.review.nodes import items_above, list_items
-from fieldassay.review.questions import Asked
-from fieldassay.review.sheets import Answer, Person, RefusedError, label_body, open_nodes
-from fieldassay.review.store import Store, create_store
-from fieldassay.spec.write import write_spec
+from fieldassay.review.log.journal import Entry, Journal, read_head
+from fieldassay.review.log.nodes import items_above, list_items
+from fieldassay.review.log.store import Store, create_store
+from fieldassay.review.sheets.draw import Reason, Shares, Shown
+from fieldassay.review.sheets.form_of import read_form
+from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.questions import Asked
+from fieldassay.review.sheets.sheets import Answer, Person, RefusedError, label_body, open_nodes
+from fieldassay.scoring.engine.applicability import canonical_type
+from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Plan
 from fieldassay.version import __version__
-from fieldassay.wording.shown import format_count
 
 
 class Carried(Struct):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fieldassay.errors import problem
 from fieldassay.review.controls import count_open_audits
-from fieldassay.review.journal import Entry, Head, Journal
-from fieldassay.review.store import Store
+from fieldassay.review.log.journal import Entry, Head, Journal
+from fieldassay.review.log.store import Store
 
 
 def close_review(store: Store, actor: str = "command") -> tuple[Head, int]:

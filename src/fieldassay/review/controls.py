@@ -12,16 +12,16 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from fieldassay.calibration.audit import AuditEstimate, ReviewedValue, estimate_accuracy
-from fieldassay.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
-from fieldassay.calibration.policy import ReviewReason
-from fieldassay.calibration.ratios import ratio_replicates
-from fieldassay.json_value import read_given
-from fieldassay.review.draw import Reason, Shown
-from fieldassay.review.forms import Form
-from fieldassay.review.journal import read_head
-from fieldassay.review.store import read_facts
-from fieldassay.stats.intervals import BootstrapSettings, percentile_intervals
+from fieldassay.decisions.calibration.audit import AuditEstimate, ReviewedValue, estimate_accuracy
+from fieldassay.decisions.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
+from fieldassay.decisions.calibration.policy import ReviewReason
+from fieldassay.decisions.calibration.ratios import ratio_replicates
+from fieldassay.io.json_value import read_given
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
+from fieldassay.review.log.journal import read_head
+from fieldassay.review.log.store import read_facts
+from fieldassay.review.sheets.draw import Reason, Shown
+from fieldassay.review.sheets.forms import Form
 
 LEVEL = 0.95
 _ACCEPTED = (ReviewReason.AUDIT, Reason.DOUBLE)

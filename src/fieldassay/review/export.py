@@ -11,11 +11,11 @@ from msgspec.structs import replace
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
 from fieldassay.review.adjudicate import settled
-from fieldassay.review.form_of import read_form
-from fieldassay.review.forms import Form, split_items
-from fieldassay.review.journal import Entry, Head
-from fieldassay.review.nodes import items_above
-from fieldassay.review.store import Store
+from fieldassay.review.log.journal import Entry, Head
+from fieldassay.review.log.nodes import items_above
+from fieldassay.review.log.store import Store
+from fieldassay.review.sheets.form_of import read_form
+from fieldassay.review.sheets.forms import Form, split_items
 
 
 def finished_sheets(store: Store) -> list[Sheet]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.notation import format_bounds, format_in_unit, format_signed_points
 from fieldassay.review.controls import Anchoring, Count, Status
-from fieldassay.wording.numbers import format_bounds, format_in_unit, format_signed_points
-from fieldassay.wording.shown import format_count
 
 _FEWEST_PLANTED = 59
 """Planted errors of which none is missed that show a miss rate of at most 5 %, at 95 %."""

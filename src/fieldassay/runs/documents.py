@@ -8,11 +8,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from fieldassay.errors import problem
-from fieldassay.fingerprint.inputs import digest_inputs
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.value_sources import open_value_sources
 from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
-from fieldassay.scoring.inputs import drop_absent_fields, open_inputs
+from fieldassay.scoring.inputs.inputs import drop_absent_fields, open_inputs
+from fieldassay.scoring.provenance.inputs import digest_inputs
 
 
 def document_of_run(run: Run, document: str) -> DocumentExplanation:

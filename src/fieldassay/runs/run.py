@@ -13,27 +13,25 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.atomic.parquet import guarded, quiet_panics, read_parquet
-from fieldassay.atomic.typed_json import convert
-from fieldassay.atomic.whole_files import check_plain
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.fingerprint.inputs import find_change
-from fieldassay.metrics.definitions import Vocabulary
-from fieldassay.metrics.grammar import parse_metric
-from fieldassay.metrics.selection import BoundMetric, bind_metric
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.expressions import vocabulary_of
-from fieldassay.result.comparisons_file import Comparisons, read_comparisons
-from fieldassay.result.decision import Answer, Decision
-from fieldassay.result.decisions_file import read_decisions
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.headline import find_headline
-from fieldassay.result.metrics_file import read_metrics
-from fieldassay.result.notebook import describe_systems, format_html, list_overall
-from fieldassay.result.pairing import PairedData, list_parts
-from fieldassay.result.recorded import PARTS, RecordedInputs, parts_of
-from fieldassay.result.result import Result
-from fieldassay.result.statistics_file import STATISTICS, read_statistics
+from fieldassay.io.files.parquet import guarded, quiet_panics, read_parquet
+from fieldassay.io.files.typed_json import convert
+from fieldassay.io.files.whole_files import check_plain
+from fieldassay.io.text.shown import clip, format_count
+from fieldassay.metrics.catalogue.definitions import Vocabulary
+from fieldassay.metrics.catalogue.grammar import parse_metric
+from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.recorded import PARTS, RecordedInputs, parts_of
+from fieldassay.metrics.result.comparisons_file import Comparisons, read_comparisons
+from fieldassay.metrics.result.decision import Answer, Decision
+from fieldassay.metrics.result.decisions_file import read_decisions
+from fieldassay.metrics.result.headline import find_headline
+from fieldassay.metrics.result.metrics_file import read_metrics
+from fieldassay.metrics.result.notebook import describe_systems, format_html, list_overall
+from fieldassay.metrics.result.pairing import PairedData, list_parts
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.statistics_file import STATISTICS, read_statistics
 from fieldassay.runs.names import parse_name
 from fieldassay.runs.run_file import (
     COMPARISONS,
@@ -47,15 +45,17 @@ from fieldassay.runs.run_file import (
     read_run,
 )
 from fieldassay.runs.tables import check_documents, check_evidence, check_systems, find_bad_evidence
-from fieldassay.scoring.options import InputOptions
-from fieldassay.spec.parse import read_spec
-from fieldassay.spec.source import RecordedSpec
-from fieldassay.wording.shown import clip, format_count
+from fieldassay.scoring.inputs.options import InputOptions
+from fieldassay.scoring.provenance.inputs import find_change
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.source import RecordedSpec
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.expressions import vocabulary_of
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from fieldassay.plan.nodes import Plan
+    from fieldassay.spec.plan.nodes import Plan
 
 _DAMAGED, AGAIN = "damaged_run", "score again, or restore the run as a whole"
 T = TypeVar("T")

@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from fieldassay.atomic.typed_json import convert, parse_json
-from fieldassay.atomic.whole_files import digest_file
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.recorded import Count, Counts, Level, Provenance
-from fieldassay.result.statistics_file import STATISTICS
+from fieldassay.io.files.typed_json import convert, parse_json
+from fieldassay.io.files.whole_files import digest_file
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.recorded import Count, Counts, Level, Provenance
+from fieldassay.metrics.result.statistics_file import STATISTICS
 from fieldassay.runs.names import parse_name
 
 FORMAT = "fieldassay run"

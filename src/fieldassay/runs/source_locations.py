@@ -9,15 +9,15 @@ from pathlib import Path
 from msgspec import Struct
 
 from fieldassay.errors import FieldassayError
-from fieldassay.fingerprint.inputs import digest_inputs
-from fieldassay.plan.compile import read_plan
-from fieldassay.printable import make_printable
-from fieldassay.records.source import open_source
+from fieldassay.io.text.printable import make_printable
+from fieldassay.metrics.result.result import Result
+from fieldassay.records.sources.source import open_source
 from fieldassay.regex import lazy_regex
-from fieldassay.result.result import Result
 from fieldassay.runs.run import recorded_options
-from fieldassay.scoring.inputs import gold_options
-from fieldassay.spec.source import RecordedSpec
+from fieldassay.scoring.inputs.inputs import gold_options
+from fieldassay.scoring.provenance.inputs import digest_inputs
+from fieldassay.spec.language.source import RecordedSpec
+from fieldassay.spec.plan.compile import read_plan
 
 
 class Place(Struct, frozen=True):

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from fieldassay.extractors.extract import Extraction
-from fieldassay.result.comparison import Comparison
-from fieldassay.result.estimate import Estimate
+from fieldassay.extraction.extract import Extraction
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.runs.run import Run
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.atomic.parquet import guarded
 from fieldassay.errors import Problem, ProblemsError
-from fieldassay.evidence import ANSWER_COLUMNS, FLAGS, REPEAT, Kind, Outcome, evidence_schema
-from fieldassay.printable import make_printable
+from fieldassay.io.files.parquet import guarded
+from fieldassay.io.text.printable import make_printable
+from fieldassay.metrics.evidence import ANSWER_COLUMNS, FLAGS, REPEAT, Kind, Outcome, evidence_schema
 
 if TYPE_CHECKING:
     import polars as pl

@@ -12,15 +12,15 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError
-from fieldassay.extractors.predictions import evidence_data, read_evidence
-from fieldassay.extractors.strategy import Evidence
-from fieldassay.fingerprint.inputs import digest_input
-from fieldassay.printable import make_printable
-from fieldassay.records.extractions import is_extraction
+from fieldassay.extraction.predictions import evidence_data, read_evidence
+from fieldassay.extraction.strategy import Evidence
+from fieldassay.io.text.printable import make_printable
+from fieldassay.metrics.recorded import RecordedInputs
+from fieldassay.records.formats.extractions import is_extraction
 from fieldassay.records.ids import ID_FORMS
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.source import Source, open_source
-from fieldassay.result.recorded import RecordedInputs
+from fieldassay.records.sources.source import Source, open_source
+from fieldassay.scoring.provenance.inputs import digest_input
 
 SourceOfValue: TypeAlias = "list[tuple[str, Evidence]]"
 """The paths of a value, or of the parts of one that is a list, with their evidence."""

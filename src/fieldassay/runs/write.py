@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.atomic.staging import list_foreign, place, replace, settle, stage
-from fieldassay.atomic.whole_files import digest_file
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.evidence import evidence_schema
-from fieldassay.result.comparisons_file import Comparisons, comparisons_json
-from fieldassay.result.decision import Decision, decisions_data
-from fieldassay.result.metrics_file import metrics_json
-from fieldassay.result.result import Result
-from fieldassay.result.statistics_file import STATISTICS, write_statistics
+from fieldassay.io.files.staging import list_foreign, place, replace, settle, stage
+from fieldassay.io.files.whole_files import digest_file
+from fieldassay.metrics.evidence import evidence_schema
+from fieldassay.metrics.result.comparisons_file import Comparisons, comparisons_json
+from fieldassay.metrics.result.decision import Decision, decisions_data
+from fieldassay.metrics.result.metrics_file import metrics_json
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.statistics_file import STATISTICS, write_statistics
 from fieldassay.runs.names import identify, name_run
 from fieldassay.runs.run_file import (
     COMPARISONS,

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.paths import ITEM, Pattern, Step, field_of, join_path, split_path
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.describe import describe
-from fieldassay.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.scoring.steps import ComparisonStep, try_steps
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.describe import describe
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 
 if TYPE_CHECKING:
     from fieldassay.records.matching import Matching
@@ -156,8 +156,8 @@ def _alone(steps: Sequence[Step], value: Any) -> dict[str, Any]:
 
 def judge_rows(plan: Plan, gold: Mapping[str, Any], pred: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows of evidence of one pair of records."""
-    from fieldassay.engine.assemble import Identity, assemble
-    from fieldassay.engine.judge import judge
+    from fieldassay.scoring.engine.assemble import Identity, assemble
+    from fieldassay.scoring.engine.judge import judge
 
     evidence = assemble(plan, judge(plan, [gold], [pred], {}), Identity("prediction", ("document",)), [None])
     return [] if evidence.table is None else evidence.table().to_dicts()
@@ -241,7 +241,7 @@ def explain_document(
     Raises `ProblemsError` with the nearest id if there is no such document.
     """
     from fieldassay.records.matching import batches
-    from fieldassay.scoring.shards import judge_batch
+    from fieldassay.scoring.shards.shards import judge_batch
 
     ids = {name: position for position, name in enumerate(matching.ids)}
     if document not in ids:

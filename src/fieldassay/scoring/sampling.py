@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.scoring.options import InputOptions
+from fieldassay.scoring.inputs.options import InputOptions
 
 SYSTEMS = ("atlas", "birch", "cedar")
 

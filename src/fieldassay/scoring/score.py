@@ -12,33 +12,38 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.compare.systems import (
+from fieldassay.errors import NothingEvaluatedError, ProblemsError, problem
+from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
+from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.comparisons.systems import (
     check_reference,
     compare_partials,
     remark_comparisons,
     with_compared,
     with_kept,
 )
-from fieldassay.engine.fold import FoldPlan, documents_frame, estimates
-from fieldassay.errors import NothingEvaluatedError, ProblemsError, problem
-from fieldassay.evidence import evidence_schema
-from fieldassay.fingerprint.labels import digest_rows
-from fieldassay.fingerprint.plans import freeze_plan
-from fieldassay.metrics.grammar import MetricCall, parse_gate
-from fieldassay.metrics.selection import select_metrics
-from fieldassay.plan.compile import read_plan
-from fieldassay.plan.expressions import gate_metrics, vocabulary_of
-from fieldassay.plan.nodes import Plan
-from fieldassay.plan.restrict import restrict
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.evidence import evidence_schema
+from fieldassay.metrics.fold import FoldPlan, documents_frame, estimates
+from fieldassay.metrics.result.lazy import Lazy
+from fieldassay.metrics.result.repeats import Repeats, split_variances
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.ungated import WITHOUT, find_ungated
+from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.records.ids import Positions
 from fieldassay.records.matching import Matching
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.lazy import Lazy
-from fieldassay.result.repeats import Repeats, split_variances
-from fieldassay.result.result import Result
-from fieldassay.result.violations import CheckCount
-from fieldassay.scoring.answer_remarks import remark_repairs
-from fieldassay.scoring.checking import (
+from fieldassay.scoring.inputs.choosing import CHOSEN
+from fieldassay.scoring.inputs.inputs import Records, drop_absent_fields, open_inputs
+from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
+from fieldassay.scoring.provenance.labels import digest_rows
+from fieldassay.scoring.provenance.plans import freeze_plan
+from fieldassay.scoring.provenance.provenance import provenance
+from fieldassay.scoring.shards.answer_remarks import remark_repairs
+from fieldassay.scoring.shards.document_status import count_classes
+from fieldassay.scoring.shards.outcomes import Done, HeldRows, join_outcomes
+from fieldassay.scoring.shards.shard_runs import run_shards
+from fieldassay.scoring.shards.shards import Progress, Work
+from fieldassay.scoring.validation.checking import (
     CHECK_METRICS,
     Tallies,
     count_checks,
@@ -46,9 +51,7 @@ from fieldassay.scoring.checking import (
     join_tallies,
     name_idle,
 )
-from fieldassay.scoring.choosing import CHOSEN
-from fieldassay.scoring.document_status import count_classes
-from fieldassay.scoring.fit import (
+from fieldassay.scoring.validation.fit import (
     GOLD,
     count_fill,
     describe_ambiguity,
@@ -56,14 +59,11 @@ from fieldassay.scoring.fit import (
     describe_misfit,
     merge_fills,
 )
-from fieldassay.scoring.inputs import Records, drop_absent_fields, open_inputs
-from fieldassay.scoring.options import ScoreOptions, with_keywords
-from fieldassay.scoring.outcomes import Done, HeldRows, join_outcomes
-from fieldassay.scoring.provenance import provenance
-from fieldassay.scoring.shard_runs import run_shards
-from fieldassay.scoring.shards import Progress, Work
-from fieldassay.scoring.ungated import WITHOUT, find_ungated
-from fieldassay.spec.names import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.expressions import gate_metrics, vocabulary_of
+from fieldassay.spec.plan.nodes import Plan
+from fieldassay.spec.plan.restrict import restrict
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,11 +8,11 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fieldassay.comparators.base import Comparator
-from fieldassay.comparators.cascade import Cascade
-from fieldassay.comparators.lists import ByPosition, ContainedItems
-from fieldassay.plan.describe import describe_comparator
-from fieldassay.types.column import Column, Reading
+from fieldassay.spec.plan.describe import describe_comparator
+from fieldassay.values.comparators.base import Comparator
+from fieldassay.values.comparators.cascade import Cascade
+from fieldassay.values.comparators.lists import ByPosition, ContainedItems
+from fieldassay.values.types.column import Column, Reading
 
 MOST_ITEMS = 50
 """Items of a list that are described one by one."""
@@ -41,7 +41,7 @@ def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Com
 
     Nothing for a comparator of a single step.
 
-    >>> from fieldassay.comparators.exact import Contains, Exact
+    >>> from fieldassay.values.comparators.exact import Contains, Exact
     >>> one, other = (Reading(text, text, text) for text in ("Acme Corp Ltd", "Acme Corp"))
     >>> [(trial.what, trial.reason) for trial in try_steps(Cascade((Exact(), Contains())), one, other)]
     [('exact', 'different'), ('contains', 'contained')]

@@ -13,8 +13,8 @@ from tests.reports.html.opened_report import OpenReport, Pages
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.cli.main import main
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.commands.cli.main import main
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.result import Result
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.result import Result
 
 SYSTEMS = ("alder", "beech", "cypress")
 WRONG = (0.04, 0.08, 0.16)

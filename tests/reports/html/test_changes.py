@@ -8,7 +8,7 @@ import pytest
 from tests.reports.html.opened_report import OpenReport, Pages
 
 from fieldassay import score
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 GOLD = [{"id": str(number), "total": number, "shop": f"Shop {number}"} for number in range(12)]
 OLD = [{**row, "total": 99} if number < 6 else row for number, row in enumerate(GOLD)]

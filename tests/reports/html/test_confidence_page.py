@@ -12,11 +12,11 @@ from tests.reports.html.unpacked_rows import read_blocks
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
-from fieldassay.calibration.policy import describe_promise
-from fieldassay.calibration.sentences import describe_promises
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.decisions.calibration.calibrate import CalibrationOptions, calibrate
+from fieldassay.decisions.calibration.policy import describe_promise
+from fieldassay.decisions.calibration.sentences import describe_promises
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 DOCUMENTS = 400
 GOLD = [{"id": str(at), "total": at} for at in range(DOCUMENTS)]

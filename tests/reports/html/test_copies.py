@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 from tests.reports.html.opened_report import OpenReport, Pages
 
-from fieldassay.wording.shown import escape_markdown
+from fieldassay.io.text.shown import escape_markdown
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -15,7 +15,7 @@ from tests.reports.html.opened_report import OpenReport
 from tests.reports.html.unpacked_rows import read_blocks
 
 import fieldassay as fa
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.documents.transcript import Box
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.html.crops import Crops, Place

@@ -12,7 +12,7 @@ from tests.reports.html.opened_report import OpenReport, Pages
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.reports.mistakes import WRONG
+from fieldassay.reports.findings.mistakes import WRONG
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

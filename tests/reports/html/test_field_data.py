@@ -10,7 +10,7 @@ from tests.reports.html.unpacked_rows import read_blocks
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 SPEC = (
     "{fields: {kind: {type: enum, values: [a, b, c]}, total: money, name: {type: text, compare: "

@@ -10,12 +10,12 @@ import pytest
 from tests.reports.html.unpacked_rows import read_blocks, read_rows
 
 from fieldassay import score
-from fieldassay.diffs.diff import diff_runs
-from fieldassay.gates.gate import decide_result
+from fieldassay.decisions.diff.diff import diff_runs
+from fieldassay.decisions.gate import decide_result
 from fieldassay.reports.html.page import render_html_report
 from fieldassay.reports.report import read_reported, render_report, report_scored
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 GOLD = [{"id": str(number), "a": number} for number in range(10)]
 WRONG = [{"id": str(number), "a": -number} for number in range(10)]

@@ -10,7 +10,7 @@ import pytest
 from tests.reports.html.opened_report import OpenReport, Pages
 
 import fieldassay as fa
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from tests.reports.html.opened_report import OpenReport, Pages
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 SYSTEMS = (
     "toString",

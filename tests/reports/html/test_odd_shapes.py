@@ -11,7 +11,7 @@ from tests.reports.html.opened_report import Pages
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 NAMES = [
     f"vendor/a-large-model-20250514-prompt-v{at}-few-shot-with-tables-{'abcdefghijklmnopqrst'[at]}"

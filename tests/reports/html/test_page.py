@@ -13,12 +13,12 @@ from tests.reports.html.unpacked_rows import read_blocks
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.metrics.catalogue import list_metrics
+from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.reports.html.page import SCRIPTS, STYLES, hash_source, join_charts
-from fieldassay.reports.meanings import LETTERS, MEANINGS
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.reports.wording.meanings import LETTERS, MEANINGS
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 ASSETS = Path(__file__).parents[3] / "src" / "fieldassay" / "reports" / "html" / "assets"
 

@@ -13,11 +13,11 @@ from tests.reports.html.unpacked_rows import read_blocks, read_rows
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.reports.failed_answers import mark_failed_answers
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.findings.failed_answers import mark_failed_answers
 from fieldassay.reports.html import chunks
 from fieldassay.reports.html.packing import encode_texts, pack, unpack
-from fieldassay.result.result import Result
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 SAME_COLUMNS = (
     "system", "doc", "field", "kind", "outcome", "reason", "type", "gold_path", "pred_path", "gold", "pred",

@@ -12,7 +12,7 @@ from tests.reports.html.unpacked_rows import read_blocks
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.scoring.options import ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 NAMES = (
     "gpt-4.1-mini", "claude-sonnet-4-20250514", "claude-haiku", "gemini-2.5-flash-lite",

@@ -11,7 +11,7 @@ from documents.pdfs import make_pdf, text
 from tests.reports.html.opened_report import OpenReport
 from tests.reports.html.unpacked_rows import read_blocks, read_rows
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

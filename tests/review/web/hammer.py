@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fieldassay.review import people
-from fieldassay.review.draw import Shares
-from fieldassay.review.make import Request, make_review
-from fieldassay.review.store import Store
-from fieldassay.review.verify import verify
+from fieldassay.review.log.store import Store
+from fieldassay.review.log.verify import verify
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.web import people
 
 PASSWORD = "a long password"
 FIELDS = tuple(f"field_{number}" for number in range(10))
@@ -37,7 +37,7 @@ def make_large(folder: Path, documents: int, clients: int) -> Store:
 
 def review_command(*words: str, largest: int | None = None) -> list[str]:
     """Return a command of `fieldassay review`; files that reach the size `largest` are full to it."""
-    command = ["fieldassay.cli.main", "review", *words]
+    command = ["fieldassay.commands.cli.main", "review", *words]
     if largest is None:
         return [sys.executable, "-m", *command]
     limited = f"import resource, runpy, sys; sys.argv[:] = {command!r}; "

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from fieldassay.review import people
-from fieldassay.review.store import Store
+from fieldassay.review.log.store import Store
+from fieldassay.review.web import people
 from fieldassay.review.web.app import make_app
 from fieldassay.review.web.guard import Site
 from fieldassay.review.web.room import Room

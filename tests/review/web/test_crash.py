@@ -13,8 +13,8 @@ import pytest
 from tests.review.receipts import NONE
 from tests.review.web.hammer import Client, Server, check, make_large, review_command, work
 
-from fieldassay.review.make import Request, make_review
-from fieldassay.review.verify import verify
+from fieldassay.review.log.verify import verify
+from fieldassay.review.sheets.make import Request, make_review
 
 
 def work_until(is_so: Callable[[], bool], clients: list[Client], server: Server) -> None:

@@ -10,10 +10,10 @@ from tests.review.receipts import NONE, add, form_of, take
 from tests.review.web.desk import READY, Desk, at_desk
 from tests.review.web.served import served
 
-from fieldassay.review import sheets
-from fieldassay.review.draw import Shares
-from fieldassay.review.make import Request, make_review
-from fieldassay.review.verify import verify
+from fieldassay.review.log.verify import verify
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.make import Request, make_review
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

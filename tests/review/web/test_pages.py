@@ -17,11 +17,11 @@ from tests.review.receipts import add, make_receipts
 from tests.review.web.served import served
 from tests.review.web.test_bombs import png
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import list_documents
-from fieldassay.review.page_words import read_pages
-from fieldassay.review.sheets import RefusedError
+from fieldassay.review.sheets.sheets import RefusedError
+from fieldassay.review.web.page_words import read_pages
 from fieldassay.review.web.room import Pages
 from fieldassay.review.web.serve import open_room
 

@@ -10,8 +10,8 @@ import pytest
 from tests.review.receipts import add, make_receipts, take
 from tests.review.web.served import Served, served
 
-from fieldassay.review import people
-from fieldassay.review.draw import Shares
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.web import people
 from fieldassay.review.web.app import PATHS
 from fieldassay.review.web.guard import HEADERS, MOST_BYTES
 

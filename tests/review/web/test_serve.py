@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.review.receipts import add, make_receipts
 
-from fieldassay.cli.main import main
+from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.review.web.serve import LOOPBACK, Address, listen, serve_team
 
@@ -112,7 +112,14 @@ def test_the_command_serves_with_tls(tmp_path: Path) -> None:
     )  # fmt: skip
     store = make_receipts(tmp_path / "review", 1)
     add(store, "anna", "reviewer", "a long password")
-    command = [sys.executable, "-m", "fieldassay.cli.main", "review", "serve", str(tmp_path / "review")]
+    command = [
+        sys.executable,
+        "-m",
+        "fieldassay.commands.cli.main",
+        "review",
+        "serve",
+        str(tmp_path / "review"),
+    ]
     process = subprocess.Popen(
         [*command, "--cert", str(certificate), "--key", str(key)], stdout=subprocess.PIPE, text=True
     )

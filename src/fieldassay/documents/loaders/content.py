@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fieldassay.documents.options import LoadOptions
 from fieldassay.documents.transcript import DocumentError, Line, Page, Source, Word
-from fieldassay.plain_text.encoding import decode_lines, detect_encoding
+from fieldassay.io.text.encoding import decode_lines, detect_encoding
 
 
 class Content(Struct, frozen=True):

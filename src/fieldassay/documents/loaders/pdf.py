@@ -9,14 +9,14 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fieldassay.documents.ink import find_ink, uncovered_ink
+from fieldassay.documents.layout.ink import find_ink, uncovered_ink
+from fieldassay.documents.layout.turned import TurnedWord, lay_out_turned
 from fieldassay.documents.loaders.content import Content, Task, require
 from fieldassay.documents.loaders.pdf_calls import CharacterBoxes
 from fieldassay.documents.loaders.pdf_drawings import Drawings
 from fieldassay.documents.loaders.pdf_words import find_words
 from fieldassay.documents.loaders.recognize import can_recognize, recognized_words
 from fieldassay.documents.transcript import Box, DocumentError, Page
-from fieldassay.documents.turned import TurnedWord, lay_out_turned
 
 _TOO_FEW_CHARACTERS = 4
 """A page with fewer visible characters has no text layer worth the name, if it shows anything else."""

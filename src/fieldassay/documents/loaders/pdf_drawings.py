@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
-from fieldassay.documents.geometry import turn
+from fieldassay.documents.layout.geometry import turn
 from fieldassay.documents.loaders.pdf_calls import Handle, call
 from fieldassay.documents.transcript import Box
 

@@ -8,14 +8,14 @@ from itertools import accumulate, repeat
 from math import pi
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from fieldassay.documents.geometry import round_all, turn_sides, union
+from fieldassay.documents.layout.geometry import round_all, turn_sides, union
+from fieldassay.documents.layout.turned import TurnedWord
 from fieldassay.documents.loaders.pdf_calls import CharacterBoxes, character_angles
 from fieldassay.documents.transcript import Box, Word
-from fieldassay.documents.turned import TurnedWord
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
-    from fieldassay.documents.geometry import Floats
+    from fieldassay.documents.layout.geometry import Floats
 
     Sides: TypeAlias = tuple[Floats, Floats, Floats, Floats]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import islice
 
-from fieldassay.documents.layout import lay_out
+from fieldassay.documents.layout.layout import lay_out
 from fieldassay.documents.loaders.content import Content, Task, decode, plain_line
 from fieldassay.documents.transcript import Box, Cell, DocumentError, Line, Page, Table, Word
-from fieldassay.plain_text.delimited import find_delimiter, split_rows
+from fieldassay.io.text.delimited import find_delimiter, split_rows
 from fieldassay.regex import lazy_regex
 
 CHARACTER, LINE = 6.0, 12.0

@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from fieldassay.documents.layout.turned import TurnedWord, lay_out_turned
 from fieldassay.documents.loaders.content import require
 from fieldassay.documents.ocr.upright import recognize
 from fieldassay.documents.options import LoadOptions
 from fieldassay.documents.transcript import Box, Page, Word
-from fieldassay.documents.turned import TurnedWord, lay_out_turned
 
 
 def can_recognize(options: LoadOptions) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from fieldassay.documents.layout import lay_out
+from fieldassay.documents.layout.layout import lay_out
 from fieldassay.documents.loaders.content import Content, Task
 from fieldassay.documents.transcript import Box, DocumentError, Page, Word
 

@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct, field
 
 from fieldassay.documents.loaders.content import Content, Task
+from fieldassay.documents.loaders.number_formats import BUILT_IN, format_number
 from fieldassay.documents.loaders.package import Package, attribute, local, open_package
-from fieldassay.documents.number_formats import BUILT_IN, format_number
 from fieldassay.documents.transcript import Cell, DocumentError, Page, Table
 from fieldassay.regex import lazy_regex
 

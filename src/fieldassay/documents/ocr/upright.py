@@ -8,11 +8,11 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.documents.geometry import turn
+from fieldassay.documents.layout.geometry import turn
+from fieldassay.documents.layout.turned import TurnedWord
 from fieldassay.documents.ocr.rapid import recognize_rapidly
 from fieldassay.documents.ocr.tesseract import recognize_by_tesseract
 from fieldassay.documents.transcript import Word
-from fieldassay.documents.turned import TurnedWord
 
 _GOOD = 0.8
 """The mean confidence of characters from which an image counts as the right way up."""

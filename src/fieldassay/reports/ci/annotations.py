@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from fieldassay.io.text.shown import clip, format_count, format_pair
+from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.reports.findings.wrong_values import WorstDocument, WrongValue, find_worst
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording import DIAGNOSES, describe
-from fieldassay.reports.wrong_values import WorstDocument, WrongValue, find_worst
-from fieldassay.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.reports.wording.terms import DIAGNOSES, describe
 from fieldassay.runs.source_locations import Place
-from fieldassay.wording.shown import clip, format_count, format_pair
 
 MOST = 10
 """GitHub shows so many errors of a step, and so many warnings."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from fieldassay.diffs.result import Change, Changes, Diff
+from fieldassay.decisions.diff.result import Change, Changes, Diff
+from fieldassay.io.text.shown import format_count, format_json
 from fieldassay.reports.ci.github_text import Block, code, prose
 from fieldassay.reports.reported import Reported
-from fieldassay.reports.wording import DIAGNOSES, describe
-from fieldassay.wording.sentences import describe_comparison
-from fieldassay.wording.shown import format_count, format_json
+from fieldassay.reports.wording.sentences import describe_comparison
+from fieldassay.reports.wording.terms import DIAGNOSES, describe
 
 MOST = 50
 """Fixed and broken values that are listed, of each."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from fieldassay.reports.summary import FieldLine, Summary
-from fieldassay.result.decision import Decision, GateOutcome
-from fieldassay.wording.numbers import format_value
-from fieldassay.wording.shown import clip, format_count, format_pair
+from fieldassay.io.text.shown import clip, format_count, format_pair
+from fieldassay.metrics.notation import format_value
+from fieldassay.metrics.result.decision import Decision, GateOutcome
+from fieldassay.reports.content.run.summary import FieldLine, Summary
 
 MOST_FIELDS = 5
 _NAME, _VALUE = 40, 60
@@ -14,8 +14,8 @@ _NAME, _VALUE = 40, 60
 def render_outcome(outcome: GateOutcome) -> str:
     """Return one gate's outcome on a line.
 
-    >>> from fieldassay.metrics.grammar import parse_gate
-    >>> from fieldassay.result.decision import Verdict
+    >>> from fieldassay.metrics.catalogue.grammar import parse_gate
+    >>> from fieldassay.metrics.result.decision import Verdict
     >>> gate = parse_gate("accuracy >= 0.9")
     >>> render_outcome(GateOutcome(gate, Verdict.FAIL, "0.500 is less than 0.9", 0.5, documents=2))
     'FAIL          accuracy >= 0.9: 0.500 is less than 0.9 (2 documents)'

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.io.text.shown import clip, escape_markdown, format_count
+from fieldassay.metrics.notation import NOTHING
 from fieldassay.regex import lazy_regex
-from fieldassay.wording.numbers import NOTHING
-from fieldassay.wording.shown import clip, escape_markdown, format_count
 
 _ACTIVE = lazy_regex(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|[^0-9A-Za-z \u0080-\U0010ffff,;%()+=\-./'_]")
 _WEB = lazy_regex(r"www\.", re.IGNORECASE)

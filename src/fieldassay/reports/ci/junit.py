@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.reports.cases import STATUSES, Case, Cases, Status, read_cases
-from fieldassay.reports.failed_answers import ANSWERS
+from fieldassay.io.text.shown import clip, format_count, format_pair, visible
+from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.reports.findings.cases import STATUSES, Case, Cases, Status, read_cases
+from fieldassay.reports.findings.failed_answers import ANSWERS
+from fieldassay.reports.findings.wrong_values import WrongValue
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.reports.wording import DIAGNOSES, REASONS, describe
-from fieldassay.reports.wrong_values import WrongValue
-from fieldassay.result.decision import Decision, GateOutcome, Verdict
-from fieldassay.wording.shown import clip, format_count, format_pair, visible
+from fieldassay.reports.wording.terms import DIAGNOSES, REASONS, describe
 
 ALL = "all documents"
 _NAME, _MESSAGE, _VALUE, _RULE = 200, 240, 1_000, 600
@@ -59,8 +59,8 @@ def render_junit(reported: Sequence[Reported], options: ReportOptions) -> Iterat
     error. At most `options.most_cases` cases of documents are listed, failures first; a suite with omitted
     cases has a note. Every count in the file is of the listed cases.
 
-    >>> from fieldassay.result.estimate import Estimate
-    >>> from fieldassay.result.result import Result
+    >>> from fieldassay.metrics.estimate import Estimate
+    >>> from fieldassay.metrics.result.result import Result
     >>> estimate = Estimate("accuracy", "llama", None, {}, "filled", 0.5, 2, 2, 0, "leaf")
     >>> text = "".join(render_junit([Reported(Result((estimate,)))], ReportOptions()))
     >>> text.splitlines()[1]

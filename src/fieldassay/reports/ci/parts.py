@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from fieldassay.reports.answer import repair_row, systems_table
+from fieldassay.io.text.shown import format_count, format_pair
+from fieldassay.metrics.notation import format_both, format_value
+from fieldassay.metrics.result.decision import GateOutcome, Verdict
+from fieldassay.metrics.thresholds import format_change, format_changes
 from fieldassay.reports.ci.annotations import describe_document
 from fieldassay.reports.ci.github_text import Block, code, prose
-from fieldassay.reports.recommendation import describe_counts
+from fieldassay.reports.content.run.answer import repair_row, systems_table
+from fieldassay.reports.content.run.summary import (
+    FieldLine,
+    Line,
+    Summary,
+    describe_method,
+    measure_name,
+    summarize,
+)
+from fieldassay.reports.findings.recommendation import describe_counts
+from fieldassay.reports.findings.wrong_values import count_wrong, find_worst, list_wrong
 from fieldassay.reports.reported import Reported, describe_verdict
-from fieldassay.reports.summary import FieldLine, Line, Summary, describe_method, measure_name, summarize
-from fieldassay.reports.wording import DIAGNOSES, describe
-from fieldassay.reports.wrong_values import count_wrong, find_worst, list_wrong
-from fieldassay.result.decision import GateOutcome, Verdict
-from fieldassay.wording.compared import format_change, format_changes
-from fieldassay.wording.numbers import format_both, format_value
-from fieldassay.wording.shown import format_count, format_pair
+from fieldassay.reports.wording.terms import DIAGNOSES, describe
 
 _NAME, _VALUE = 60, 80
 _SIGNS = {Verdict.PASS: "✅", Verdict.FAIL: "❌", Verdict.INCONCLUSIVE: "❔", Verdict.NO_LOSS: "➖"}

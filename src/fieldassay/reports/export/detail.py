@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import problem
-from fieldassay.json_value import read_given
+from fieldassay.io.json_value import read_given
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.headline import tabulate_estimates
 from fieldassay.reports.export.tables import Listing, check_system, kept_of_run
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.headline import tabulate_estimates
 from fieldassay.runs.run import Run
 
 if TYPE_CHECKING:

@@ -11,22 +11,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct
 
-from fieldassay.atomic.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
-from fieldassay.atomic.whole_files import write_whole
 from fieldassay.errors import nearest, problem
-from fieldassay.reports.curves import draw_curves
-from fieldassay.reports.dashboard import draw_dashboard
-from fieldassay.reports.executive import render_executive
+from fieldassay.io.files.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
+from fieldassay.io.files.whole_files import write_whole
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.curves import trace_curves
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.content.run.run_decisions import decisions_of_run
+from fieldassay.reports.export.curves import draw_curves
+from fieldassay.reports.export.dashboard import draw_dashboard
 from fieldassay.reports.export.detail import list_classification_of_run, list_pairs_of_run
+from fieldassay.reports.export.executive import render_executive
 from fieldassay.reports.export.guide import guide_result
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.reports.export.run_errors import error_report_of_run
 from fieldassay.reports.export.tables import Listing, list_losses_of_run, list_suspicious_gold_of_run
-from fieldassay.reports.losses import find_losses
-from fieldassay.reports.run_decisions import decisions_of_run
-from fieldassay.result.curves import trace_curves
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.result import Result
+from fieldassay.reports.findings.losses import find_losses
 from fieldassay.runs.run import Run, corrupt_run_errors
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.headline import POOLED, find_main, find_named, list_fields
+from fieldassay.metrics.result.result import Result
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.headline import POOLED, find_main, find_named, list_fields
-from fieldassay.result.result import Result
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.json_value import read_given
-from fieldassay.result.headline import find_main
-from fieldassay.result.result import Result
+from fieldassay.io.json_value import read_given
+from fieldassay.metrics.result.headline import find_main
+from fieldassay.metrics.result.result import Result
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
+from fieldassay.decisions.gate import decide_result
 from fieldassay.errors import nearest, problem
-from fieldassay.gates.gate import decide_result
-from fieldassay.reports.error_lines import list_errors
-from fieldassay.reports.error_report import render_error_report
+from fieldassay.reports.export.error_lines import list_errors
+from fieldassay.reports.export.error_report import render_error_report
 from fieldassay.runs.run import Run
 
 _AGAIN = "score again with --evidence all, or errors"

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fieldassay.atomic.spreadsheets import csv_text, show_names
 from fieldassay.errors import nearest, problem
-from fieldassay.reports.findings import describe_loss, name_lost
-from fieldassay.reports.losses import find_losses
-from fieldassay.reports.suspicious_gold import FEWEST, Suspicion, find_suspicious_gold
-from fieldassay.result.headline import find_main
+from fieldassay.io.files.spreadsheets import csv_text, show_names
+from fieldassay.io.text.shown import format_markdown
+from fieldassay.metrics.result.headline import find_main
+from fieldassay.reports.findings.findings import describe_loss, name_lost
+from fieldassay.reports.findings.losses import find_losses
+from fieldassay.reports.findings.suspicious_gold import FEWEST, Suspicion, find_suspicious_gold
 from fieldassay.runs.run import Run
-from fieldassay.wording.shown import format_markdown
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from fieldassay.result.result import Result
+    from fieldassay.metrics.result.result import Result
 
 MOST_LOSSES = 20
 """So many losses of each system are exported."""

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.diffs.result import Diff
-from fieldassay.reports.diff.parts import NAMES, describe_diff
-from fieldassay.reports.diff.tables import Table, Told
+from fieldassay.decisions.diff.result import Diff
+from fieldassay.io.text.shown import format_count
+from fieldassay.reports.content.diff import NAMES, describe_diff
 from fieldassay.reports.html.errors import LONGEST, MOST_VALUES
 from fieldassay.reports.html.packing import encode_texts
-from fieldassay.wording.sentences import describe_comparison
-from fieldassay.wording.shown import format_count
+from fieldassay.reports.wording.sentences import describe_comparison
+from fieldassay.reports.writers.tables import Table, Told
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.evidence import REPEAT
-from fieldassay.extractors.predictions import evidence_data
+from fieldassay.extraction.predictions import evidence_data
+from fieldassay.metrics.evidence import REPEAT
+from fieldassay.reports.findings.mistakes import WRONG
 from fieldassay.reports.html.packing import NOTHING, encode_texts, shrink
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.mistakes import WRONG
-from fieldassay.wording.sources import describe_source
+from fieldassay.reports.wording.sources import describe_source
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from fieldassay.extractors.strategy import Evidence
+    from fieldassay.extraction.strategy import Evidence
     from fieldassay.reports.html.crops import Crop, Crops, Place
 
 ROWS, TEXT = 4_000, 400_000

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.reports.html.source import ReportSource
 
 if TYPE_CHECKING:
-    from fieldassay.calibration.result import CalibrationPage
+    from fieldassay.decisions.calibration.result import CalibrationPage
 
 MOST_POINTS = 200
 """The points of a curve on the page at most."""
@@ -35,8 +35,8 @@ def describe_confidences(source: ReportSource) -> list[dict[str, Any]]:
 
 
 def _describe(source: ReportSource, system: str) -> dict[str, Any]:
-    from fieldassay.calibration.calibrate import CalibrationOptions, calibrate
-    from fieldassay.calibration.confidences import choose_confidences
+    from fieldassay.decisions.calibration.calibrate import CalibrationOptions, calibrate
+    from fieldassay.decisions.calibration.confidences import choose_confidences
     from fieldassay.errors import ProblemsError
 
     assert source.evidence is not None
@@ -51,9 +51,9 @@ def _describe(source: ReportSource, system: str) -> dict[str, Any]:
 
 
 def _shown(page: CalibrationPage) -> dict[str, Any]:
-    from fieldassay.calibration.policy import describe_promise
-    from fieldassay.calibration.result import thin
-    from fieldassay.calibration.sentences import describe_promises
+    from fieldassay.decisions.calibration.policy import describe_promise
+    from fieldassay.decisions.calibration.result import thin
+    from fieldassay.decisions.calibration.sentences import describe_promises
 
     selection, calibration = page.pooled.selection, page.pooled.calibration
     return {

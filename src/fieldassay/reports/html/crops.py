@@ -15,7 +15,7 @@ from urllib.parse import quote
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.documents.geometry import union
+from fieldassay.documents.layout.geometry import union
 from fieldassay.documents.pages import PictureOptions, render_pages
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import DocumentFile, list_documents

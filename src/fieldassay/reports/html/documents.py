@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.evidence import ANSWER_COLUMNS
+from fieldassay.metrics.evidence import ANSWER_COLUMNS
 from fieldassay.reports.html.packing import encode_texts
 from fieldassay.reports.html.source import ReportSource
 

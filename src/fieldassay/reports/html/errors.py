@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.evidence import REPEAT
+from fieldassay.metrics.evidence import REPEAT
+from fieldassay.reports.findings.mistakes import WRONG
 from fieldassay.reports.html.packing import encode_texts
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.mistakes import WRONG
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.notation import format_difference
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.result.estimate import Estimate
-from fieldassay.wording.numbers import format_difference
 
 if TYPE_CHECKING:
     import polars as pl

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.metrics.grammar import Gate, parse_gate
+from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
+from fieldassay.metrics.notation import NOTHING, difference_unit, format_bounds
+from fieldassay.metrics.thresholds import WORDS, format_compared, format_threshold
 from fieldassay.reports.html.overview import NAMES
-from fieldassay.wording.compared import WORDS, format_compared, format_threshold
-from fieldassay.wording.numbers import NOTHING, difference_unit, format_bounds
 
 SIGNS = {"PASS": "✓", "FAIL": "✕", "INCONCLUSIVE": "?", "NO LOSS SHOWN": "○", "SKIPPED": "–"}
 TONES = {"PASS": "good", "FAIL": "bad", "INCONCLUSIVE": "unsure", "NO LOSS SHOWN": "none", "SKIPPED": "none"}

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from msgspec.structs import replace
 
-from fieldassay.diffs.diff import diff_runs
+from fieldassay.decisions.diff.diff import diff_runs
 from fieldassay.errors import ProblemsError
+from fieldassay.metrics.result.comparison import Comparison, Ranking
+from fieldassay.metrics.result.decision import decisions_data
+from fieldassay.metrics.result.result import Result
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.reported import Reported
-from fieldassay.result.comparison import Comparison, Ranking
-from fieldassay.result.decision import decisions_data
-from fieldassay.result.result import Result
 
 if TYPE_CHECKING:
     import polars as pl

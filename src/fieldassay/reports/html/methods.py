@@ -8,15 +8,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.metrics.catalogue import list_metrics
-from fieldassay.metrics.grammar import parse_metric
+from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.catalogue.catalogue import list_metrics
+from fieldassay.metrics.catalogue.grammar import parse_metric
+from fieldassay.metrics.notation import format_share
+from fieldassay.reports.content.run.summary import inner_mapping
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.meanings import LETTERS, MEANINGS
-from fieldassay.reports.summary import inner_mapping
-from fieldassay.reports.wording import DIAGNOSES, FLAGS, OUTCOMES
-from fieldassay.wording.folders import name_of
-from fieldassay.wording.numbers import format_share
-from fieldassay.wording.shown import format_count
+from fieldassay.reports.wording.folders import name_of
+from fieldassay.reports.wording.meanings import LETTERS, MEANINGS
+from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES
 
 _ALWAYS = (
     "accuracy",

@@ -8,18 +8,26 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.reports.findings import ALL_VALUES, describe_cost, is_of_all_values
+from fieldassay.io.text.shown import clip, format_count, format_pair
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.notation import format_bounds, format_cost, format_in_unit, format_share, is_narrow
+from fieldassay.metrics.result.comparison import Comparison, Ranking
+from fieldassay.metrics.result.headline import find_main
+from fieldassay.reports.content.run.summary import (
+    HEADLINE,
+    Line,
+    Summary,
+    cut_suspicious,
+    describe_silent,
+    summarize,
+)
+from fieldassay.reports.findings.findings import ALL_VALUES, describe_cost, is_of_all_values
+from fieldassay.reports.findings.losses import Loss, find_losses
+from fieldassay.reports.findings.ranking import list_silent
+from fieldassay.reports.findings.recommendation import Recommendation, list_standings, recommend
 from fieldassay.reports.html.ranking import RankingTable, rank
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.losses import Loss, find_losses
-from fieldassay.reports.ranking import list_silent
-from fieldassay.reports.recommendation import Recommendation, list_standings, recommend
-from fieldassay.reports.summary import HEADLINE, Line, Summary, cut_suspicious, describe_silent, summarize
-from fieldassay.result.comparison import Comparison, Ranking
-from fieldassay.result.estimate import Estimate
-from fieldassay.result.headline import find_main
-from fieldassay.wording.numbers import format_bounds, format_cost, format_in_unit, format_share, is_narrow
-from fieldassay.wording.sentences import (
+from fieldassay.reports.wording.sentences import (
     describe_comparison,
     describe_estimate,
     describe_first,
@@ -27,7 +35,6 @@ from fieldassay.wording.sentences import (
     describe_power,
     join_names,
 )
-from fieldassay.wording.shown import clip, format_count, format_pair
 
 MOST_CARDS = 4
 """The most systems whose losses are shown at once; more are folded."""

@@ -10,8 +10,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from fieldassay.reports import wording
-from fieldassay.reports.checked import describe_first
+from fieldassay.io.text.shown import clip, format_json, visible
+from fieldassay.reports.content.run.checked import describe_first
 from fieldassay.reports.html.changes import describe_changes, list_changes
 from fieldassay.reports.html.chunks import CROPS, chunk_rows, name_rows
 from fieldassay.reports.html.confidence import describe_confidences
@@ -25,10 +25,10 @@ from fieldassay.reports.html.overview import ANSWERS, MOST_CARDS, Overview, form
 from fieldassay.reports.html.packing import pack, pack_text
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.html.systems import describe_systems
-from fieldassay.reports.meanings import MEANINGS
-from fieldassay.reports.meanings import NAMES as METRIC_NAMES
 from fieldassay.reports.reported import Reported, ReportOptions
-from fieldassay.wording.shown import clip, format_json, visible
+from fieldassay.reports.wording import terms as wording
+from fieldassay.reports.wording.meanings import MEANINGS
+from fieldassay.reports.wording.meanings import NAMES as METRIC_NAMES
 
 if TYPE_CHECKING:
     from jinja2 import Template

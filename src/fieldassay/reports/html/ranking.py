@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fieldassay.metrics.grammar import parse_gate
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.notation import format_bounds, format_cost, format_in_unit, format_seconds, is_narrow
+from fieldassay.reports.findings.recommendation import Standing, count_apart
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.recommendation import Standing, count_apart
-from fieldassay.result.estimate import Estimate
-from fieldassay.wording.numbers import format_bounds, format_cost, format_in_unit, format_seconds, is_narrow
-from fieldassay.wording.sentences import describe_estimate
+from fieldassay.reports.wording.sentences import describe_estimate
 
 _NOTHING = "—"
 

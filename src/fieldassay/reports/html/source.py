@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.diffs.result import Diff
+from fieldassay.decisions.diff.result import Diff
+from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.result.result import Result
 from fieldassay.paths import ITEM, Step, join_path
-from fieldassay.reports.failed_answers import ANSWERS
-from fieldassay.reports.losses import join_items
-from fieldassay.reports.mistakes import WRONG
-from fieldassay.reports.suspicious_gold import SuspiciousGold, find_suspicious_gold
-from fieldassay.result.result import Result
+from fieldassay.reports.findings.failed_answers import ANSWERS
+from fieldassay.reports.findings.losses import join_items
+from fieldassay.reports.findings.mistakes import WRONG
+from fieldassay.reports.findings.suspicious_gold import SuspiciousGold, find_suspicious_gold
 from fieldassay.runs.value_sources import ValueSources
-from fieldassay.wording.shown import format_count
 
 if TYPE_CHECKING:
     import polars as pl
@@ -81,7 +81,7 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
     def spec_data(self) -> Mapping[str, Any]:
         """Return the spec as data; nothing where its text cannot be read."""
         from fieldassay.errors import ProblemsError
-        from fieldassay.spec.yaml_text import read_yaml
+        from fieldassay.spec.language.yaml_text import read_yaml
 
         spec = self.result.run.get("spec")
         try:

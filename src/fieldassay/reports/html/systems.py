@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.result.comparison import Comparison, RankedPair, Ranking
+from fieldassay.reports.content.sweeps import frontier
 from fieldassay.reports.html.overview import NAMES, Overview
 from fieldassay.reports.html.source import ReportSource
-from fieldassay.reports.sweeps import frontier
-from fieldassay.result.comparison import Comparison, RankedPair, Ranking
-from fieldassay.result.estimate import Estimate
-from fieldassay.wording.sentences import describe_comparison
+from fieldassay.reports.wording.sentences import describe_comparison
 
 LATENCIES = ("latency_min", "latency_p50", "latency_p90", "latency_p95", "latency_p99", "latency_max")
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
+from fieldassay.io.text.shown import format_count
 from fieldassay.records.labels_file import Label, Sheet
-from fieldassay.wording.shown import format_count
 
 
 class Exported(Struct, frozen=True):

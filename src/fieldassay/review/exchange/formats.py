@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from fieldassay.atomic.whole_files import write_file
+from fieldassay.io.files.whole_files import write_file
 from fieldassay.records.labels_file import Sheet, labels_lines, read_labels
 from fieldassay.review.exchange.exchanged import Exported, Imported
 from fieldassay.review.exchange.label_studio import export_label_studio, import_label_studio

@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fieldassay.atomic.typed_json import parse_json
 from fieldassay.errors import problem
+from fieldassay.io.files.typed_json import parse_json
+from fieldassay.io.text.shown import format_count
 from fieldassay.paths import ITEM, field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Region, Sheet
 from fieldassay.review.exchange.exchanged import Exported, Imported, list_lost
-from fieldassay.wording.shown import format_count
 
 _RECTANGLES, _TEXT, _STATE, _IMAGE = "field", "text", "state", "document"
 

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from fieldassay.atomic.spreadsheets import csv_text, make_harmless
 from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.io.files.spreadsheets import csv_text, make_harmless
+from fieldassay.io.text.shown import format_count
 from fieldassay.records.labels_file import Sheet, parse_labels
 from fieldassay.review.exchange.exchanged import Exported, Imported
-from fieldassay.wording.shown import format_count
 
 COLUMNS = (
     "document", "reviewer", "sheet", "blind", "path", "state", "text", "origin", "shown",

@@ -11,11 +11,11 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.review.journal import Head
+from fieldassay.io.text.shown import clip, format_count
+from fieldassay.review.log.journal import Head
+from fieldassay.review.log.store import Store
 from fieldassay.review.promotion.gold_files import read_gold
 from fieldassay.review.promotion.history import lines_digest, read_history
-from fieldassay.review.store import Store
-from fieldassay.wording.shown import clip, format_count
 
 _Lines: TypeAlias = dict[str, list[bytes]]
 """Lines by the head that they name."""

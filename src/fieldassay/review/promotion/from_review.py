@@ -6,19 +6,19 @@ import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
-from fieldassay.atomic.sealed_json import checksum
-from fieldassay.plan.nodes import Plan
+from fieldassay.io.files.sealed_json import checksum
 from fieldassay.records.labels_file import Label, Sheet
-from fieldassay.records.source import CHUNK
+from fieldassay.records.sources.source import CHUNK
 from fieldassay.review.export import list_sheets
-from fieldassay.review.form_of import read_form
-from fieldassay.review.journal import Entry
-from fieldassay.review.nodes import is_in_list
+from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.nodes import is_in_list
+from fieldassay.review.log.store import Store
 from fieldassay.review.promotion.history import lines_digest
 from fieldassay.review.promotion.promote import Promotion
-from fieldassay.review.store import Store
-from fieldassay.scoring.inputs import open_gold
-from fieldassay.scoring.options import InputOptions
+from fieldassay.review.sheets.form_of import read_form
+from fieldassay.scoring.inputs.inputs import open_gold
+from fieldassay.scoring.inputs.options import InputOptions
+from fieldassay.spec.plan.nodes import Plan
 
 _SLOT = 1_000_000
 """The sheet number of rulings, after those of all reviewers."""

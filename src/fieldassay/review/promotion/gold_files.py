@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from fieldassay.atomic.typed_json import parse_json
-from fieldassay.atomic.whole_files import open_file
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.records.folders import read_folder
+from fieldassay.io.files.typed_json import parse_json
+from fieldassay.io.files.whole_files import open_file
+from fieldassay.records.formats.folders import read_folder
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
 from fieldassay.review.promotion.literals import Layout, Number, find_layout

@@ -8,11 +8,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.atomic.typed_json import parse_json
 from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.io.files.typed_json import parse_json
+from fieldassay.io.text.delimited import find_delimiter
+from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.paths import Step, split_path
-from fieldassay.plain_text.delimited import find_delimiter
-from fieldassay.plain_text.encoding import detect_encoding
 from fieldassay.records.ids import find_id
 from fieldassay.review.promotion.gold_files import read_gold
 from fieldassay.review.promotion.literals import Layout, Number

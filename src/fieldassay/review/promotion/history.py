@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from fieldassay.atomic.typed_json import parse_json
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.io.files.typed_json import parse_json
 from fieldassay.review.promotion.gold_files import read_gold
 
 ENDINGS = (".csv", ".tsv", ".tab", ".txt", ".jsonl", ".ndjson", ".json")

@@ -12,11 +12,10 @@ from unicodedata import category
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.atomic.whole_files import stage_file, write_file
+from fieldassay.decisions.baseline.baseline import check_reason
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.gates.baseline.baseline import check_reason
+from fieldassay.io.files.whole_files import stage_file, write_file
 from fieldassay.paths import join_path, split_path
-from fieldassay.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.review.promotion.gold_files import GoldFile, open_json, open_json_folder, read_gold
@@ -34,7 +33,8 @@ from fieldassay.review.promotion.merge import (
     merge,
     same_text,
 )
-from fieldassay.spec.names import ID_NAMES
+from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
 
 _TABLES = (".csv", ".tsv", ".tab", ".txt")
 

@@ -15,11 +15,10 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from fieldassay.errors import FieldassayError
-from fieldassay.review import people
-from fieldassay.review.people import EVERYTHING, ROLES
-from fieldassay.review.sheets import Person, RefusedError
-from fieldassay.review.web import lead_routes, pages, sheet_routes, sign_in
+from fieldassay.review.sheets.sheets import Person, RefusedError
+from fieldassay.review.web import lead_routes, pages, people, sheet_routes, sign_in
 from fieldassay.review.web.guard import App, Guard, Site
+from fieldassay.review.web.people import EVERYTHING, ROLES
 from fieldassay.review.web.room import Call, Room
 
 Handler = Callable[[Call], Any]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.review import adjudicate
 from fieldassay.review.controls import read_status
-from fieldassay.review.log_table import COLUMNS, list_events
-from fieldassay.review.people import list_people
-from fieldassay.review.sheets import RefusedError
+from fieldassay.review.log.log_table import COLUMNS, list_events
+from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.status_text import render_status
+from fieldassay.review.web.people import list_people
 from fieldassay.review.web.room import Call
-from fieldassay.stats.intervals import BootstrapSettings
 
 _QUICK = BootstrapSettings(replicates=500)
 

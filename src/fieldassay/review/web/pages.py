@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from starlette.responses import Response
 
-from fieldassay.review.sheets import RefusedError
+from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web.room import Call
 
 _SHARED = ("dom.js", "visible.js")

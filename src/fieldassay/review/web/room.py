@@ -19,13 +19,13 @@ from fieldassay.documents.pages import PictureOptions, render_page
 from fieldassay.documents.pool import DocumentPool, Limits
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.transcript import DocumentError
-from fieldassay.review.forms import Form
-from fieldassay.review.journal import Journal
-from fieldassay.review.page_words import read_pages
-from fieldassay.review.schema import connect
-from fieldassay.review.sheets import Person, RefusedError
-from fieldassay.review.store import Store
-from fieldassay.review.writer import Writer
+from fieldassay.review.log.journal import Journal
+from fieldassay.review.log.schema import connect
+from fieldassay.review.log.store import Store
+from fieldassay.review.log.writer import Writer
+from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.sheets import Person, RefusedError
+from fieldassay.review.web.page_words import read_pages
 
 Outcome = TypeVar("Outcome")
 

@@ -16,14 +16,14 @@ from msgspec import Struct
 
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.review import people
-from fieldassay.review.form_of import read_form
-from fieldassay.review.store import Store
+from fieldassay.review.log.store import Store
+from fieldassay.review.log.writer import Writer
+from fieldassay.review.sheets.form_of import read_form
+from fieldassay.review.web import people
 from fieldassay.review.web.app import make_app
 from fieldassay.review.web.guard import App, Site
 from fieldassay.review.web.room import LIMITS, Pages, Room
 from fieldassay.review.web.sign_in import make_ticket
-from fieldassay.review.writer import Writer
 
 LOOPBACK = "127.0.0.1"
 _WORKERS = 2

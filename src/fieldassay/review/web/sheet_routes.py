@@ -8,9 +8,9 @@ from typing import Any
 
 from starlette.responses import Response
 
-from fieldassay.review import sheets
-from fieldassay.review.journal import Journal, read_head
-from fieldassay.review.sheets import RefusedError
+from fieldassay.review.log.journal import Journal, read_head
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web.room import Call
 
 _MOST_FOUND = 200

@@ -7,9 +7,9 @@ from typing import Any
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from fieldassay.review import people
-from fieldassay.review.journal import Journal
-from fieldassay.review.sheets import Person, RefusedError
+from fieldassay.review.log.journal import Journal
+from fieldassay.review.sheets.sheets import Person, RefusedError
+from fieldassay.review.web import people
 from fieldassay.review.web.room import Call, Room
 
 TICKET_SECONDS = 60.0

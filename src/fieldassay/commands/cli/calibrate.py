@@ -1,0 +1,335 @@
+"""`fieldassay calibrate`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.commands.cli.grouping import SHARE, json_option
+from fieldassay.commands.cli.storing import lookup_option
+
+if TYPE_CHECKING:
+    from fieldassay.decisions.calibration.calibrate import CalibrationOptions
+    from fieldassay.decisions.calibration.result import Promise
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("run", metavar="[RUN]", required=False)
+@lookup_option
+@click.option("--system", metavar="NAME", help="The system; needed if the run has several.")
+@click.option(
+    "--field",
+    "fields",
+    metavar="FIELD",
+    multiple=True,
+    help="Only this field; repeat for more.  [default: all]",
+)
+@click.option(
+    "--risk",
+    type=float,
+    default=0.02,
+    show_default=True,
+    help="The share of errors that is promised at the most; see --promise.",
+)
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure that has to be.")
+@click.option(
+    "--per-field/--pooled",
+    "by_field",
+    default=False,
+    help="A threshold for each field, or one for all.  [default: pooled]",
+)
+@click.option(
+    "--promise",
+    "kind",
+    type=click.Choice(["value", "document", "residual"]),
+    default="value",
+    show_default=True,
+    help="The promise of the policy, on a share: accepted values that are wrong, documents accepted as "
+    "a whole that have an error, or values of the output that are wrong after review. All three are shown.",
+)
+@click.option(
+    "--proven",
+    "is_proven",
+    is_flag=True,
+    help="Only by bounds that are proven; by default one is conjectured and takes fewer labels.",
+)
+@click.option(
+    "--scale",
+    type=click.Choice(["probability", "percent", "logprob"]),
+    default="probability",
+    show_default=True,
+    help="The scale of the confidences.",
+)
+@click.option(
+    "--slice",
+    "slices",
+    metavar="KEY",
+    multiple=True,
+    help="Calibration by this slice key, too; repeat for more.",
+)
+@click.option("--audit-share", type=float, help="The audited share of accepted values.  [default: 0.03]")
+@click.option(
+    "--cost-error",
+    type=float,
+    help="The cost of a missed error, for the order of review.  [default: 20]",
+)
+@click.option("--cost-review", type=float, help="The cost of reviewing a value.  [default: 1]")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=_PATH,
+    help="Write the review policy there, as JSON; with --policy the queue: .csv, .json, .jsonl or .xlsx.",
+)
+@click.option(
+    "--apply",
+    "policy",
+    metavar="FILE",
+    type=_PATH,
+    help="Check this policy on the run, and whether its promise held.",
+)
+@click.option(
+    "--policy",
+    "queue_policy",
+    metavar="FILE",
+    type=_PATH,
+    help="List the values to review in new predictions by this policy, without gold.",
+)
+@click.option(
+    "-p", "--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="The new predictions, with --policy."
+)
+@click.option("--pred-key", metavar="KEY", help="Where in a row of predictions the record is, with --policy.")
+@click.option(
+    "-s",
+    "--spec",
+    metavar="FILE",
+    help="The spec of the policy.  [default: that of the run that it was made from]",
+)
+@click.option("--protocol", metavar="NAME", help="The protocol of the policy, instead of --spec.")
+@click.option(
+    "--plan",
+    "is_plan",
+    is_flag=True,
+    help="Only report how many labels the promise takes: with documents like those of RUN, or without a run.",
+)
+@click.option(
+    "--values",
+    type=click.IntRange(1, 1000),
+    help="With --plan and no RUN: values of a document.  [default: 4]",
+)
+@click.option(
+    "--accuracy",
+    type=SHARE,
+    help="With --plan and no RUN: the share of values that is right.  [default: 0.95]",
+)
+@json_option
+def calibrate(**given: Any) -> int:
+    """Measure how reliable confidences are, and certify which values need no review.
+
+    RUN is a folder that `score --out` wrote with all its evidence, or the id or name of a run in a store.
+    Exits with 1 if --apply finds a promise broken.
+
+    \b
+    fieldassay calibrate --plan --risk 0.02 --values 6 --accuracy 0.97
+    fieldassay calibrate runs/labeled --plan --risk 0.02
+    fieldassay calibrate runs/labeled --system llama --risk 0.01 --out policy.json
+    fieldassay calibrate runs/held-out --apply policy.json
+    fieldassay calibrate --policy policy.json --pred llama=new.jsonl -o queue.csv
+    """
+    if given["queue_policy"] is not None:
+        return _queue(given)
+    if given["preds"] or given["pred_key"] or given["spec"] or given["protocol"]:
+        raise click.UsageError("--pred, --pred-key, --spec and --protocol go with --policy.")
+    if given["is_plan"]:
+        return _plan(given)
+    if given["values"] is not None or given["accuracy"] is not None:
+        raise click.UsageError("--values and --accuracy go with --plan.")
+    if given["run"] is None:
+        raise click.UsageError("Give a RUN, or --plan.")
+    return _calibrate(given) if given["policy"] is None else _apply(given)
+
+
+def _plan(given: Mapping[str, Any]) -> int:
+    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.decisions.calibration.calibrate import calibrate as calibrate_run
+    from fieldassay.decisions.calibration.calibrate import check_options
+    from fieldassay.decisions.calibration.planning import plan_labels
+    from fieldassay.decisions.calibration.policy import describe_promise
+    from fieldassay.reports.content.calibration import render_plan, render_promises
+
+    if given["policy"] is not None or given["out"] is not None:
+        raise click.UsageError("--plan writes nothing and checks nothing: leave out --apply and --out.")
+    options = _options(given)
+    check_options(options)
+    if given["run"] is not None:
+        if given["values"] is not None or given["accuracy"] is not None:
+            raise click.UsageError("--values and --accuracy are those of RUN: leave them out.")
+        page = calibrate_run(_find_run(given), options).page
+        if given["is_json"]:
+            return _print_json({"promises": page.to_dict()["promises"]})
+        write(render_promises(page, screen()))
+        return 0
+    families = max(1, len(dict.fromkeys(given["fields"]))) if options.promise.by_field else 1
+    plan = plan_labels(options.promise, families, given["values"] or 4, given["accuracy"] or 0.95)
+    if given["is_json"]:
+        return _print_json(plan.to_dict())
+    write(render_plan(plan, describe_promise(options.promise, families), screen()))
+    return 0
+
+
+def _calibrate(given: Mapping[str, Any]) -> int:
+    from datetime import UTC, datetime
+
+    from fieldassay.commands.cli.output import complain, screen, write
+    from fieldassay.decisions.calibration.calibrate import ReviewSettings
+    from fieldassay.decisions.calibration.calibrate import calibrate as calibrate_run
+    from fieldassay.decisions.calibration.policy import describe_promise
+    from fieldassay.reports.content.calibration import render_calibration
+
+    _check_out(given)
+    options = _options(given)
+    found = calibrate_run(_find_run(given), options)
+    chosen = {
+        name: given[name] for name in ("audit_share", "cost_error", "cost_review") if given[name] is not None
+    }
+    policy = found.make_policy(datetime.now(UTC), ReviewSettings(**chosen))
+    if given["is_json"]:
+        _print_json(found.page.to_dict())
+    else:
+        write(render_calibration(found.page, describe_promise(options.promise, len(policy.rules)), screen()))
+    if given["out"] is not None:
+        from fieldassay.decisions.calibration.policy_file import write_policy
+
+        write_policy(given["out"], policy)
+        complain(
+            f"policy written to {given['out']}"
+            + ("; it reviews everything" if policy.reviews_everything else "")
+        )
+    return 0
+
+
+def _apply(given: Mapping[str, Any]) -> int:
+    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.decisions.calibration.calibrate import apply_policy
+    from fieldassay.decisions.calibration.policy import describe_promise
+    from fieldassay.decisions.calibration.policy_file import read_policy
+    from fieldassay.reports.content.calibration import render_check
+
+    _refuse("--apply", _OF_POLICY)
+    policy = read_policy(given["policy"])
+    found = apply_policy(_find_run(given), policy, str(given["policy"]), given["system"])
+    if given["is_json"]:
+        _print_json(found.to_dict())
+    else:
+        write(render_check(found, describe_promise(policy.promise, len(policy.rules)), screen()))
+    return 1 if found.is_broken else 0
+
+
+def _queue(given: Mapping[str, Any]) -> int:
+    from fieldassay.commands.cli.inputs import keep_interruptible, read_spec_option
+    from fieldassay.commands.cli.output import complain, screen, write
+    from fieldassay.decisions.calibration.policy_file import read_policy
+    from fieldassay.decisions.calibration.queue import check_ending, queue_reviews
+    from fieldassay.reports.content.calibration import render_queue
+    from fieldassay.scoring.inputs.options import InputOptions
+
+    _refuse("--policy", (*_OF_POLICY[:-1], "policy", "is_plan", "system", "run"))
+    if len(given["preds"]) != 1:
+        raise click.UsageError("--policy takes the predictions of one system: give --pred once.")
+    if given["out"] is not None:
+        check_ending(given["out"])
+    policy = read_policy(given["queue_policy"])
+    path = _new_predictions(given["preds"][0], policy.system)
+    spec = read_spec_option(given) if given["spec"] or given["protocol"] else None
+    keep_interruptible()
+    found = queue_reviews(policy, path, spec, InputOptions(pred_key=given["pred_key"]))
+    if given["is_json"]:
+        _print_json(found.to_dict())
+    else:
+        counts = (found.documents, found.values, found.accepted)
+        rows = () if given["out"] is not None else found.rows
+        write(render_queue(found.system, counts, found.count_reasons(), rows, found.notes, screen()))
+    if given["out"] is not None:
+        found.write(given["out"])
+        complain(f"queue written to {given['out']}")
+    return 0
+
+
+def _new_predictions(text: str, system: str) -> str:
+    """Return the path of predictions; raise UsageError for another system's name than the policy's."""
+    name, equals, path = text.partition("=")
+    if not equals or not name.strip() or Path(text).exists():
+        return text
+    if name.strip() != system:
+        raise click.UsageError(
+            f"--pred {text}: the policy is for the system {system!r}, not for {name.strip()!r}."
+        )
+    return path
+
+
+def _find_run(given: Mapping[str, Any]) -> Path:
+    from fieldassay.runs.store.locate import find_run
+
+    return find_run(given["run"], given["store"])
+
+
+def _promise(given: Mapping[str, Any]) -> Promise:
+    from fieldassay.decisions.calibration.result import Promise, PromiseKind
+
+    kind = PromiseKind(given["kind"])
+    return Promise(given["risk"], given["confidence"], given["by_field"], kind, given["is_proven"])
+
+
+def _options(given: Mapping[str, Any]) -> CalibrationOptions:
+    from fieldassay.decisions.calibration.calibrate import CalibrationOptions
+
+    return CalibrationOptions(
+        given["system"], given["fields"], _promise(given), given["scale"], given["slices"]
+    )
+
+
+_OF_POLICY = (
+    "fields",
+    "risk",
+    "confidence",
+    "by_field",
+    "kind",
+    "is_proven",
+    "scale",
+    "slices",
+    "audit_share",
+    "cost_error",
+    "cost_review",
+    "out",
+)
+
+
+def _refuse(option: str, names: Sequence[str]) -> None:
+    """Refuse options that the policy decides."""
+    context = click.get_current_context()
+    given = [
+        name for name in names if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+    ]
+    if given:
+        flags = [parameter.opts[-1] for parameter in context.command.params if parameter.name in given]
+        raise click.UsageError(f"{option} takes what the policy says: leave out {', '.join(flags)}.")
+
+
+def _check_out(given: Mapping[str, Any]) -> None:
+    """Refuse to write into the run that is read."""
+    out, run = given["out"], _find_run(given)
+    if out is not None and (out.is_dir() or run.resolve() in (out.resolve(), *out.resolve().parents)):
+        raise click.UsageError(f"--out {out}: is a folder, or in the run that is read; name another file.")
+
+
+def _print_json(data: Mapping[str, Any]) -> int:
+    from fieldassay.commands.cli.output import write
+    from fieldassay.io.json_value import json_text
+
+    write(json_text(data))
+    return 0

@@ -1,0 +1,191 @@
+"""`fieldassay diff`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.commands.cli.grouping import SHARE
+from fieldassay.commands.cli.storing import lookup_option
+
+if TYPE_CHECKING:
+    from fieldassay.decisions.diff.diff import DiffOptions
+    from fieldassay.decisions.diff.result import Diff
+
+_ENDINGS = {".json": "json", ".md": "markdown", ".html": "html", ".csv": "csv", ".txt": "table"}
+_SHAPES = ("table", "json", "markdown", "html", "csv")
+
+
+@click.command()
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--system-a", metavar="NAME", help="The system of the first run, or the one before of a single run."
+)
+@click.option(
+    "--system-b", metavar="NAME", help="The system of the second run, or the one after of a single run."
+)
+@click.option(
+    "--reference", metavar="NAME", help="The system that the others are compared with.  [default: the first]"
+)
+@click.option(
+    "--metrics",
+    metavar="LIST",
+    multiple=True,
+    help="Compare by these metrics.  [default: those that the runs compared by]",
+)
+@click.option(
+    "--slice",
+    "slices",
+    metavar="KEY",
+    multiple=True,
+    help="Compare by the values of this key; repeat for more.  [default: the runs']",
+)
+@click.option(
+    "--common",
+    "is_common",
+    is_flag=True,
+    help="Of runs on other documents, compare those with the same gold in all.",
+)
+@lookup_option
+@click.option("--seed", type=click.IntRange(0), help="The seed of the bootstrap.  [default: the first run's]")
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(0),
+    help="Bootstrap replicates; 0: no intervals.  [default: the first run's]",
+)
+@click.option(
+    "--level",
+    type=SHARE,
+    help="The level of confidence.  [default: the first run's]",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(["min_p", "holm"]),
+    default="min_p",
+    show_default=True,
+    help="The adjustment of p values: by the joint distribution of all comparisons, or by Holm.",
+)
+@click.option(
+    "--most",
+    type=click.IntRange(0),
+    default=10,
+    show_default=True,
+    help="Fixed and broken values shown; csv and json have all.",
+)
+@click.option(
+    "-f",
+    "--format",
+    "shape",
+    type=click.Choice(_SHAPES),
+    help="The format.  [default: by the ending of --out, else table]",
+)
+@click.option("-j", "--json", "is_json", is_flag=True, help="The same as --format json.")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Write it there instead of to standard output.",
+)
+def diff(**given: Any) -> int:
+    """Compare two runs, or two systems of one run: metrics, and the values fixed and broken.
+
+    RUN is a run's folder, id, name or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
+    second after. More than two systems are ranked. Runs with another spec, other formulas, models or gold are
+    refused.
+
+    \b
+    fieldassay diff runs/before runs/after
+    fieldassay diff latest:llama latest:qwen
+    fieldassay diff run --out diff.md
+    """
+    from fieldassay.decisions.diff.diff import diff_runs
+
+    shape = _shape(given)
+    found = diff_runs(*given["runs"], options=_options(given))
+    _write(found, shape, given)
+    return 0
+
+
+def _shape(given: Mapping[str, Any]) -> str:
+    """Return the format to write; raise UsageError where the ending of the file does not determine it."""
+    target = given["out"]
+    if given["is_json"] and given["shape"] not in (None, "json"):
+        raise click.UsageError("--json is --format json; give one of them.")
+    if given["is_json"]:
+        return "json"
+    if given["shape"] or target is None:
+        return str(given["shape"] or "table")
+    shape = _ENDINGS.get(target.suffix.lower())
+    if shape is None:
+        raise click.UsageError(
+            f"--out {target}: the ending names no format; give --format, or one of: {', '.join(_ENDINGS)}."
+        )
+    return shape
+
+
+def _options(given: Mapping[str, Any]) -> DiffOptions:
+    from fieldassay.commands.cli.texts import split_outside
+    from fieldassay.decisions.diff.diff import DiffOptions
+
+    metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
+    return DiffOptions(
+        metrics=metrics or None,
+        slices=tuple(given["slices"]) or None,
+        reference=given["reference"],
+        systems=(given["system_a"], given["system_b"]),
+        is_common=given["is_common"],
+        runs=given["store"],
+        replicates=given["bootstrap"],
+        seed=given["seed"],
+        level=given["level"],
+        correction=given["correction"],
+        target=given["out"],
+    )
+
+
+def _write(found: Diff, shape: str, given: Mapping[str, Any]) -> None:
+    from fieldassay.commands.cli.output import complain, write_bytes
+    from fieldassay.io.files.whole_files import write_whole
+
+    portions = _render(found, shape, given)
+    if given["out"] is None:
+        write_bytes("".join(portions).encode("utf-8", "backslashreplace")) if shape != "table" else _print(
+            portions
+        )
+        return
+    write_whole(given["out"], portions)
+    complain(f"written to {given['out']}: {shape}")
+
+
+def _print(portions: list[str]) -> None:
+    from fieldassay.commands.cli.output import write
+
+    write("".join(portions))
+
+
+def _render(found: Diff, shape: str, given: Mapping[str, Any]) -> list[str]:
+    from fieldassay.decisions.diff.diff import changes_csv, diff_json
+    from fieldassay.reports.content.diff import describe_diff
+
+    if shape == "json":
+        return [diff_json(found)]
+    if shape == "csv":
+        return list(changes_csv(found))
+    if shape == "html":
+        from fieldassay.reports.report import render_diff
+
+        return list(render_diff(found, given["store"]))
+    told = describe_diff(found, given["most"])
+    if shape == "markdown":
+        from fieldassay.reports.writers.markdown import render_diff_markdown
+
+        return [render_diff_markdown(told)]
+    from fieldassay.commands.cli.output import screen
+    from fieldassay.reports.writers.page import Screen
+    from fieldassay.reports.writers.terminal import render_diff_terminal
+
+    return [render_diff_terminal(told, screen() if given["out"] is None else Screen(120))]

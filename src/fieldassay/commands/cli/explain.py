@@ -1,0 +1,228 @@
+"""`fieldassay explain`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.commands.cli.grouping import GroupedCommand, json_option, option
+from fieldassay.commands.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
+from fieldassay.commands.cli.storing import lookup_option
+
+if TYPE_CHECKING:
+    from fieldassay.scoring.explain import DocumentExplanation
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("what", nargs=-1, metavar="GOLD PREDICTION | DOC [FIELD] | RUN DOC [FIELD]")
+@spec_options
+@option(
+    "--type",
+    "kind",
+    group="Judging",
+    metavar="TYPE",
+    help="Explain two values of this type (text, money, date …).",
+)
+@option("--compare", group="Judging", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
+@option(
+    "--normalize",
+    group="Judging",
+    metavar="NAME[:KEY=VALUE,…]",
+    multiple=True,
+    help="With --type: a normalizer; repeat for more.",
+)
+@option(
+    "--option",
+    "pairs",
+    group="Judging",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="With --type: any option of the field; repeat for more.",
+)
+@option(
+    "--field",
+    group="Judging",
+    metavar="NAME",
+    help="With --spec or --protocol: explain two values of this field.",
+)
+@option(
+    "--gold-value", group="Judging", metavar="VALUE", help="With --field: the gold value. Left out: none."
+)
+@option(
+    "--pred-value",
+    group="Judging",
+    metavar="VALUE",
+    help="With --field: the predicted value. Left out: none.",
+)
+@option(
+    "--locale",
+    group="Judging",
+    metavar="LOCALE",
+    help="With --type: how numbers and dates are read, such as en_AU.",
+)
+@data_options
+@click.option(
+    "--system",
+    "systems",
+    metavar="NAME",
+    multiple=True,
+    help="Of a document: this system only; repeat for more.",
+)
+@lookup_option
+@json_option
+def explain(**given: Any) -> int:
+    """Explain the judgement of a value, step by step.
+
+    Two values, a document of your data, or a document of a run. RUN is a folder that `score --out` wrote, or
+    a run of the store: its id, name, or `latest`.
+
+    \b
+    fieldassay explain --type money '$1,234.56' 1234.6
+    fieldassay explain --protocol business-documents --field TOTAL_AMOUNT --gold-value 100 --pred-value 101
+    fieldassay explain --spec spec.yaml --gold gold.jsonl --pred llama.jsonl inv-001 total
+    fieldassay explain run inv-001 'lines[3].amount'
+
+    Write -- before a value that begins with a minus sign.
+    """
+    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.reports.content.explanation import render_document, render_steps
+
+    if given["kind"] is not None or given["field"] is not None:
+        steps = _values(given) if given["field"] is None else _field_values(given)
+        data: Any = [step.to_dict() for step in steps]
+        text = "" if given["is_json"] else render_steps(steps, screen())
+    else:
+        found = _document(given)
+        data = found.to_dict()
+        text = "" if given["is_json"] else render_document(found, screen())
+    write(json.dumps(data, ensure_ascii=False, indent=1) + "\n" if given["is_json"] else text)
+    return 0
+
+
+def _values(given: Mapping[str, Any]) -> Any:
+    from fieldassay.commands.cli.texts import definition_of, option_value
+    from fieldassay.scoring.explain import explain_values
+
+    if len(given["what"]) != 2:
+        raise click.UsageError("With --type, give two values: the gold value, then the predicted one.")
+    options: dict[str, Any] = {}
+    for text in given["pairs"]:
+        key, equals, value = text.partition("=")
+        if not equals or not key.strip():
+            raise click.UsageError(f"--option {text}: write KEY=VALUE.")
+        options[key.strip()] = option_value(value)
+    gold, pred = given["what"]
+    if given["kind"] == "list":
+        gold, pred = (option_value(text) if text.lstrip().startswith("[") else text for text in (gold, pred))
+    spec = {"locale": given["locale"]} if given["locale"] else {}
+    return explain_values(
+        gold, pred, definition_of(given["kind"], given["compare"], given["normalize"], options), spec
+    )
+
+
+def _field_values(given: Mapping[str, Any]) -> Any:
+    from fieldassay.commands.cli.texts import option_value
+    from fieldassay.scoring.explain import explain_field
+    from fieldassay.spec.plan.compile import read_plan
+
+    if given["kind"] is not None or given["what"]:
+        raise click.UsageError(
+            "With --field, give --gold-value and --pred-value, and neither --type nor anything else."
+        )
+    plan = read_plan(read_spec_option(given))
+    holds_texts = any(
+        child.name == given["field"] and not getattr(child, "is_list", True) for child in plan.root.children
+    )
+    is_tree = not any(plan.slots)  # its values are of the kind that they have in JSON
+    values = (given["gold_value"], given["pred_value"])
+    gold, pred = (
+        option_value(text)
+        if text is not None and (is_tree or (not holds_texts and text.lstrip()[:1] in ("[", "{")))
+        else text
+        for text in values
+    )
+    return explain_field(plan, given["field"], gold, pred)
+
+
+def _document(given: Mapping[str, Any]) -> DocumentExplanation:
+    from fieldassay.runs.store.locate import find_run
+
+    what: tuple[str, ...] = given["what"]
+    if given["spec"] is None and given["protocol"] is None:
+        if not 2 <= len(what) <= 3:
+            raise click.UsageError(
+                "Give --type and two values, or a run and a document, or --spec, --gold, --pred and a "
+                "document."
+            )
+        found = _from_run(find_run(what[0], given["store"]), what[1], what[2] if len(what) == 3 else None)
+    else:
+        if not 1 <= len(what) <= 2:
+            raise click.UsageError("Give the id of a document, and a field if you like.")
+        found = _from_inputs(given, what[0], what[1] if len(what) == 2 else None)
+    return _of_systems(found, given["systems"]) if given["systems"] else found
+
+
+def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
+    from fieldassay.scoring.explain import choose_field, explain_document
+    from fieldassay.scoring.inputs.inputs import drop_absent_fields, open_inputs
+    from fieldassay.spec.plan.compile import read_plan
+
+    inputs = read_inputs(given)
+    plan = read_plan(read_spec_option(given))
+    matching = open_inputs(plan, inputs.gold, inputs.predictions, inputs.options)
+    found = explain_document(drop_absent_fields(plan, matching), matching, document)
+    return choose_field(plan, found, field) if field is not None else found
+
+
+def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplanation:
+    from fieldassay.commands.cli.output import complain
+    from fieldassay.runs.documents import document_of_run
+    from fieldassay.runs.run import Run
+    from fieldassay.scoring.explain import choose_field
+
+    run = Run.open(folder)
+    if run.facts.get("redacted"):
+        complain(
+            f"note: {folder} is redacted: its values are not those that were judged, and only their "
+            "outcomes are told"
+        )
+    found = document_of_run(run, document)
+    if field is None:
+        return found
+    chosen = choose_field(run.plan, found, field)
+    return _unread(chosen) if run.facts.get("redacted") else chosen
+
+
+def _unread(found: DocumentExplanation) -> DocumentExplanation:
+    """Return the explanation without remarks from reading its values again, which differ from the judged."""
+    from msgspec.structs import replace
+
+    from fieldassay.scoring.explain import Side
+
+    steps = [
+        replace(step, gold=Side(step.gold.raw), pred=Side(step.pred.raw), trials=()) for step in found.steps
+    ]
+    return replace(found, steps=tuple(steps))
+
+
+def _of_systems(found: DocumentExplanation, systems: tuple[str, ...]) -> DocumentExplanation:
+    from msgspec.structs import replace
+
+    from fieldassay.errors import nearest
+
+    for name in systems:
+        if name not in found.systems:
+            raise click.UsageError(f"--system: no system {name!r}; {nearest(name, found.systems)}")
+    kept = [row["system"] in systems for row in found.rows]
+    rows = tuple(row for row, is_kept in zip(found.rows, kept, strict=True) if is_kept)
+    are_values = [is_kept for row, is_kept in zip(found.rows, kept, strict=True) if row["kind"] == "value"]
+    steps = (
+        tuple(step for step, is_kept in zip(found.steps, are_values, strict=True) if is_kept)
+        if found.steps
+        else ()
+    )
+    return replace(found, rows=rows, steps=steps, systems=systems)

@@ -1,0 +1,246 @@
+"""`fieldassay extract`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fieldassay.commands.cli.grouping import POSITIVE, GroupedCommand, add_options, option
+
+if TYPE_CHECKING:
+    from fieldassay.commands.extract import ExtractOptions, Watch
+    from fieldassay.extraction.endpoints.budget import CostEstimate
+    from fieldassay.extraction.endpoints.jobs import Progress
+    from fieldassay.extraction.extract import Extraction
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_PATH = click.Path(path_type=Path)
+INCOMPLETE, NOTHING, INTERRUPTED = 3, 5, 130
+
+_WORK = (
+    option(
+        "--limit", group="Inputs", metavar="N", type=click.IntRange(1), help="The first N documents only."
+    ),
+    option(
+        "--sample",
+        group="Inputs",
+        metavar="N",
+        type=click.IntRange(1),
+        help="N documents only, chosen by --seed and their ids.",
+    ),
+    option(
+        "--seed",
+        group="Inputs",
+        metavar="N",
+        type=click.IntRange(0),
+        default=0,
+        show_default=True,
+        help="The seed of --sample.",
+    ),
+    option(
+        "--ocr",
+        group="Work",
+        type=click.Choice(["auto", "off", "always"]),
+        default="auto",
+        show_default=True,
+        help="Recognize pages without a text layer, none, or every page of PDFs and images.",
+    ),
+    option(
+        "--jobs",
+        group="Work",
+        metavar="N",
+        type=click.IntRange(0),
+        default=2,
+        show_default=True,
+        help="Processes that load documents.",
+    ),
+    option(
+        "--repeats",
+        group="Work",
+        metavar="N",
+        type=click.IntRange(1),
+        default=1,
+        show_default=True,
+        help="Extract every document N times.",
+    ),
+    option(
+        "--max-cost",
+        group="Work",
+        metavar="USD",
+        type=POSITIVE,
+        help="Begin no document whose expected cost would exceed this in all.",
+    ),
+    option(
+        "--max-time", group="Work", metavar="SECONDS", type=POSITIVE, help="Send nothing after this time."
+    ),
+    option(
+        "--retry",
+        group="Work",
+        metavar="KIND",
+        multiple=True,
+        help="Ask again for documents that failed so, as in --retry truncated; repeat for more.",
+    ),
+    option(
+        "--reuse",
+        group="Work",
+        metavar="DIR",
+        multiple=True,
+        type=_PATH,
+        help="Take answers to the same requests from this extraction; repeat for more.",
+    ),
+    option(
+        "--dry-run",
+        "is_dry",
+        group="Work",
+        is_flag=True,
+        help="Load the documents, and print calls, tokens and cost; send nothing.",
+    ),
+)
+
+
+def work_options(command: Command) -> Command:
+    """Add the options of extracting to a command."""
+    return add_options(command, _WORK)
+
+
+def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
+    """Return the options of extracting that the command line's mean."""
+    from fieldassay.commands.extract import ExtractOptions
+
+    return ExtractOptions(
+        limit=given["limit"],
+        sample=given["sample"],
+        seed=given["seed"],
+        repeats=given["repeats"],
+        jobs=given["jobs"],
+        ocr=given["ocr"],
+        max_cost_usd=given["max_cost"],
+        max_time_s=given["max_time"],
+        retry=tuple(given["retry"]),
+        reuse=tuple(given["reuse"]),
+    )
+
+
+@click.command(cls=GroupedCommand)
+@option(
+    "-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, required=True, help="A folder of documents."
+)
+@option(
+    "-s", "--spec", group="Inputs", metavar="FILE", required=True, help="The spec: the fields of a record."
+)
+@option(
+    "--system",
+    group="Inputs",
+    metavar="FILE[#NAME]",
+    help="A system of a file of systems.  [default: rules, which works offline]",
+)
+@work_options
+@option("-o", "--out", group="Output", metavar="DIR", type=_PATH, help="The folder of the extraction.")
+@option("-j", "--json", "is_json", group="Output", is_flag=True, help="Print the manifest as JSON.")
+@option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
+def extract(**given: Any) -> int:
+    """Make predictions from documents.
+
+    One system reads every document; the predictions go to a folder that `fieldassay score --pred` takes.
+    The same command goes on where an interrupted one was: no answer is asked for twice.
+
+    \b
+    fieldassay extract --docs scans --spec spec.yaml --out out/rules
+    fieldassay score --spec spec.yaml --gold gold.jsonl --pred rules=out/rules
+    """
+    from fieldassay.commands.cli.output import keep_output_clean
+    from fieldassay.commands.extract import estimate_extraction
+    from fieldassay.commands.extract import extract as run
+
+    options = read_work_options(given)
+    if given["is_dry"]:
+        with keep_output_clean():
+            found = estimate_extraction(given["docs"], Path(given["spec"]), given["system"], options)
+        show_estimates({given["system"] or "rules": found}, is_json=given["is_json"])
+        return 0
+    if given["out"] is None:
+        raise click.UsageError("say where the predictions go: --out DIR.")
+    from fieldassay.commands.cli.progress import show_extraction
+
+    with resumable(), keep_output_clean(), show_extraction(given["quiet"]) as progress:
+        watch = make_watch(progress, is_quiet=given["quiet"])
+        made = run(given["docs"], Path(given["spec"]), given["out"], given["system"], options, watch)
+    _show(made, given)
+    return exit_code(made)
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Say how to go on where an interrupt comes before or after the requests; end with its exit code."""
+    from fieldassay.commands.cli.output import complain
+
+    try:
+        yield
+    except KeyboardInterrupt:
+        complain("interrupted. The same command goes on from here")
+        raise click.exceptions.Exit(INTERRUPTED) from None
+
+
+def make_watch(progress: Callable[[Progress], None] | None, *, is_quiet: bool) -> Watch:
+    """Return the callbacks of a running extraction: progress, and remarks on standard error."""
+    from msgspec.structs import replace
+
+    from fieldassay.commands.cli.output import complain
+    from fieldassay.commands.extract import Watch
+
+    watch = Watch() if is_quiet else Watch(tell=complain)
+    return watch if progress is None else replace(watch, progress=progress)
+
+
+def exit_code(made: Extraction) -> int:
+    """Return the exit code of an extraction: 3 if it stopped before its end, 5 if it predicted nothing."""
+    stop = made.manifest["stop"]
+    if stop is not None and stop["kind"] == "interrupted":
+        return INTERRUPTED
+    if not made.is_complete:
+        return INCOMPLETE
+    return 0 if made.counts["predicted"] else NOTHING
+
+
+def show_estimates(found: Mapping[str, CostEstimate], *, is_json: bool) -> None:
+    """Print the requests and the cost of extractions in advance."""
+    from fieldassay.commands.cli.output import write
+
+    if is_json:
+        import json
+
+        from msgspec.structs import asdict
+
+        write(json.dumps({name: asdict(one) for name, one in found.items()}, indent=1) + "\n")
+        return
+    from fieldassay.reports.content.extractions import render_estimate
+
+    write("".join(render_estimate(name, one) for name, one in found.items()))
+
+
+def _show(made: Extraction, given: Mapping[str, Any]) -> None:
+    from fieldassay.commands.cli.output import complain, write
+
+    if given["is_json"]:
+        import json
+
+        write(json.dumps(made.manifest, indent=1) + "\n")
+        return
+    if given["quiet"]:
+        return
+    from fieldassay.reports.content.extractions import render_extraction
+
+    write(render_extraction(made))
+    if made.is_complete and made.counts["predicted"]:
+        from shlex import quote
+
+        name = made.manifest["system"].replace("=", "-")  # NAME=PATH is split at the first sign
+        complain(
+            f"next: fieldassay score --spec {quote(str(given['spec']))} --gold GOLD "
+            f"--pred {quote(f'{name}={made.folder}')}"
+        )

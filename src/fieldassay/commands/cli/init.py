@@ -1,0 +1,88 @@
+"""`fieldassay init`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.option("-g", "--gold", metavar="PATH", help="Gold data: the form of its values decides the types.")
+@click.option(
+    "--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record."
+)
+@click.option(
+    "--id-key",
+    metavar="KEY",
+    help="The key of gold that identifies a document. Default: one with a usual name (id, file …), if any.",
+)
+@click.option(
+    "--schema",
+    metavar="FILE|MODULE:MODEL",
+    help="A JSON Schema or a Pydantic model. With --gold, the fields are those of the schema.",
+)
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Where to write. Default: standard output.",
+)
+@click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
+def init(
+    gold: str | None,
+    gold_key: str | None,
+    id_key: str | None,
+    schema: str | None,
+    out: Path | None,
+    force: bool,
+) -> int:
+    """Write a first spec from gold data or from a schema, with comments.
+
+    \b
+    fieldassay init --gold gold.csv --out spec.yaml
+    """
+    from fieldassay.commands.cli.output import complain, write
+    from fieldassay.commands.init import Draft, spec_from_gold, spec_from_schema
+
+    if gold is None and schema is None:
+        raise click.UsageError(
+            "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how "
+            "values are written."
+        )
+    if gold is None and (gold_key is not None or id_key is not None):
+        raise click.UsageError("--gold-key and --id-key go with --gold.")
+    if out is not None and out.exists() and not force:
+        raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.")
+    draft = (
+        spec_from_gold(gold, gold_key, id_key, schema)
+        if gold is not None
+        else Draft(spec_from_schema(str(schema)))
+    )
+    for remark in draft.remarks:
+        complain(remark)
+    if out is None:
+        write(draft.text)
+        return 0
+    _save(out, draft.text, force)
+    complain(
+        f"written to {out}; read it through, then: fieldassay validate --spec "
+        f"{out}{f' --gold {gold}' if gold is not None else ''}"
+    )
+    return 0
+
+
+def _save(out: Path, text: str, force: bool) -> None:
+    from fieldassay.io.files.whole_files import check_plain
+
+    try:
+        check_plain(out)
+        with out.open("w" if force else "x", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+    except FileExistsError:
+        raise click.UsageError(
+            f"{out} is there already; give another name, or --force to overwrite it."
+        ) from None
+    except OSError as error:
+        raise click.UsageError(f"{out} cannot be written: {error.strerror}.") from None

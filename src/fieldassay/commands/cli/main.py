@@ -1,0 +1,157 @@
+"""The command `fieldassay`: its subcommands, and the exit codes of all errors."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from typing import ClassVar
+
+import click
+
+from fieldassay.commands.cli.grouping import GroupedCommands
+from fieldassay.commands.cli.output import complain
+from fieldassay.errors import FieldassayError
+from fieldassay.version import __version__
+
+GROUPS: dict[str, dict[str, str]] = {
+    "Start": {
+        "demo": "Score the shipped sample: 72 invented documents, three invented systems.",
+        "init": "Write a first spec from gold data or from a schema, with comments.",
+        "validate": "Check a spec, and data against it, and describe the scoring.",
+        "protocols": "The published protocols that ship with fieldassay: their list, and their contents.",
+    },
+    "Extract": {
+        "run": "Extract documents with several systems, score them, and compare them.",
+        "extract": "Make predictions from documents.",
+    },
+    "Score and look closer": {
+        "score": "Score predictions against gold.",
+        "explain": "Explain the judgement of a value, step by step.",
+        "attribute": (
+            "Tell which stage wrong values are due to: reading, the model, decoding or post-processing."
+        ),
+        "report": "Print a report of finished runs, or write one, for CI and for people.",
+        "export": "Write the judged values of a run, its comparison, or its next steps, to a file.",
+        "calibrate": "Measure how reliable confidences are, and certify which values need no review.",
+    },
+    "Compare and decide": {
+        "diff": "Compare two runs, or two systems of one run: metrics, and the values fixed and broken.",
+        "gate": "Decide GO or NO-GO on finished runs.",
+        "baseline": "Set, show and check the baseline that later runs are compared with.",
+    },
+    "Review": {
+        "review": (
+            "Reviews of extracted values by people: blind audits, planted errors, a log that shows tampering."
+        ),
+        "agreement": "Measure how far the reviewers of the same documents agree.",
+    },
+    "Runs and installation": {
+        "runs": "The runs that `fieldassay score --runs DIR` wrote: list, look, draw, remove.",
+        "redact": "Write a run again without its values, to show it to others.",
+        "doctor": "Show the parts of this installation, and test that it computes the expected numbers.",
+    },
+}
+"""The first sentence of each command, by its group in `--help`, which so imports none of them."""
+
+COMMANDS = {name: f"fieldassay.commands.cli.{name}:{name}" for group in GROUPS.values() for name in group}
+"""The place of each command; it is imported on its first use."""
+
+INTERNAL, INTERRUPTED = 70, 130
+NEW_OBJECTS = 100_000
+"""New objects before the garbage collector looks for cycles: loading the code of a command makes many, and
+none is garbage.
+"""
+
+
+class Commands(GroupedCommands):
+    """The commands, each imported on its first use."""
+
+    groups: ClassVar = {title: tuple(group) for title, group in GROUPS.items()}
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        return list(COMMANDS)
+
+    def summary_of(self, ctx: click.Context, name: str) -> str:  # noqa: ARG002
+        return next(group[name] for group in GROUPS.values() if name in group)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        module, _, name = COMMANDS.get(cmd_name, "").partition(":")
+        if not module:
+            return None
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from fieldassay.errors import nearest
+
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            ctx.fail(f"no command {args[0]!r}; {nearest(args[0], COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+
+@click.command(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
+@click.version_option(__version__, prog_name="fieldassay")
+def commands() -> None:
+    """Measure structured data extraction: field by field, why a value is wrong, and how sure the numbers are.
+
+    Exit codes: 0 ok, 1 a gate failed, 2 usage or input error, 3 run incomplete, 4 a gate cannot be decided, 5
+    nothing was evaluated, 70 internal error, 130 interrupted.
+    """
+
+
+def _terminate(number: int, frame: object) -> None:  # noqa: ARG001
+    """End the run as an interrupt does, so that nothing half-written stays behind."""
+    raise KeyboardInterrupt
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit code of one run of the command line; no user error leaves a traceback."""
+    try:
+        found = commands.main(
+            args=None if arguments is None else list(arguments), prog_name="fieldassay", standalone_mode=False
+        )
+        return found if isinstance(found, int) else 0
+    except click.ClickException as error:
+        error.show()
+        return 2
+    except (click.Abort, KeyboardInterrupt):
+        complain("interrupted")
+        return INTERRUPTED
+    except FieldassayError as error:
+        complain(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        return 0
+    except OSError as error:
+        complain(f"{error.filename or 'output'}: {error.strerror or error}")
+        return 2
+    except MemoryError:
+        complain("not enough memory; use a smaller --batch, fewer --workers or a smaller --bootstrap")
+        return 3
+    except Exception as error:
+        if os.environ.get("FIELDASSAY_DEBUG"):
+            raise
+        complain(
+            f"internal error: {type(error).__name__}: {error}"[:500]
+            + "; run with FIELDASSAY_DEBUG=1 for the traceback"
+        )
+        return INTERNAL
+
+
+def run_program() -> int:
+    """Return the exit code of the command line in a process of its own: collector and SIGTERM are its own."""
+    gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
+    signal.signal(signal.SIGTERM, _terminate)
+    return main()
+
+
+if __name__ == "__main__":
+    sys.exit(run_program())

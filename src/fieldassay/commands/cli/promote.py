@@ -1,0 +1,230 @@
+"""`fieldassay review promote`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.commands.cli.grouping import GroupedCommand, json_option
+from fieldassay.commands.cli.inputs import read_spec_option, spec_options
+from fieldassay.commands.cli.regressions import default_baseline
+
+if TYPE_CHECKING:
+    from fieldassay.records.labels_file import Sheet
+    from fieldassay.review.promotion.promote import PromoteOptions, Promotion
+    from fieldassay.scoring.inputs.options import InputOptions
+
+_PATH = click.Path(path_type=Path)
+_MOST_TOLD = 20
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("folder", metavar="[DIR]", required=False, type=_PATH)
+@click.option(
+    "-l",
+    "--labels",
+    metavar="FILE",
+    type=_PATH,
+    multiple=True,
+    help="A labels file, instead of a review; repeat for more.",
+)
+@click.option(
+    "-g",
+    "--gold",
+    metavar="PATH",
+    type=_PATH,
+    required=True,
+    help="The gold that the labels go into: JSON lines, JSON, a folder of JSON files, or CSV.",
+)
+@click.option("--reason", metavar="TEXT", required=True, help="Why; the history of gold keeps it.")
+@spec_options
+@click.option(
+    "--base",
+    metavar="PATH",
+    type=_PATH,
+    help="Gold as it was when the labels were made.  [default: as it is now]",
+)
+@click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is.")
+@click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id in gold.")
+@click.option("--add", "is_adding", is_flag=True, help="Add the documents that gold does not have.")
+@click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would change; write nothing.")
+@json_option
+def promote(**given: Any) -> int:
+    """Merge labels into gold, and write the history of gold beside it.
+
+    The labels are those of the finished sheets of the review in DIR, and its rulings, or of labels files.
+
+    Only the lines and cells that change are written anew. Where gold has changed since the labels were made,
+    where two sheets differ, or where gold has no place for a value, everything is listed and nothing is
+    written. Values that were shown wrong on purpose never become gold.
+
+    \b
+    fieldassay review promote invoices-1 --gold gold.jsonl --reason "first round"
+    fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml --reason "second round"
+    fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --reason "second round" --dry-run
+    """  # fmt: skip
+    from datetime import UTC, datetime
+
+    from fieldassay.records.labels_file import read_labels
+    from fieldassay.review.promotion.promote import PromoteOptions
+    from fieldassay.review.promotion.promote import promote as merge
+    from fieldassay.spec.plan.compile import read_plan
+
+    if (given["folder"] is None) == (not given["labels"]):
+        raise click.UsageError("Give the folder of a review, or --labels.")
+    has_spec = given["spec"] is not None or given["protocol"] is not None
+    plan = read_plan(read_spec_option(given)) if has_spec else None
+    names = tuple(given["id_keys"]) or None
+    options = PromoteOptions(
+        given["reason"], plan, names, given["gold_key"], given["base"], adds_documents=given["is_adding"]
+    )
+    if given["folder"] is None:
+        sheets = [sheet for path in given["labels"] for sheet in read_labels(path)]
+    else:
+        sheets, options = _of_review(given, options)
+    found = merge(given["gold"], sheets, options, datetime.now(UTC))
+    if not given["is_dry"] and found.files:
+        found.write(lambda: _log(given, found))
+    _print(found, given)
+    return 0
+
+
+def _log(given: Mapping[str, Any], found: Promotion) -> None:
+    """Write the promotion into the log of the review that it came from."""
+    if given["folder"] is not None:
+        from fieldassay.review.log.store import Store
+        from fieldassay.review.promotion.from_review import log_promotion
+
+        log_promotion(Store(given["folder"]), found, given["reason"])
+
+
+def _print(found: Promotion, given: Mapping[str, Any]) -> None:
+    from fieldassay.commands.cli.output import write
+
+    if given["is_json"]:
+        import json
+
+        write(json.dumps(_as_dict(found, given), ensure_ascii=False, indent=1) + "\n")
+    else:
+        write("".join(f"{line}\n" for line in _tell(found, given)))
+
+
+def _of_review(given: Mapping[str, Any], options: PromoteOptions) -> tuple[list[Sheet], PromoteOptions]:
+    """Return the sheets of a review, and the options with its spec and the head of its log.
+
+    Documents whose gold has changed since are named, unless --base says from what.
+    """
+    from msgspec.structs import replace
+
+    from fieldassay.review.log.store import Store
+    from fieldassay.review.promotion.from_review import changed_documents, plan_of_review, sheets_of_review
+
+    store = Store(given["folder"])
+    is_based = given["base"] is not None
+    changed = frozenset[str]() if is_based else changed_documents(store, given["gold"], _inputs(given))
+    plan = options.plan or plan_of_review(store)
+    return sheets_of_review(store), replace(
+        options, plan=plan, review=str(store.head()), review_id=store.id(), unknown_base=changed
+    )
+
+
+def _inputs(given: Mapping[str, Any]) -> InputOptions:
+    from fieldassay.scoring.inputs.options import InputOptions
+
+    return InputOptions(gold_key=given["gold_key"], id_names=tuple(given["id_keys"]) or None)
+
+
+def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
+    from fieldassay.review.promotion.merge import NOTHING
+
+    return {
+        "gold": str(found.gold),
+        "history": str(found.history),
+        "is_dry_run": given["is_dry"],
+        "changes": [
+            {
+                "document": document,
+                "path": one.path,
+                "before": None if one.before is NOTHING else one.before,
+                "after": None if one.after is NOTHING else one.after,
+                "origin": one.label.origin,
+                "is_changed": one.is_changed,
+            }
+            for document, one in found.changes
+        ],
+        "added": list(found.added),
+        "unknown": list(found.unknown),
+        "unread": [{"document": one, "path": path, "text": text} for one, path, text in found.unread],
+        "planted": found.planted,
+        "items": found.items,
+        "standing": found.standing,
+        "entries": len(found.entries),
+    }
+
+
+def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
+    """Return what changes in gold as lines."""
+    from fieldassay.io.text.shown import clip, format_count, visible
+    from fieldassay.review.promotion.merge import shown
+
+    changed = [(document, one) for document, one in found.changes if one.is_changed]
+    lines = [
+        f"{clip(document)}  {clip(one.path)}: {visible(shown(one.before))} -> {visible(shown(one.after))}"
+        for document, one in changed[:_MOST_TOLD]
+    ]
+    if len(changed) > _MOST_TOLD:
+        lines.append(f"and {len(changed) - _MOST_TOLD:,} more")
+    would = "would change" if given["is_dry"] else "changed"
+    confirmed = format_count(len(found.changes) - len(changed), "value")
+    lines.append(
+        f"{visible(str(found.gold))}: {format_count(len(changed), 'value')} {would}, {confirmed} confirmed"
+    )
+    if found.added:
+        lines.append(f"{format_count(len(found.added), 'document')} new in gold")
+    lines += _doubts(found)
+    if found.planted:
+        lines.append(f"{format_count(found.planted, 'label')} of values shown wrong on purpose left out")
+    if found.items:
+        labels = format_count(found.items, "label")
+        lines.append(
+            f"{labels} of single items left out: only a list that was labeled as a whole becomes gold"
+        )
+    if found.standing:
+        labels = format_count(found.standing, "label")
+        lines.append(
+            f"{labels} in lists left out: gold has these lists, and shown rows do not replace rows of gold; "
+            "a list that was labeled without a prediction does (`review new` without --pred)"
+        )
+    if found.entries:
+        would = "would be added" if given["is_dry"] else "added"
+        lines.append(f"{visible(str(found.history))}: {format_count(len(found.entries), 'line')} {would}")
+    baseline = default_baseline()
+    if baseline is not None and changed:
+        lines.append(
+            f"{baseline} stands on gold as it was: score again, then `fieldassay baseline set RUN --reason …`"
+        )
+    return lines
+
+
+def _doubts(found: Promotion) -> Iterator[str]:
+    """Yield the documents that gold does not have, and the texts that the spec cannot read."""
+    from fieldassay.io.text.shown import clip, format_count, visible
+    from fieldassay.review.promotion.merge import shown
+
+    if found.unknown:
+        documents = format_count(len(found.unknown), "document")
+        yield f"{documents} not in gold, left out: {_list(found.unknown)}; --add adds them"
+    for document, path, text in found.unread[:_MOST_TOLD]:
+        yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec"
+    if len(found.unread) > _MOST_TOLD:
+        yield f"and {len(found.unread) - _MOST_TOLD:,} more that cannot be read"
+
+
+def _list(names: Sequence[str]) -> str:
+    from fieldassay.errors import list_names
+    from fieldassay.io.text.shown import clip
+
+    return list_names([clip(name) for name in names], _MOST_TOLD)

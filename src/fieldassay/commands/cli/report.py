@@ -1,0 +1,266 @@
+"""`fieldassay report`, and the option of `score` that writes reports of its run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from fieldassay.commands.cli.grouping import option
+from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.reports.formats import FORMATS
+
+if TYPE_CHECKING:
+    from fieldassay.reports.reported import Reported, ReportOptions
+    from fieldassay.runs.run import Run
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+_PATH = click.Path(path_type=Path)
+SUMMARY, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
+STDOUT = "-"
+HTML = "html"
+VERBOSE = "Print the whole report, not the answer alone: all metrics, fields, comparisons, gates and notes."
+
+
+def report_options(command: Command) -> Command:
+    """Add `--report` to a command that scores."""
+    text = f"Write a report of the run, into --out or to FILE; repeat for more. {', '.join(FORMATS)}."
+    reports: Callable[[Command], Command] = option(
+        "--report", "reports", group="Output", metavar="FORMAT[=FILE]", multiple=True, help=text
+    )
+    opens: Callable[[Command], Command] = option(
+        "--open", "opens", group="Output", is_flag=True, help="Open the HTML report in the browser."
+    )
+    return reports(opens(command))
+
+
+def read_report_options(given: Mapping[str, Any]) -> tuple[tuple[str, Path | None], ...]:
+    """Return the formats and files (None: in the folder of the run) of `--report`.
+
+    Raises UsageError for invalid ones.
+    """
+    texts = list(given["reports"])
+    if given["opens"] and not any(text.partition("=")[0] == HTML for text in texts):
+        texts.append(HTML)
+    if not texts:
+        return ()
+    from fieldassay.errors import nearest
+
+    found: list[tuple[str, Path | None]] = []
+    for text in texts:
+        name, equals, file = text.partition("=")
+        if name not in FORMATS:
+            raise click.UsageError(f"--report {text}: no report is called {name!r}; {nearest(name, FORMATS)}")
+        if not file and (equals or (given["out"] is None and given["store"] is None)):
+            asked = f"--report {text}" if text in given["reports"] else "--open"
+            raise click.UsageError(
+                f"{asked}: say where it goes: --report {name}=FILE, or give --out DIR or --runs DIR."
+            )
+        _check_file(text, file, given)
+        found.append((name, Path(file) if file else None))
+    if len({(name,) if path is None else path.resolve() for name, path in found}) < len(found):
+        raise click.UsageError("--report: two reports would go to the same file.")
+    return tuple(found)
+
+
+def _check_file(text: str, file: str, given: Mapping[str, Any]) -> None:
+    """Refuse a file that cannot be meant, before anything is scored."""
+    if file == STDOUT:
+        raise click.UsageError(
+            f"--report {text}: name a file; `fieldassay report RUN` writes to standard output."
+        )
+    read = [given["gold"], given["spec"], *(pred.partition("=")[2] or pred for pred in given["preds"])]
+    if file and Path(file).resolve() in {Path(path).resolve() for path in read if path}:
+        raise click.UsageError(f"--report {text}: would overwrite an input; name another file.")
+    if file and (not Path(file).parent.is_dir() or Path(file).is_dir()):
+        raise click.UsageError(
+            f"--report {text}: there is no such folder, or it is one; name a file in a folder that is there."
+        )
+
+
+def write_reports(
+    run: Run,
+    reports: Sequence[tuple[str, Path | None]],
+    kept: str | None,
+    *,
+    is_quiet: bool,
+    opens: bool = False,
+) -> None:
+    """Write the reports of a finished run; with `opens` the HTML report is opened in the browser."""
+    if not reports:
+        return
+    from fieldassay.commands.cli.output import complain, open_page
+    from fieldassay.reports.report import report_scored, write_report
+
+    reported = report_scored(run.result, run.evidence, run.decisions, kept, _root())
+    for name, file in reports:
+        path = (run.folder if run.is_saved else Path()) / FORMATS[name].file if file is None else file
+        write_report([reported], name, path)
+        if not is_quiet:
+            complain(f"written to {path}: {name} report")
+        if opens and name == HTML:
+            open_page(path)
+
+
+@click.command()
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "-f",
+    "--format",
+    "shape",
+    type=click.Choice(list(FORMATS)),
+    help=(
+        "The format; github is a step summary, annotations are GitHub's, comment is for a pull "
+        "request.  "
+        "[default: by the ending of --out, else table]"
+    ),
+)
+@click.option("-o", "--out", metavar="FILE", type=_PATH, help="The output file.  [default: standard output]")
+@click.option(
+    "--open",
+    "opens",
+    is_flag=True,
+    help="Open the HTML report in the browser; without --out it is written into the folder of RUN.",
+)
+@click.option("-v", "--verbose", "is_verbose", is_flag=True, help=VERBOSE)
+@lookup_option
+@click.option(
+    "--against",
+    metavar="RUN",
+    help="For html, github and comment: an earlier run, to list the values fixed and broken since.",
+)
+@click.option(
+    "--name",
+    metavar="NAME",
+    default="report",
+    show_default=True,
+    help="Of a comment: tells several of one pull request apart.",
+)
+@click.option(
+    "--max-cases",
+    "most",
+    type=click.IntRange(1),
+    help="Of JUnit: test cases of documents at most.  [default: 2000]",
+)
+@click.option(
+    "--documents",
+    metavar="PATH",
+    type=_PATH,
+    help=(
+        "Of HTML: the documents that were extracted; wrong values get a picture of where they were read, "
+        "documents a link."
+    ),
+)
+def report(**given: Any) -> int:
+    """Print a report of finished runs, or write one, for CI and for people.
+
+    RUN is a folder that `score --out` wrote, or a run in a store. `--format github` without --out is appended
+    to the step summary of GitHub, where there is one.
+
+    \b
+    fieldassay report run
+    fieldassay report run --open
+    fieldassay report run -o report.html
+    fieldassay report run -o report.html --documents docs
+    fieldassay report run -o junit.xml
+    fieldassay report run --format github
+    fieldassay report run --format annotations
+    fieldassay report run --format comment --name invoices -o comment.md
+    """
+    from fieldassay.commands.cli.output import complain, open_page
+    from fieldassay.reports.report import read_reported, write_report
+
+    given = {**given, "shape": _shape(given)}
+    folders = [_find(text, given["store"]) for text in given["runs"]]
+    given["out"] = given["out"] or (folders[0] / FORMATS[HTML].file if given["opens"] else None)
+    options = _options(given)
+    reported = read_reported(folders, _root())
+    if given["against"] is not None:
+        reported = _hold(reported, folders, given)
+    if given["out"] is not None:
+        write_report(reported, given["shape"], given["out"], options)
+        complain(f"written to {given['out']}: {given['shape']} report")
+        if given["opens"]:
+            open_page(given["out"])
+        return 0
+    _print(reported, given["shape"], options)
+    return 0
+
+
+ENDINGS = {".txt": "table", ".xml": "junit", ".md": "markdown", ".html": "html", ".tex": "latex"}
+"""The format for each ending of a file."""
+
+
+def _shape(given: Mapping[str, Any]) -> str:
+    """Return the format: the one given, else that of the file's ending; raise UsageError without either."""
+    target, default = given["out"], HTML if given["opens"] else "table"
+    shape = given["shape"] or (default if target is None else ENDINGS.get(target.suffix.lower()))
+    if given["opens"] and shape is not None and shape != HTML:
+        raise click.UsageError(f"--open shows the HTML report, and this one is {shape}; leave out --format.")
+    if given["opens"] and target is None and len(given["runs"]) > 1:
+        raise click.UsageError("--open with several runs: say where the report goes: --out FILE.")
+    if shape is None:
+        data = (
+            "; `fieldassay export` writes data"
+            if target.suffix.lower() in (".json", ".csv", ".parquet")
+            else ""
+        )
+        raise click.UsageError(
+            f"--out {target}: the ending names no format; give --format, or one of: "
+            f"{', '.join(ENDINGS)}{data}."
+        )
+    return str(shape)
+
+
+def _options(given: Mapping[str, Any]) -> ReportOptions:
+    from fieldassay.commands.cli.output import screen
+    from fieldassay.reports.reported import FILE_SCREEN, MOST_CASES, ReportOptions
+
+    where = screen() if given["out"] is None else FILE_SCREEN
+    most = given["most"] or MOST_CASES
+    is_whole = given["is_verbose"] or given["out"] is not None
+    return ReportOptions(given["name"], most, screen=where, is_whole=is_whole, documents=given["documents"])
+
+
+def _find(reference: str, store: Path) -> Path:
+    from fieldassay.runs.store.locate import find_run
+
+    return find_run(reference, store)
+
+
+def _hold(
+    reported: Sequence[Reported], folders: Sequence[Path], given: Mapping[str, Any]
+) -> tuple[Reported, ...]:
+    """Return the run with its changes since an earlier one; raise UsageError where there can be none."""
+    from msgspec.structs import replace
+
+    from fieldassay.reports.report import read_diffs
+
+    if given["shape"] not in ("html", "github", "comment") or len(folders) != 1:
+        raise click.UsageError("--against goes with one RUN, and with --format html, github or comment.")
+    before = _find(given["against"], given["store"])
+    if before.resolve() == folders[0].resolve():
+        raise click.UsageError(f"--against {given['against']}: is the run itself; name an earlier one.")
+    return (replace(reported[0], diffs=read_diffs(before, folders[0], reported[0].result.systems)),)
+
+
+def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> None:
+    """Write a report to standard output; a step summary to the file that GitHub names for it."""
+    from fieldassay.commands.cli.output import complain, write
+    from fieldassay.reports.report import append_report, render_report
+
+    summary = os.environ.get(SUMMARY)
+    if shape == "github" and summary:
+        append_report(reported, shape, Path(summary), options)
+        complain("appended to the step summary")
+        return
+    for text in render_report(reported, shape, options):
+        write(text)
+
+
+def _root() -> Path:
+    """Return the folder that file names in annotations are relative to: checkout, else current one."""
+    return Path(os.environ.get(WORKSPACE) or Path.cwd())

@@ -1,0 +1,397 @@
+"""`fieldassay review`: people make and correct gold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.commands.cli.exchange import export, import_
+from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, json_option, option
+from fieldassay.commands.cli.inputs import reading_options, spec_options
+from fieldassay.commands.cli.promote import promote
+from fieldassay.commands.cli.storing import lookup_option
+from fieldassay.commands.cli.verify import verify
+
+if TYPE_CHECKING:
+    from fieldassay.review.sheets.make import Made
+
+_MOVED = click.option(
+    "--documents",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Where the documents are now.  [default: where they were when the review was made]",
+)
+_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+
+
+def _share(flag: str, name: str, default: float, told: str) -> Callable[[Any], Any]:
+    return option(flag, name, group="Work", type=float, default=default, show_default=True, help=told)
+
+
+@click.group(cls=GroupedCommands)
+def review() -> None:
+    """Reviews of extracted values by people: blind audits, planted errors, a log that shows tampering.
+
+    DIR is the folder of a review.
+
+    \b
+    fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
+    fieldassay review open invoices-1
+    fieldassay review export invoices-1 -o labels.jsonl
+    fieldassay review verify invoices-1
+    fieldassay review log invoices-1 --csv > log.csv
+    """
+
+
+@review.command(cls=GroupedCommand)
+@_FOLDER
+@spec_options
+@option(
+    "-p",
+    "--pred",
+    "preds",
+    group="Inputs",
+    metavar="[NAME=]PATH",
+    multiple=True,
+    help="The predictions of one system. Without them every field is asked, and nothing shown.",
+)
+@option("--pred-key", group="Inputs", metavar="KEY", help="Where in a row of predictions the record is.")
+@option(
+    "-g",
+    "--gold",
+    group="Inputs",
+    metavar="PATH",
+    help="Trusted gold of some documents: planted errors, and the accuracy of reviewers, stand on it.",
+)
+@option("--gold-key", group="Inputs", metavar="KEY", help="Where in a gold row the record is.")
+@option(
+    "--documents",
+    group="Inputs",
+    metavar="DIR",
+    type=click.Path(path_type=Path, exists=True),
+    help="The documents, by id, with or without the ending of the file.",
+)
+@reading_options
+@option(
+    "--policy",
+    group="Work",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="Ask only for the reviews and audits of this policy of `calibrate`.  [default: everything]",
+)
+@option(
+    "--from-run",
+    group="Inputs",
+    metavar="RUN",
+    help="Review gold of this run instead; goes with --suspicious.",
+)
+@option(
+    "--from",
+    "former",
+    group="Inputs",
+    metavar="DIR",
+    type=click.Path(path_type=Path),
+    help="Ask what this review asked, by another spec, and carry its labels over by path.",
+)
+@option(
+    "--suspicious",
+    "is_suspicious",
+    group="Inputs",
+    is_flag=True,
+    help="With --from-run: the gold values that all or most systems contradict in the same way.",
+)
+@_share("--double", "double", 0.1, "Documents that two people label, blind.")
+@_share("--withhold", "withheld", 0.1, "Values for review whose prediction is not shown.")
+@_share("--empty", "empty", 0.05, "Fields without a prediction that are asked.")
+@_share("--plant", "planted", 0.02, "Documents with trusted gold where one value is shown wrong.")
+@option("--seed", group="Work", type=int, default=0, show_default=True, help="The seed of all draws.")
+@lookup_option
+def new(folder: Path, **given: Any) -> int:
+    """Make a review of the predictions of one system; its shares are fixed from then on.
+
+    Without predictions, --documents alone asks every field of every document, and shows nothing.
+
+    \b
+    fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
+    fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans --gold gold.jsonl
+    fieldassay review new gold-1 --from-run runs/a --suspicious --documents scans
+    fieldassay review new gold-2 --spec spec.yaml --documents scans
+    fieldassay review new invoices-3 --from invoices-2 --spec corrected.yaml
+    """
+    from fieldassay.commands.cli.output import complain, write
+    from fieldassay.io.text.shown import format_count
+
+    made = _make(folder, given) if given["former"] is None else _carry(folder, given)
+    for note in made.notes:
+        complain(note)
+    write(
+        f"{folder}: {format_count(made.documents, 'document')}, {format_count(made.sheets, 'sheet')}, "
+        f"{format_count(made.asked, 'value')} asked\n"
+        f"label them with: fieldassay review open {folder}\n"
+    )
+    return 0
+
+
+def _carry(folder: Path, given: dict[str, Any]) -> Made:
+    """Return the review that follows another one; raise UsageError for options that it takes from there."""
+    from click.core import ParameterSource
+
+    from fieldassay.commands.cli.inputs import read_spec_option
+    from fieldassay.review.carry import carry_review
+    from fieldassay.review.log.store import Store
+    from fieldassay.review.sheets.make import Made
+
+    context = click.get_current_context()
+    own = {"folder", "former", "spec", "protocol", "documents"}
+    for parameter in context.command.params:
+        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
+        if is_given and parameter.name not in own:
+            raise click.UsageError(
+                f"--from takes everything from that review: leave {parameter.opts[-1]} out."
+            )
+    has_spec = given["spec"] is not None or given["protocol"] is not None
+    spec = read_spec_option(given) if has_spec else None
+    found = carry_review(folder, Store(given["former"]), spec, given["documents"])
+    return Made(found.store, found.documents, found.sheets, found.asked, tuple(found.notes()))
+
+
+def _make(folder: Path, given: dict[str, Any]) -> Made:
+    """Return the review that the options describe; raise UsageError for invalid combinations."""
+    from fieldassay.commands.cli.inputs import (
+        keep_interruptible,
+        name_predictions,
+        read_gold_options,
+        read_spec_option,
+    )
+    from fieldassay.decisions.calibration.policy_file import read_policy
+    from fieldassay.review.sheets.draw import Shares
+    from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
+    from fieldassay.runs.run import Run
+    from fieldassay.runs.store.locate import find_run
+
+    if (given["from_run"] is not None) != given["is_suspicious"]:
+        raise click.UsageError("--from-run and --suspicious go together.")
+    shares = Shares(given["double"], given["withheld"], given["empty"], given["planted"], given["seed"])
+    if given["from_run"] is not None:
+        if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
+            raise click.UsageError("--from-run takes spec, gold and predictions from the run.")
+        run = Run.open(find_run(given["from_run"], given["store"]))
+        return make_suspicious_review(folder, run, Request(documents=given["documents"], shares=shares))
+    policy = None if given["policy"] is None else read_policy(given["policy"])
+    needs_spec = policy is None or given["spec"] or given["protocol"]
+    keep_interruptible()
+    names = name_predictions(given["preds"])
+    if policy is not None and len(names) == 1 and "=" not in given["preds"][0]:
+        names = {policy.system: next(iter(names.values()))}
+    inputs = read_gold_options({"systems_key": None, "where": (), "match_ids": None, **given})
+    spec = read_spec_option(given) if needs_spec else None
+    return make_review(
+        folder, Request(spec, names, policy, given["gold"], given["documents"], shares, inputs)
+    )
+
+
+@review.command("open")
+@_FOLDER
+@click.option("--no-browser", is_flag=True, help="Only print the link.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
+@_MOVED
+def open_review(folder: Path, port: int, documents: Path | None, *, no_browser: bool) -> int:
+    """Label the values of a review in the browser, alone, on this machine.
+
+    The link works once, within a minute. The server listens to this machine only, and ends with Ctrl-C.
+    """
+    from fieldassay.commands.cli.output import write
+    from fieldassay.review.log.store import Store
+    from fieldassay.review.web.serve import open_alone
+
+    def tell(link: str) -> None:
+        write(f"open this link within a minute: {link}\nCtrl-C ends the server; every label is saved\n")
+
+    open_alone(Store(folder), tell, opens_browser=not no_browser, port=port, documents=documents)
+    return 0
+
+
+@review.command()
+@_FOLDER
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
+@click.option(
+    "--name", "names", metavar="HOST", multiple=True, help="A host by which browsers ask; repeat for more."
+)
+@click.option(
+    "--cert",
+    "certificate",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The certificate for TLS, in PEM; with --key.",
+)
+@click.option("--key", metavar="FILE", type=click.Path(path_type=Path), help="The key of the certificate.")
+@click.option("--behind", metavar="URL", help="The address of a proxy that ends TLS and asks here.")
+@_MOVED
+def serve(folder: Path, documents: Path | None, **given: Any) -> int:
+    """Serve a review to a team with accounts; `fieldassay review people` makes them.
+
+    Beyond this machine it needs TLS: --cert and --key, or a proxy that ends it (--behind).
+
+    \b
+    fieldassay review serve invoices-1 --host 10.0.0.5 --name review.example --cert cert.pem --key key.pem
+    fieldassay review serve invoices-1 --port 8000 --behind https://review.example
+    """
+    from fieldassay.commands.cli.output import write
+    from fieldassay.review.log.store import Store
+    from fieldassay.review.web.serve import Address, serve_team
+
+    def tell(address: str) -> None:
+        write(f"serving at {address}\nCtrl-C ends the server; every label is saved\n")
+
+    serve_team(Store(folder), Address(**given), tell, documents)
+    return 0
+
+
+@review.command()
+@_FOLDER
+@click.argument("action", type=click.Choice(["list", "add", "passwd", "role", "disable", "enable"]))
+@click.argument("name", required=False)
+@click.option("--role", type=click.Choice(["reviewer", "adjudicator", "lead", "observer"]), help="The role.")
+@click.option("--password-stdin", "is_piped", is_flag=True, help="Read the password from standard input.")
+def people(folder: Path, action: str, name: str | None, role: str | None, *, is_piped: bool) -> int:
+    """List the people of a review, and make or change their accounts.
+
+    Logs and exports hold aliases, never names. Nobody is deleted: a disabled account cannot sign in.
+
+    \b
+    fieldassay review people invoices-1 add anna --role reviewer
+    fieldassay review people invoices-1 list
+    """
+    from fieldassay.commands.cli.output import write
+    from fieldassay.io.text.shown import format_count
+    from fieldassay.review.log.store import Store
+    from fieldassay.review.web.people import add_person, change_person, list_people, set_password
+
+    store = Store(folder)
+    if action == "list":
+        with store.reading() as db:
+            for one in list_people(db):
+                disabled = "  disabled" if one["disabled"] else ""
+                who = f"{one['alias']:<5} {one['name'] or '-':<20} {one['role']:<12}"
+                write(f"{who} {format_count(one['sheets'], 'sheet')}{disabled}\n")
+        return 0
+    if name is None:
+        raise click.UsageError(f"{action} needs a NAME.")
+    if action == "role" and role is None:
+        raise click.UsageError("role needs --role.")
+    if action in ("add", "passwd"):
+        password = _read_password(is_piped)
+        if action == "add":
+            person = store.write(lambda log: add_person(log, name, role or "reviewer", password))
+            write(f"{name} is {person.alias}, {person.role}\n")
+        else:
+            store.write(lambda log: set_password(log, name, password))
+        return 0
+    store.write(lambda log: change_person(log, name, role=role, is_disabled=action == "disable"))
+    return 0
+
+
+def _read_password(is_piped: bool) -> str:
+    import sys
+
+    if is_piped:
+        return sys.stdin.readline().rstrip("\r\n")
+    password: str = click.prompt("Password", hide_input=True, confirmation_prompt=True)
+    return password
+
+
+@review.command()
+@_FOLDER
+@json_option
+def status(folder: Path, *, is_json: bool) -> int:
+    """Tell how far a review is, and what it says of the system and of its reviewers.
+
+    The system's accuracy stands on values that were labeled unseen; the rate of missed errors on planted
+    ones; anchoring on the random half that was withheld.
+    """
+    import json
+
+    from fieldassay.commands.cli.output import write
+    from fieldassay.review.controls import read_status
+    from fieldassay.review.log.store import Store
+    from fieldassay.review.sheets.form_of import read_form
+    from fieldassay.review.status_text import render_status
+
+    store = Store(folder)
+    form, _ = read_form(store)
+    with store.reading() as db:
+        found = read_status(db, form)
+    write(json.dumps(found.to_dict(), indent=1) + "\n" if is_json else render_status(found))
+    return 0
+
+
+@review.command()
+@_FOLDER
+def close(folder: Path) -> int:
+    """Close a review for good; a later correction is a new review.
+
+    It cannot be closed while audits are open: the estimate of accuracy needs all of them.
+    """
+    from fieldassay.commands.cli.output import write
+    from fieldassay.io.text.shown import format_count
+    from fieldassay.review.closing import close_review
+    from fieldassay.review.log.store import Store
+
+    head, unfinished = close_review(Store(folder))
+    left = f", with {format_count(unfinished, 'sheet')} not done" if unfinished else ""
+    write(f"{folder}: closed{left}; head {head}\n")
+    return 0
+
+
+@review.command()
+@_FOLDER
+@click.option("--document", metavar="ID", help="Only the events of this document.")
+@click.option("--csv", "is_csv", is_flag=True, help="Print CSV, every column whole.")
+def log(folder: Path, document: str | None, *, is_csv: bool) -> int:
+    """List what happened in a review: who, when, which value, before and after."""
+    from fieldassay.commands.cli.output import write
+    from fieldassay.io.files.spreadsheets import csv_text, show_names
+    from fieldassay.io.text.shown import clip
+    from fieldassay.review.log.log_table import COLUMNS, list_events
+    from fieldassay.review.log.store import Store
+
+    with Store(folder).reading() as db:
+        for number, row in enumerate(list_events(db, document)):
+            if is_csv:
+                write(csv_text([*([COLUMNS] if number == 0 else []), show_names(row)]))
+                continue
+            seq, at, actor, kind, name, _, node, before, after, note, _ = row
+            told = [clip(one) for one in (name, node) if one]
+            told += [f"{clip(before)} -> {clip(after)}"] if after is not None else []
+            told += [clip(note, 60)] if note else []
+            write(f"{seq:>6}  {at[:19]}  {clip(actor, 12):<12}  {kind:<8}  {'  '.join(told)}".rstrip() + "\n")
+    return 0
+
+
+@review.command()
+@_FOLDER
+@click.option("--document", metavar="ID", required=True, help="The document.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why, and who asked for it; the log keeps it.")
+def redact(folder: Path, **given: Any) -> int:
+    """Remove a document from a review: its values, its labels, and their log.
+
+    The events stay, without their content, so that the log still verifies and says how many were redacted.
+    """
+    from fieldassay.commands.cli.output import write
+    from fieldassay.io.text.shown import format_count
+    from fieldassay.review.log.redact import redact_document
+    from fieldassay.review.log.store import Store
+
+    count = redact_document(Store(folder), given["document"], given["reason"])
+    write(
+        f"{format_count(count, 'event')} redacted; copies and exports made before still hold the document\n"
+    )
+    return 0
+
+
+for _command in (promote, export, import_, verify):
+    review.add_command(_command)

@@ -1,0 +1,176 @@
+"""`fieldassay run`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.commands.cli.extract import (
+    INCOMPLETE,
+    INTERRUPTED,
+    NOTHING,
+    make_watch,
+    read_work_options,
+    resumable,
+    show_estimates,
+    work_options,
+)
+from fieldassay.commands.cli.grouping import SHARE, GroupedCommand, option
+from fieldassay.commands.cli.inputs import bootstrap_option, gold_options, spec_options
+from fieldassay.commands.cli.report import VERBOSE
+
+if TYPE_CHECKING:
+    from fieldassay.commands.run import SweepOptions
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("systems", metavar="[SYSTEMS]", required=False, type=_PATH)
+@option("-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, help="A folder of documents.")
+@option(
+    "--corpus",
+    "is_corpus",
+    group="Inputs",
+    is_flag=True,
+    help="The challenge corpus that ships, or a corpus in --docs: no spec, no gold.",
+)
+@option(
+    "--system",
+    "names",
+    group="Inputs",
+    metavar="NAME",
+    multiple=True,
+    help="This system of the file only; repeat for more.",
+)
+@spec_options
+@gold_options
+@work_options
+@option(
+    "--holdout",
+    group="Statistics",
+    metavar="SHARE",
+    type=SHARE,
+    help="Choose the best system without this share of the documents, and say how good it is on them.",
+)
+@bootstrap_option
+@option(
+    "-o",
+    "--out",
+    group="Output",
+    metavar="DIR",
+    type=_PATH,
+    required=False,
+    help="The folder of the extractions and of the run that compares them.",
+)
+@option("-j", "--json", "is_json", group="Output", is_flag=True, help="Print the content of sweep.json.")
+@option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
+@option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
+def run(**given: Any) -> int:
+    """Extract documents with several systems, score them, and compare them.
+
+    SYSTEMS is a file of systems; without one, the strategy rules is run, which works offline. Documents
+    without gold are left out. The same command goes on where an interrupted one was.
+
+    \b
+    fieldassay run systems.yaml --docs scans --spec spec.yaml --gold gold.jsonl --out sweep
+    fieldassay run --corpus --out out
+    """
+    from fieldassay.commands.cli.inputs import read_gold_options, read_spec_option
+    from fieldassay.commands.cli.output import keep_output_clean
+    from fieldassay.commands.cli.progress import show_extraction
+    from fieldassay.commands.run import SweepOptions, estimate
+    from fieldassay.commands.run import run as run_systems
+    from fieldassay.scoring.inputs.options import ScoreOptions
+
+    _check_inputs(given)
+    options = SweepOptions(
+        read_work_options(given),
+        ScoreOptions(replicates=given["bootstrap"], seed=given["seed"], inputs=read_gold_options(given)),
+        tuple(given["names"]),
+        given["holdout"],
+    )
+    if given["is_corpus"]:
+        return _run_corpus(given, options)
+    spec = read_spec_option(given)
+    inputs = (given["docs"], spec, given["gold"])
+    if given["is_dry"]:
+        with keep_output_clean():
+            found = estimate(*inputs, given["systems"], options)
+        show_estimates(found, is_json=given["is_json"])
+        return 0
+    if given["out"] is None:
+        raise click.UsageError("say where extractions and run go: --out DIR.")
+    with resumable(), keep_output_clean(), show_extraction(given["quiet"]) as progress:
+        watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])
+        made = run_systems(*inputs, given["out"], given["systems"], options, watch)
+    _show(made, given)
+    if made.is_interrupted:
+        return INTERRUPTED
+    if not made.is_complete:
+        return INCOMPLETE
+    return 0 if any(one.counts["predicted"] for one in made.extractions.values()) else NOTHING
+
+
+def _check_inputs(given: Mapping[str, Any]) -> None:
+    """Raise UsageError where an input is missing, or one is given that the corpus has itself."""
+    inputs = {"--spec": given["spec"], "--protocol": given["protocol"], "--gold": given["gold"]}
+    if not given["is_corpus"]:
+        for name in ("--docs", "--gold"):
+            if given[name[2:]] is None:
+                raise click.UsageError(f"Missing option '{name}'.")
+        return
+    named = [name for name, value in inputs.items() if value is not None]
+    if named:
+        raise click.UsageError(f"--corpus has its own specs and gold; leave out {', '.join(named)}.")
+    if given["is_dry"] or given["holdout"] is not None:
+        raise click.UsageError("--dry-run and --holdout do not go with --corpus.")
+    if given["out"] is None:
+        raise click.UsageError("say where extractions and runs go: --out DIR.")
+
+
+def _run_corpus(given: Mapping[str, Any], options: SweepOptions) -> int:
+    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.commands.cli.progress import show_extraction
+    from fieldassay.commands.cli.report import write_reports
+    from fieldassay.commands.corpus import run_corpus
+    from fieldassay.reports.content.corpora import render_corpus
+
+    with show_extraction(given["quiet"]) as progress:
+        watch = make_watch(progress, is_quiet=given["quiet"] or given["is_json"])
+        made = run_corpus(given["out"], given["systems"], options, watch, given["docs"])
+    for one in made.sweeps.values():
+        if one.run is not None:
+            write_reports(one.run, [("html", None)], "all", is_quiet=True)
+    if given["is_json"]:
+        write(made.summary_text())
+    elif not given["quiet"]:
+        write(render_corpus(made, screen()))
+    if made.is_interrupted:
+        return INTERRUPTED
+    return 0 if made.is_complete else INCOMPLETE
+
+
+def _show(made: Any, given: Any) -> None:
+    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.commands.cli.report import write_reports
+
+    if made.run is not None:
+        write_reports(made.run, [("html", None)], "all", is_quiet=True)
+    if given["is_json"]:
+        write(made.summary_text())
+        return
+    if given["quiet"]:
+        return
+    from fieldassay.reports.content.run.summary import summarize
+    from fieldassay.reports.content.run.terminal import render_answer, render_terminal
+    from fieldassay.reports.content.sweeps import render_sweep
+
+    if made.run is not None:
+        summary = summarize(made.run.result, made.run.evidence, shows_all=False, decisions=made.run.decisions)
+        render = render_terminal if given["is_verbose"] else render_answer
+        write(render(summary, screen()))
+    write(render_sweep(made))

@@ -1,0 +1,364 @@
+"""`fieldassay score`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import click
+
+from fieldassay.commands.cli.grouping import SHARE, GroupedCommand, option
+from fieldassay.commands.cli.inputs import bootstrap_option, data_options, spec_options
+from fieldassay.commands.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
+from fieldassay.commands.cli.report import VERBOSE, read_report_options, report_options, write_reports
+from fieldassay.commands.cli.storing import read_sources, store_options
+
+if TYPE_CHECKING:
+    from fieldassay.commands.cli.inputs import Inputs
+    from fieldassay.metrics.catalogue.grammar import Gate
+    from fieldassay.runs.run import Run
+    from fieldassay.scoring.inputs.options import ScoreOptions
+
+
+_PATH = click.Path(path_type=Path)
+_SHAPES = ("table", "json", "markdown", "junit")
+
+
+def _read_engine(text: str) -> str:
+    name, mark, address = text.partition("=")
+    if text == "local" or (name == "ray" and (address or not mark)):
+        return text
+    raise click.BadParameter(f"{text!r} is neither local nor ray nor ray=ADDRESS.")
+
+
+@click.command(cls=GroupedCommand)
+@spec_options
+@data_options
+@baseline_options
+@store_options
+@report_options
+@option(
+    "-o",
+    "--out",
+    group="Output",
+    metavar="DIR",
+    type=_PATH,
+    help="Write the run there: estimates, documents, evidence, provenance.",
+)
+@option(
+    "-f",
+    "--format",
+    "shape",
+    group="Output",
+    type=click.Choice(_SHAPES),
+    help="The format of standard output.  [default: table]",
+)
+@option("-j", "--json", "is_json", group="Output", is_flag=True, help="The same as --format json.")
+@option(
+    "-q",
+    "--quiet",
+    group="Output",
+    is_flag=True,
+    help="Print nothing but errors and gates that did not pass.",
+)
+@option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
+@option(
+    "--evidence",
+    group="Output",
+    type=click.Choice(["all", "errors", "none"]),
+    help="Which judged values are kept.  [default: all with --out or --report]",
+)
+@option(
+    "-m",
+    "--metrics",
+    group="Statistics",
+    metavar="LIST",
+    multiple=True,
+    help="Metrics or groups, separated by commas, instead of the spec's.",
+)
+@option(
+    "--slice",
+    "slices",
+    group="Statistics",
+    metavar="KEY",
+    multiple=True,
+    help="Show results by the values of this key too; repeat for more.",
+)
+@option(
+    "--reference",
+    group="Statistics",
+    metavar="NAME",
+    help="The system that the others are compared with.  [default: the first]",
+)
+@option(
+    "--compare",
+    group="Statistics",
+    metavar="LIST",
+    multiple=True,
+    help="Compare systems by these metrics.  [default: accuracy and F1]",
+)
+@option(
+    "--correction",
+    group="Statistics",
+    type=click.Choice(["min_p", "holm"]),
+    default="min_p",
+    show_default=True,
+    help="The adjustment of p values: by the joint distribution of all comparisons, or by Holm.",
+)
+@option(
+    "--level",
+    group="Statistics",
+    metavar="SHARE",
+    type=SHARE,
+    default=0.95,
+    show_default=True,
+    help="The level of intervals, above 0, below 1.",
+)
+@bootstrap_option
+@option(
+    "--seed",
+    group="Statistics",
+    metavar="N",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="The seed of the bootstrap.",
+)
+@option(
+    "--gate",
+    "--fail-under",
+    "fail_under",
+    group="Gates and baselines",
+    metavar="GATE",
+    multiple=True,
+    help=(
+        "Exit with 1 unless every system passes, as in 'accuracy >= 0.9'; repeat for more. accuracy=0.9 "
+        "means the same."
+    ),
+)
+@option(
+    "--strict",
+    group="Gates and baselines",
+    is_flag=True,
+    help="Exit with 4 if a gate of the spec cannot be decided.",
+)
+@option(
+    "--exit-zero",
+    group="Gates and baselines",
+    is_flag=True,
+    help="Exit with 0 even if a gate or a threshold failed.",
+)
+@option(
+    "--only",
+    group="Inputs",
+    metavar="DOC",
+    multiple=True,
+    help="Score the document with this id only; repeat for more.",
+)
+@option(
+    "--fields",
+    group="Judging",
+    metavar="LIST",
+    multiple=True,
+    help="Score these top-level fields only, separated by commas.",
+)
+@option(
+    "--limit", group="Work", metavar="N", type=click.IntRange(1), help="Score the first N documents only."
+)
+@option(
+    "-w",
+    "--workers",
+    group="Work",
+    metavar="N",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Processes that share the work.",
+)
+@option(
+    "--batch",
+    group="Work",
+    metavar="N",
+    type=click.IntRange(1),
+    default=2000,
+    show_default=True,
+    help="Documents judged at a time.",
+)
+@option(
+    "--engine",
+    group="Work",
+    metavar="local|ray[=ADDRESS]",
+    default="local",
+    show_default=True,
+    callback=lambda _, __, text: _read_engine(text),
+    help="The place of the work: this machine, Ray on this machine, or the Ray cluster at an address.",
+)
+def score(**given: Any) -> int:
+    """Score predictions against gold.
+
+    Prints which system is best, the verdict of the gates, and what to fix first; with --verbose all metrics,
+    fields and comparisons.
+
+    \b
+    fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=a.jsonl --pred qwen=b.jsonl --out run
+    """
+    import sys
+
+    from fieldassay.commands.cli.output import complain
+    from fieldassay.commands.cli.progress import show_progress
+    from fieldassay.commands.cli.thresholds import read_thresholds
+
+    shape = _shape(given)
+    sources = read_sources(given)
+    inputs, spec, given = sources.inputs, sources.spec, dict(sources.given)
+    asked = read_thresholds(given["fail_under"], spec)
+    thresholds = tuple(gate for gate in asked if gate.function != "regression")
+    baseline = read_baseline_options(given, spec, [gate for gate in asked if gate.function == "regression"])
+    options = score_options(given, inputs, (*thresholds, *baseline.gates))
+    reports = read_report_options(given)
+    keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])
+    is_quiet = given["quiet"]
+    from msgspec.structs import replace
+
+    from fieldassay.commands.running import Request, run_scoring  # heavy, so after the options
+
+    request = Request(
+        inputs.gold,
+        inputs.predictions,
+        spec,
+        options,
+        out=given["out"],
+        store=given["store"],
+        keeps_rows=keeps_rows,
+        baseline=baseline.path,
+        command=("fieldassay", *sys.argv[1:]),
+        facts=sources.facts,
+        watch=partial(show_progress, is_quiet),
+    )
+    with run_scoring(request if is_quiet else replace(request, tell=complain)) as run:
+        if not given["quiet"]:
+            shown = Shown(given["is_verbose"], bool(given["metrics"]), bool(given["slices"]))
+            show_run(run, shape, shown, options.evidence)
+        write_reports(run, reports, options.evidence, is_quiet=given["quiet"], opens=given["opens"])
+        return _verdict(run, thresholds, baseline, given)
+
+
+def _shape(given: Mapping[str, Any]) -> str:
+    if given["quiet"] and given["is_verbose"]:
+        raise click.UsageError("--quiet and --verbose contradict each other; give one of them.")
+    if given["strict"] and given["exit_zero"]:
+        raise click.UsageError("--strict and --exit-zero contradict each other; give one of them.")
+    if given["is_json"] and given["shape"] not in (None, "json"):
+        raise click.UsageError("--json is --format json; give one of them.")
+    return "json" if given["is_json"] else given["shape"] or "table"
+
+
+def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Gate, ...]) -> ScoreOptions:
+    """Return the options of scoring that the command line's mean."""
+    from fieldassay.commands.cli.texts import split_outside
+    from fieldassay.scoring.inputs.options import ScoreOptions
+
+    metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
+    compared = tuple(part for text in given["compare"] for part in split_outside(text))
+    evidence: Literal["all", "errors", "none"] = given["evidence"] or (
+        "all"
+        if given["out"] or given["store"] or given["reports"] or given["opens"] or given["shape"] == "junit"
+        else "errors"
+    )
+    return ScoreOptions(
+        metrics=metrics or None,
+        slices=tuple(given["slices"]) or None,
+        gates=tuple(map(str, thresholds)),
+        replicates=given["bootstrap"],
+        seed=given["seed"],
+        level=given["level"],
+        correction=given["correction"],
+        evidence=evidence,
+        workers=given["workers"],
+        engine=given["engine"],
+        batch=given["batch"],
+        limit=given["limit"],
+        only=tuple(given["only"]) or None,
+        fields=split_list(given["fields"]) or None,
+        inputs=inputs.options,
+        reference=given["reference"],
+        compare=compared or None,
+    )
+
+
+def split_list(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the names in texts that separate them by commas, each once."""
+    return tuple(dict.fromkeys(name.strip() for text in texts for name in text.split(",") if name.strip()))
+
+
+class Shown(NamedTuple):
+    """The extent of a report: the whole of it, all of its metrics, the tables of its slices."""
+
+    is_whole: bool = False
+    has_all_metrics: bool = False
+    has_slices: bool = False
+
+
+def show_run(run: Run, shape: str, shown: Shown, kept: str | None = None) -> None:
+    """Print a finished run in one of the formats; `kept` is its choice of judged values."""
+    from fieldassay.commands.cli.output import complain, screen, write, write_bytes
+    from fieldassay.reports.content.run.summary import summarize
+
+    if shape in ("json", "junit"):  # these have no place for warnings
+        for warning in run.result.warnings:
+            complain(f"warning: {warning}")
+    if shape == "json":
+        from fieldassay.metrics.result.metrics_file import metrics_json
+
+        write_bytes(metrics_json(run.result))
+        return
+    if shape == "junit":
+        from fieldassay.reports.formats import find_format
+        from fieldassay.reports.report import report_scored
+        from fieldassay.reports.reported import ReportOptions
+
+        for text in find_format(shape).make(
+            [report_scored(run.result, run.evidence, run.decisions, kept)], ReportOptions()
+        ):
+            write(text)
+        return
+    summary = summarize(run.result, run.evidence, shows_all=shown.has_all_metrics, decisions=run.decisions)
+    if shape == "markdown":
+        from fieldassay.reports.content.run.markdown import render_markdown
+
+        write(render_markdown(summary))
+        return
+    from fieldassay.reports.content.run.terminal import render_answer, render_terminal
+
+    has_numbers = shown.has_all_metrics or shown.has_slices
+    write(
+        render_terminal(summary, screen())
+        if shown.is_whole
+        else render_answer(summary, screen(), has_numbers=has_numbers)
+    )
+
+
+def _verdict(
+    run: Run, thresholds: tuple[Gate, ...], baseline: BaselineChoice, given: Mapping[str, Any]
+) -> int:
+    from fieldassay.commands.cli.output import complain
+    from fieldassay.commands.cli.thresholds import FAILED, describe_outcomes, find_exit_code
+
+    if run.is_saved and not given["quiet"]:
+        tables = [
+            "metrics.json",
+            "documents.parquet",
+            *(["evidence.parquet"] if run.evidence is not None else []),
+        ]
+        tables += ["violations.jsonl"] if run.result.checks else []
+        tables += ["gates.json"] if run.decisions else []
+        tables += ["comparisons.json"] if run.result.comparisons else []
+        tables += ["statistics.parquet"] if run.result.paired is not None else []
+        complain(f"written to {run.folder}: {', '.join(tables)}, run.json")
+    for line in describe_outcomes(run.decisions, thresholds):
+        complain(line)
+    code = find_exit_code(run.decisions, thresholds, is_strict=given["strict"])
+    refused = 0 if code == FAILED else baseline.find_exit_code(run.decisions)
+    return 0 if given["exit_zero"] else refused or code

@@ -1,0 +1,144 @@
+"""The options of `fieldassay score` for a store of runs: the run's place, and the run to score again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+import click
+
+from fieldassay.commands.cli.grouping import option
+from fieldassay.commands.cli.inputs import (
+    OPTION_OF,
+    Inputs,
+    keep_interruptible,
+    read_inputs,
+    read_spec_option,
+)
+
+if TYPE_CHECKING:
+    from fieldassay.runs.run import Run
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+STORE = Path("runs")
+"""The default store of runs."""
+
+_OPTION_OF = {"replicates": "bootstrap"}
+
+
+def store_options(command: Command) -> Command:
+    """Add `--runs` and `--run` to a command that scores."""
+    runs = option(
+        "--runs",
+        "store",
+        group="Output",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Write the run into this store of runs, under a name of its own.",
+    )
+    run = option(
+        "--run",
+        "rerun",
+        group="Inputs",
+        metavar="ID",
+        help=(
+            "Score the predictions of this run again: with --spec or --gold, with others; else as they were."
+        ),
+    )
+    return runs(run(command))
+
+
+def lookup_option(command: Command) -> Command:
+    """Add `--runs`, the store for looking up RUN, to a command on finished runs."""
+    runs: Callable[[Command], Command] = click.option(
+        "--runs",
+        "store",
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        default=STORE,
+        show_default=True,
+        help="The store of runs that RUN is looked up in.",
+    )
+    return runs(command)
+
+
+class Sources(NamedTuple):
+    """The sources of a scoring run: inputs, spec, the effective options, and their record in the run."""
+
+    inputs: Inputs
+    spec: Any
+    given: Mapping[str, Any]
+    facts: Mapping[str, Any] = {}
+
+
+def read_sources(given: Mapping[str, Any]) -> Sources:
+    """Return the sources by the options of `score`; those not given are of the run that is scored again."""
+    if given["out"] is not None and given["store"] is not None:
+        raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
+    if given["rerun"] is None:
+        return Sources(read_inputs(given), read_spec_option(given), given)
+    if given["preds"]:
+        raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
+    from fieldassay.runs.run import Run
+    from fieldassay.runs.store.locate import find_run
+
+    folder = find_run(given["rerun"], given["store"] or STORE)
+    run = Run.open(folder)
+    run.check_inputs(needs_gold=given["gold"] is None)
+    from msgspec.structs import replace
+
+    made_from = run.inputs.given
+    assert made_from is not None
+    keep_interruptible()
+    named = given["spec"] is not None or given["protocol"] is not None
+    spec = read_spec_option(given) if named else run.spec
+    meant = {
+        **given,
+        **_recorded(run),
+        "gold": given["gold"] or made_from.gold,
+        "store": _new_place(given, folder),
+    }
+    told = {name: meant[option] for name, option in OPTION_OF.items() if meant[option]}
+    inputs = Inputs(
+        meant["gold"], run.inputs.by_system(made_from.predictions), replace(run.input_options, **told)
+    )
+    return Sources(inputs, spec, meant, {"rescored_from": run.file.id})
+
+
+def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
+    """Return the store for a run scored again: the one given, else its present one."""
+    if given["out"] is not None or given["store"] is not None:
+        store: Path | None = given["store"]
+        return store
+    from fieldassay.runs.names import parse_name
+
+    if parse_name(folder.name) is None and folder.parent != STORE:
+        raise click.UsageError(
+            f"{folder} is not in a store of runs; say where the new run goes: --out DIR or --runs DIR."
+        )
+    return folder.parent
+
+
+def _recorded(run: Run) -> dict[str, Any]:
+    """Return the options of the run that the command line does not give itself."""
+    from click.core import ParameterSource
+    from msgspec.structs import asdict
+
+    assert run.file.options is not None
+    context = click.get_current_context()
+    found: dict[str, Any] = {}
+    for name, value in asdict(run.file.options).items():
+        option = _OPTION_OF.get(name, name)
+        if context.get_parameter_source(option) in (ParameterSource.DEFAULT, None):
+            found[option] = (
+                tuple(value)
+                if isinstance(value, list)
+                else ()
+                if value is None and option in _LISTS
+                else value
+            )
+    return found
+
+
+_LISTS = frozenset({"metrics", "slices", "compare", "only", "fields"})

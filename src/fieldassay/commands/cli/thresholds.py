@@ -1,0 +1,133 @@
+"""Gates of a scoring run: `--gate` (`--fail-under`) and the spec's; their messages and exit code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fieldassay.regex import lazy_regex
+
+if TYPE_CHECKING:
+    from fieldassay.metrics.catalogue.definitions import Vocabulary
+    from fieldassay.metrics.catalogue.grammar import Gate
+    from fieldassay.metrics.result.decision import Decision, GateOutcome
+
+EXAMPLE = "write a gate, such as accuracy >= 0.9 or field_accuracy[total] >= .97"
+_PERCENTAGE = lazy_regex(r"(\d{1,3}(?:\.\d{1,9})?)\s*%\s*$", re.ASCII)
+FAILED, INCONCLUSIVE = 1, 4
+"""The exit codes of a failed gate, and, on request, of an undecided one."""
+
+
+def read_thresholds(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
+    """Return the gates for texts such as `accuracy >= 0.9` or `accuracy=0.9` under a spec.
+
+    Raises UsageError for invalid ones.
+
+    >>> texts = ["f1(granularity=slot)[total]=0.9", "lower(accuracy) > .8"]
+    >>> [str(gate) for gate in read_thresholds(texts, "fields: {total: number}")]
+    ['f1(granularity=slot)[total] >= 0.9', 'lower(accuracy) > 0.8']
+    """
+    return read_gates(texts, spec, _read)
+
+
+def read_gates(texts: Sequence[str], spec: Any, read: Callable[[str, Vocabulary], Gate]) -> tuple[Gate, ...]:
+    """Return the gates that a function reads from texts with the metrics of a spec."""
+    if not texts:
+        return ()
+    from fieldassay.spec.plan.compile import read_plan
+    from fieldassay.spec.plan.expressions import vocabulary_of
+
+    vocabulary = vocabulary_of(read_plan(spec).spec)
+    return tuple(read(text, vocabulary) for text in texts)
+
+
+def _read(text: str, vocabulary: Vocabulary) -> Gate:
+    from fieldassay.metrics.catalogue.grammar import parse_threshold
+    from fieldassay.metrics.catalogue.selection import bind_metric
+    from fieldassay.spec.plan.expressions import gate_metrics
+
+    percentage = _PERCENTAGE.search(text)
+    fraction = (
+        text if percentage is None else f"{text[: percentage.start(1)]}{Decimal(percentage[1]) / 100:f}"
+    )
+    try:
+        gate = parse_threshold(fraction)
+        gate_metrics(gate, vocabulary)
+        better = bind_metric(gate.metric, vocabulary).metric.better if gate.function == "value" else "higher"
+    except ValueError as error:
+        raise click.UsageError(f"--gate {text[:200]}: {error}; {EXAMPLE}") from None
+    if percentage is not None:
+        raise click.UsageError(
+            f"--gate {text[:200]}: a threshold is a fraction and no percentage; write {fraction[:200]}"
+        )
+    if better == "lower" and gate.operator in (">=", ">"):
+        remedy = f"write {gate.metric} <= {gate.threshold:g}"
+        raise click.UsageError(
+            f"--gate {text[:200]}: {gate.metric.name} is better when lower, so that a least value says "
+            f"nothing; {remedy}"
+        )
+    return gate
+
+
+def describe_outcomes(decisions: Sequence[Decision], thresholds: Iterable[Gate]) -> list[str]:
+    """Return one line for each failed, silent or undecided gate and system, gate by gate.
+
+    Thresholds that cannot be decided have failed.
+    """
+    from fieldassay.metrics.result.decision import UNGATED, Verdict
+
+    asked = set(thresholds)
+    lines = []
+    for place in range(max((len(decision.outcomes) for decision in decisions), default=0)):
+        for decision in decisions:
+            outcome = decision.outcomes[place]
+            if outcome.verdict is Verdict.FAIL:
+                lines.append(f"failed: {decision.system}: {_describe_failure(outcome)}")
+            elif outcome.verdict is Verdict.NO_LOSS:
+                lines.append(f"no loss shown: {decision.system}: {outcome.gate.metric}: {outcome.rule}")
+            elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked:
+                lines.append(
+                    f"failed: {decision.system}: {outcome.gate.metric}: {outcome.rule}; "
+                    f"{_describe_wanted(outcome)}"
+                )
+            elif outcome.verdict is Verdict.INCONCLUSIVE and outcome.title == UNGATED:
+                lines.append(f"inconclusive: {decision.system}: {outcome.rule}")
+            elif outcome.verdict is Verdict.INCONCLUSIVE:
+                lines.append(f"inconclusive: {decision.system}: {outcome.gate}: {outcome.rule}")
+    return lines
+
+
+def find_exit_code(decisions: Sequence[Decision], thresholds: Iterable[Gate], *, is_strict: bool) -> int:
+    """Return the exit code of a run: 1 for a failed gate or an undecided threshold.
+
+    An undecided gate of the spec is 4 if strict; where no gate is about any document it is 4 always.
+    """
+    from fieldassay.metrics.result.decision import Answer, Verdict
+
+    asked = set(thresholds)
+    outcomes = [outcome for decision in decisions for outcome in decision.outcomes]
+    if any(
+        outcome.verdict is Verdict.FAIL or (outcome.verdict is Verdict.INCONCLUSIVE and outcome.gate in asked)
+        for outcome in outcomes
+    ):
+        return FAILED
+    is_open = any(decision.answer is Answer.INCONCLUSIVE for decision in decisions)
+    is_about_nothing = any(decision.is_about_nothing for decision in decisions)
+    return INCONCLUSIVE if is_about_nothing or (is_strict and is_open) else 0
+
+
+def _describe_failure(outcome: GateOutcome) -> str:
+    gate = outcome.gate
+    looked_at = str(gate.metric) if gate.function == "value" else f"{gate.function}({gate.metric})"
+    return f"{looked_at} is {outcome.value_text} (n = {outcome.n:,}); {_describe_wanted(outcome)}"
+
+
+def _describe_wanted(outcome: GateOutcome) -> str:
+    from fieldassay.metrics.thresholds import WORDS, format_threshold
+
+    wanted = format_threshold(outcome.threshold, outcome.unit_shown)
+    return f"{WORDS[outcome.gate.operator]} {wanted} is asked for"

@@ -1,0 +1,133 @@
+"""The parts of an installation, and a test that it computes the expected numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import time
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+from fieldassay.errors import FieldassayError
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.provenance.provenance import PACKAGES
+from fieldassay.scoring.sampling import sample
+
+DOCUMENTS = 24
+EXPECTED = "7977da6cfa4e864bcb3380063ab47c0ba71020efdcbb4e2903aea68a7ec600f0"
+"""The digest of the estimates of the sample's first documents: the same on every machine.
+
+It changes only with the computation.
+"""
+
+EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
+    "embeddings": (
+        ("tokenizers", "safetensors"),
+        "texts compared by meaning, with BERT-family encoders such as MiniLM, without torch",
+    ),
+    "sentence-transformers": (
+        ("sentence_transformers",),
+        "texts compared by meaning, with any encoder of sentence-transformers",
+    ),
+    "pandas": (("pandas",), "tables of results as those of pandas, in notebooks"),
+}
+"""Optional parts: their modules and their purposes."""
+
+
+def check_up() -> dict[str, Any]:
+    """Return versions, optional parts, encoders, processors and the self-test, as plain data."""
+    return {
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "platform": f"{platform.system()} {platform.machine()}",
+        "cpus": os.cpu_count() or 1,
+        "extras": {name: _extra(name, modules, use) for name, (modules, use) in EXTRAS.items()},
+        "encoders": _encoders(),
+        "self_test": self_test(),
+    }
+
+
+def _extra(name: str, modules: tuple[str, ...], use: str) -> dict[str, Any]:
+    is_installed = all(find_spec(module) is not None for module in modules)
+    return {"is_installed": is_installed, "install": f"pip install 'fieldassay[{name}]'", "use": use}
+
+
+def _version(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def _encoders() -> list[str]:
+    """Return the embedding models on this machine, by their names in a spec: packages, Hugging Face cache."""
+    from fieldassay.values.comparators.embedding.model_folders import PACKAGES as CARRIED
+    from fieldassay.values.comparators.embedding.model_folders import hub_cache
+
+    cache = hub_cache(os.environ)
+    cached = (
+        [path.name.removeprefix("models--").replace("--", "/") for path in sorted(cache.glob("models--*"))]
+        if cache.is_dir()
+        else []
+    )
+    return [name for name in dict.fromkeys((*CARRIED, *cached)) if _has_model(name)]
+
+
+def _has_model(name: str) -> bool:
+    from fieldassay.values.comparators.embedding.model_folders import find_model
+    from fieldassay.values.comparators.embedding.model_settings import lacks_for_any
+
+    try:
+        find_model(name, os.environ, lacks_for_any)
+    except FieldassayError:
+        return False
+    return True
+
+
+def self_test() -> dict[str, Any]:
+    """Return the outcome of scoring the sample's first documents; any differing estimate fails the test."""
+    clock = time.perf_counter()
+    try:
+        digest, why = estimates_digest(), ""
+    except FieldassayError as error:
+        digest, why = "", str(error)
+    is_passed = digest == EXPECTED
+    if not is_passed and not why:
+        why = (
+            f"the estimates have the digest {digest[:16]}, not {EXPECTED[:16]}; a package computes "
+            "something else here"
+        )
+    return {
+        "is_passed": is_passed,
+        "documents": DOCUMENTS,
+        "seconds": round(time.perf_counter() - clock, 3),
+        "digest": digest,
+        "why": why,
+    }
+
+
+def estimates_digest() -> str:
+    """Return the SHA-256 of all estimates of the sample's first documents, numbers to twelve digits.
+
+    The last bit of a number may vary between versions of libraries.
+    """
+    from fieldassay.scoring.score import score
+
+    files = sample()
+    options = ScoreOptions(replicates=200, evidence="none", limit=DOCUMENTS, inputs=files.inputs)
+    result = score(files.gold, files.predictions, files.spec, options)
+    lines = [
+        json.dumps(_rounded(estimate.to_dict()), sort_keys=True, allow_nan=False)
+        for estimate in result.estimates
+    ]
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    return [_rounded(item) for item in value] if isinstance(value, list) else value

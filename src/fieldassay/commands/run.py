@@ -1,0 +1,327 @@
+"""`fieldassay.run`: documents through every system of a file, scored and compared on the same gold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.commands.extract import (
+    ExtractOptions,
+    Watch,
+    choose_files,
+    estimate_system,
+    make_work,
+    print_changes,
+    shuffled,
+)
+from fieldassay.commands.gold_documents import with_gold_ids
+from fieldassay.commands.score import score
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.extraction.endpoints.budget import CostEstimate
+from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
+from fieldassay.extraction.examples.example_files import Given
+from fieldassay.extraction.extract import Extraction, System, check_folder, extract_documents
+from fieldassay.extraction.systems.systems import open_entry
+from fieldassay.extraction.systems.systems_file import SystemEntry, SystemsFile, read_systems
+from fieldassay.io.files.whole_files import write_file
+from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.comparisons.pooling import compare_twins
+from fieldassay.metrics.result.result import Result
+from fieldassay.runs.run import Run
+from fieldassay.runs.sweep import Effect, Holdout, Sweep
+from fieldassay.scoring.inputs.inputs import Records, gold_ids, gold_options, gold_twins, gold_values
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Plan
+
+RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
+OFFLINE = {"systems": {"rules": {"strategy": "rules"}}}
+"""The systems where no file names any."""
+
+
+class SweepOptions(Struct, frozen=True):
+    """The options of a sweep: how documents are extracted and scored, and what part is held out."""
+
+    extract: ExtractOptions = ExtractOptions()
+    score: ScoreOptions = ScoreOptions()
+    systems: tuple[str, ...] = ()
+    """These systems of the file only."""
+    holdout: float | None = None
+    """The share of documents that has no part in choosing the best system, and says how good it is."""
+
+
+class _Task(Struct, frozen=True):
+    """What a sweep works on, read and checked."""
+
+    plan: Plan
+    held: SystemsFile
+    entries: tuple[SystemEntry, ...]
+    files: tuple[DocumentFile, ...]
+    given: Given
+    """What examples must differ from, and how their records are read: as those of gold."""
+    notes: tuple[str, ...]
+    is_part: bool
+    """Whether a limit or a sample leaves documents with gold out: they are not scored then."""
+
+
+def run(  # noqa: PLR0913
+    docs: str | Path,
+    spec: Any,
+    gold: Records,
+    out: str | Path,
+    systems: Any = None,
+    options: SweepOptions | None = None,
+    watch: Watch | None = None,
+) -> Sweep:
+    """Return what the systems of a file make of documents, compared on their gold, in the folder `out`.
+
+    Each system has a folder with its extraction in `out`; `out/run` is the scored run of all of them. The
+    same call goes on where an interrupted one was. Documents are loaded once, and a request that several
+    systems share is sent once. `systems` is a file, its text or a mapping; by default `rules` alone.
+
+    Raises `ProblemsError` with everything that is wrong with the inputs.
+    """
+    options, watch, place = options or SweepOptions(), watch or Watch(), Path(out)
+    task = _read(docs, spec, gold, systems, options)
+    if task.is_part:
+        ids = tuple(file.id for file in task.files)
+        options = replace(options, score=replace(options.score, only=ids))
+    for note in task.notes:
+        watch.tell(note)
+    with ExitStack() as stack:
+        opened = _open_all(task, place, stack)
+        made = _extract_all(opened, task, place, options, watch)
+    stopped = Sweep(place, made, notes=task.notes)
+    if stopped.is_interrupted:
+        return stopped
+    complete = [entry for entry in task.entries if made[entry.name].is_complete]
+    if not complete:
+        return stopped
+    result = score(gold, _folders(complete, place), task.plan, options.score)
+    saved = Run.open(result.save(place / RUN).folder)
+    twins = gold_twins(task.plan, gold, options.score.inputs)
+    sweep = Sweep(
+        place,
+        made,
+        saved,
+        _effects(complete, place, gold, task.plan, options),
+        _hold_out(complete, place, gold, task, options),
+        compare_twins(saved.paired, twins) if twins else (),
+        task.notes,
+    )
+    write_file(place / SUMMARY, [sweep.summary_text().encode()])
+    return sweep
+
+
+def estimate(
+    docs: str | Path,
+    spec: Any,
+    gold: Records,
+    systems: Any = None,
+    options: SweepOptions | None = None,
+) -> dict[str, CostEstimate]:
+    """Return what each system would ask and cost; documents are loaded, nothing is sent."""
+    options = options or SweepOptions()
+    task = _read(docs, spec, gold, systems, options)
+    found = {}
+    for entry in task.entries:
+        with ExitStack() as stack:
+            opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, task.given))
+            chosen = replace(options.extract, repeats=max(entry.repeats, options.extract.repeats))
+            found[entry.name] = estimate_system(opened, task.files, chosen, stack)
+    return found
+
+
+def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: SweepOptions) -> _Task:
+    plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    held = read_systems(OFFLINE if systems is None else systems)
+    unknown = [
+        Problem("--system", f"no system {name!r}", nearest(name, held.systems), "unknown_name")
+        for name in options.systems
+        if name not in held.systems
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+    entries = tuple(
+        one for name, one in held.systems.items() if not options.systems or name in options.systems
+    )
+    found = list_documents(Path(docs))
+    reading = gold_options(plan, options.score.inputs)
+    files, notes = with_gold_ids(found.files, gold_ids(plan, gold, options.score.inputs))
+    chosen = choose_files(files, options.extract)
+    is_part = len(chosen) < len(files)
+    if is_part:
+        notes = (f"{len(chosen):,} of {len(files):,} documents with gold are extracted and scored",)
+    _check_holdout(options.holdout, len(chosen), len(entries))
+    ids = {file.id for file in chosen}
+
+    def groups_of(name: str) -> frozenset[str]:
+        values = gold_values(plan, gold, options.score.inputs, name)
+        return frozenset(value for id_, value in values.items() if id_ in ids)
+
+    given = Given(Path(docs), chosen, reading, groups_of)
+    return _Task(plan, held, entries, chosen, given, notes, is_part)
+
+
+def _check_holdout(share: float | None, documents: int, systems: int) -> None:
+    """Raise `ProblemsError` where nothing can be chosen, or nothing is held out to judge the choice by."""
+    if share is None:
+        return
+    held = _held_out(share, documents)
+    what, remedy = "", "choose another share, or give more documents"
+    if systems < 2:
+        what, remedy = "there is one system, and nothing to choose", "leave it out, or name more systems"
+    elif not 0 < held < documents:
+        what = f"{held} of {documents} documents would be held out"
+    if what:
+        raise problem("--holdout", what, remedy, "out_of_range")
+
+
+def _held_out(share: float, documents: int) -> int:
+    return round(documents * share)
+
+
+def _open_all(task: _Task, place: Path, stack: ExitStack) -> dict[str, tuple[System, ExitStack]]:
+    """Return every system, ready to extract, and what closes it: no system is asked before all can be."""
+    opened: dict[str, tuple[System, ExitStack]] = {}
+    problems: list[Problem] = []
+    given = task.given
+    for entry in task.entries:
+        own = stack.enter_context(ExitStack())
+        try:
+            check_folder(place / entry.name)
+            system = own.enter_context(open_entry(entry, task.held, task.plan.spec, given))
+            opened[entry.name] = (system, own)
+        except ProblemsError as error:
+            problems += error.problems
+    if problems:
+        raise ProblemsError(list(dict.fromkeys(problems)))
+    return opened
+
+
+def _extract_all(
+    opened: Mapping[str, tuple[System, ExitStack]],
+    task: _Task,
+    place: Path,
+    options: SweepOptions,
+    watch: Watch,
+) -> dict[str, Extraction]:
+    """Return the extractions of the systems, up to one that is interrupted."""
+    made: dict[str, Extraction] = {}
+    for entry in task.entries:
+        watch.tell(f"{entry.name}: {format_count(len(task.files), 'document')}")
+        system, own = opened[entry.name]
+        with own:
+            made[entry.name] = _extract(entry, system, task, place, options, watch)
+        stop = made[entry.name].manifest["stop"]
+        if stop is not None:
+            watch.tell(f"{entry.name}: stopped: {stop['message']} ({stop['kind']})")
+        if stop is not None and stop["kind"] == "interrupted":
+            break
+    return made
+
+
+def _extract(
+    entry: SystemEntry, system: System, task: _Task, place: Path, options: SweepOptions, watch: Watch
+) -> Extraction:
+    """Return the extraction of one system; answers that other systems of the sweep have are taken."""
+    folder = place / entry.name
+    others = [place / name for name in task.held.systems if name != entry.name]
+    known = tuple(other for other in others if (other / JOURNAL).is_file())
+    chosen = replace(
+        options.extract,
+        repeats=max(entry.repeats, options.extract.repeats),
+        reuse=(*options.extract.reuse, *known),
+    )
+    with ExitStack() as stack:
+        print_changes(system, folder, watch.tell)
+        work = replace(make_work(chosen, stack, watch), store=place / TRANSCRIPTS)
+        return extract_documents(system, task.files, folder, work)
+
+
+def _folders(entries: Sequence[SystemEntry], place: Path) -> dict[str, Path]:
+    return {entry.name: place / entry.name for entry in entries}
+
+
+def _effects(
+    entries: Sequence[SystemEntry], place: Path, gold: Records, plan: Plan, options: SweepOptions
+) -> tuple[Effect, ...]:
+    """Return the effect of every level of every factor against the first one.
+
+    The systems with a level count as repeated runs of one system: the document stays the unit, and the other
+    factors are averaged over.
+    """
+    found: list[Effect] = []
+    for base in dict.fromkeys(entry.base for entry in entries if entry.base):
+        group = [entry for entry in entries if entry.base == base]
+        for factor in group[0].factors:
+            levels: dict[str, list[Path]] = {}
+            for entry in group:
+                levels.setdefault(entry.factors[factor], []).append(place / entry.name)
+            if len(levels) > 1:
+                made = score(gold, levels, plan, _overall(plan, options.score))
+                found += _effects_of(base, factor, levels, made)
+    return tuple(found)
+
+
+def _main(plan: Plan) -> str:
+    """Return the metric that systems are ranked by."""
+    return plan.spec.score or "accuracy"
+
+
+def _overall(plan: Plan, options: ScoreOptions) -> ScoreOptions:
+    """Return options that give what effects are told of, and nothing else."""
+    return replace(
+        options,
+        metrics=(_main(plan), "cost_usd", "latency_mean"),
+        compare=(_main(plan),),
+        gates=(),
+        slices=(),
+        evidence="none",
+        reference=None,
+    )
+
+
+def _effects_of(base: str, factor: str, levels: Mapping[str, Any], result: Result) -> list[Effect]:
+    first = next(iter(levels))
+    found = []
+    for comparison in result.comparisons:
+        if comparison.field or comparison.slice:
+            continue
+        against, level = comparison.systems
+        if against == first:
+            cost, latency = (_change(result, name, level, first) for name in ("cost_usd", "latency_mean"))
+            found.append(Effect(base, factor, level, first, comparison, cost, latency))
+    return found
+
+
+def _change(result: Result, metric: str, level: str, against: str) -> float | None:
+    new, old = result.value(metric, system=level), result.value(metric, system=against)
+    return None if new is None or old is None else new - old
+
+
+def _hold_out(
+    entries: Sequence[SystemEntry], place: Path, gold: Records, task: _Task, options: SweepOptions
+) -> Holdout | None:
+    """Return the system that is best on the documents to choose by, with its value on those held out."""
+    if options.holdout is None or len(entries) < 2:
+        return None
+    ids = [file.id for file in task.files]
+    seed = options.extract.seed
+    drawn = shuffled(ids, f"holdout\n{seed}")
+    held = _held_out(options.holdout, len(ids))
+    metric = _main(task.plan)
+    plain = replace(_overall(task.plan, options.score), metrics=(metric,), compare=())
+    choosing = score(gold, _folders(entries, place), task.plan, replace(plain, only=tuple(drawn[held:])))
+    found = {entry.name: choosing.estimate(metric, system=entry.name) for entry in entries}
+    known = {name: one.value for name, one in found.items() if one.value is not None}
+    sign = -1.0 if next(iter(found.values())).better == "lower" else 1.0
+    best = max(known, key=lambda name: sign * known[name], default=entries[0].name)
+    final = score(gold, {best: place / best}, task.plan, replace(plain, only=tuple(drawn[:held])))
+    return Holdout(best, len(ids) - held, known.get(best), held, final.estimate(metric))

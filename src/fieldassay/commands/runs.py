@@ -1,0 +1,227 @@
+"""Operations on finished runs, named as the commands: open, compare, calibrate, decide and report."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec.structs import replace
+
+from fieldassay.decisions.baseline.baseline import Baseline
+from fieldassay.decisions.baseline.file import read_baseline, write_baseline
+from fieldassay.decisions.baseline.runs import (
+    BaselineRequest,
+    ChangeLine,
+    check_run,
+    demand_basis,
+    make_baseline,
+    read_before,
+)
+from fieldassay.decisions.calibration.calibrate import Calibrated, CalibrationOptions
+from fieldassay.decisions.calibration.calibrate import calibrate as calibrate_run
+from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
+from fieldassay.decisions.diff.result import Diff
+from fieldassay.decisions.gate import GateRequest, decide, decide_result
+from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.metrics.result.decision import DecisionPage
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.formats import find_format
+from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
+from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.runs.run import Run, read_runs
+from fieldassay.runs.store.locate import find_run
+
+T = TypeVar("T", BaselineRequest, CalibrationOptions, DiffOptions, GateRequest)
+Reference: TypeAlias = "Run | str | os.PathLike[str]"
+"""A run: itself, the path of its folder, or as a text its folder, id, name or `latest`."""
+
+STORE = "runs"
+"""The store of runs where no other is named."""
+
+
+def open_run(reference: str | os.PathLike[str], store: str | os.PathLike[str] = STORE) -> Run:
+    """Return the run in a folder, or that of a store by its id or name (or the beginning of it) or `latest`.
+
+    Its parts are read when they are asked for. Raises `ProblemsError` where there is no such run.
+
+    >>> import fieldassay as fa
+    >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 4}], "fields: {total: number}")
+    >>> run = result.save(getfixture("tmp_path") / "run")
+    >>> fa.open_run(run.folder).documents["score"].to_list()
+    [0.0]
+    """
+    return Run.open(_folder(reference, store))
+
+
+def diff(*runs: Reference, store: str | os.PathLike[str] = STORE, **options: Any) -> Diff:
+    """Return a comparison of the systems of runs, the first before the second; more than two are ranked.
+
+    A run that is given as text may end in `:SYSTEM`. `options` are those of `DiffOptions`. Raises
+    `ProblemsError` for runs that cannot be found, and for runs that differ in spec, formulas, models or gold.
+
+    >>> import fieldassay as fa
+    >>> gold, folder = [{"id": n, "total": n} for n in range(20)], getfixture("tmp_path")
+    >>> zeros, spec = [{"id": n, "total": 0} for n in range(20)], "fields: {total: number}"
+    >>> before = fa.score(gold, {"m": zeros}, spec).save(folder / "before")
+    >>> after = fa.score(gold, {"m": gold}, spec).save(folder / "after")
+    >>> changes = fa.diff(before, after, metrics=["accuracy"]).changes
+    >>> changes.count("fixed"), changes.count("broken")
+    (19, 0)
+    """
+    return diff_runs(
+        *[os.fspath(run) for run in runs], options=_choose(DiffOptions(runs=Path(store)), options, "diff")
+    )
+
+
+def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **options: Any) -> Calibrated:
+    """Return the calibration of a system's confidences, and the thresholds above which values need no review.
+
+    They are in `page`; `make_policy` makes a policy of them. `options` are those of `CalibrationOptions`.
+    Raises `ProblemsError` for a run that did not keep all judged values, and for an ambiguous system.
+
+    >>> import fieldassay as fa
+    >>> spec, gold = "fields: {total: number}", [{"id": n, "total": 5} for n in range(100)]
+    >>> sure = [{"id": n, "total": 5, "confidence": {"total": 0.9}} for n in range(90)]
+    >>> unsure = [{"id": n, "total": 6, "confidence": {"total": 0.4}} for n in range(90, 100)]
+    >>> result = fa.score(gold, sure + unsure, spec)
+    >>> fa.calibrate(result).page.system
+    'prediction'
+    """
+    return calibrate_run(
+        run if isinstance(run, Result) else _folder(run, store),
+        _choose(CalibrationOptions(), options, "calibrate"),
+    )
+
+
+def gate(
+    *runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str] | None = None, **options: Any
+) -> DecisionPage:
+    """Return GO or NO-GO on runs or a result in memory, with value, threshold, verdict and evidence by gate.
+
+    `gates` are the path of a gates file, or a list of gates as texts, in place of those of the specs.
+    `options` are `protocol`, `records`, `system`, `baseline` and `store`. Raises `ProblemsError` for any
+    invalid file.
+
+    >>> import fieldassay as fa
+    >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 4}], "fields: {total: number}")
+    >>> fa.gate(result, gates=["accuracy >= 0.9"]).answer.value
+    'NO-GO'
+    """
+    store = options.pop("store", STORE)
+    paths = {name: Path(options[name]) for name in ("records", "baseline") if options.get(name) is not None}
+    asked = Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
+    request = _choose(GateRequest((), asked), {**options, **paths}, "gate")
+    found = tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs)
+    if request.baseline is not None:
+        demand_basis(request.baseline, (one if isinstance(one, Run) else Run.open(one) for one in found))
+    return decide(replace(request, runs=found))
+
+
+def set_baseline(
+    run: Reference | Sequence[Reference], file: str | os.PathLike[str], reason: str = "", **options: Any
+) -> Baseline:
+    """Make a run the baseline in a file, and return the baseline; the file keeps the history of those before.
+
+    Several runs are repeated runs of their systems: the mean over them is the baseline.
+
+    `options` are `systems`, `metrics`, `hashes_ids`, `freezes` and `store`. Raises `ProblemsError` for an
+    unsuitable run, and if a frozen baseline is replaced without a reason.
+
+    >>> import fieldassay as fa
+    >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
+    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", replicates=200).save(folder / "run")
+    >>> fa.set_baseline(run, folder / "baseline.json", reason="prompt 7").reason
+    'prompt 7'
+    """
+    store, path = options.pop("store", STORE), Path(file)
+    several: Sequence[Reference] = run if isinstance(run, list | tuple) else [run]  # type: ignore[list-item]
+    found = read_runs((_folder(one, store) for one in several), lambda one: one)
+    request = _choose(BaselineRequest(reason=reason), options, "set_baseline")
+    made = make_baseline(found, request, datetime.now(UTC), read_before(path))
+    write_baseline(path, made)
+    return made
+
+
+def check_baseline(
+    run: Reference,
+    file: str | os.PathLike[str],
+    metrics: Sequence[str] = (),
+    store: str | os.PathLike[str] = STORE,
+) -> list[ChangeLine]:
+    """Return the change of each metric of each system of a run since the baseline in a file.
+
+    The metrics are those named, else those that the baseline shows. Raises `ProblemsError` for a run that
+    differs from the baseline in spec, formulas or models, has none of its gold, or, if it is frozen, other
+    gold.
+
+    >>> import fieldassay as fa
+    >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
+    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", replicates=200).save(folder / "run")
+    >>> held = fa.set_baseline(run, folder / "baseline.json")
+    >>> [line.change.difference for line in fa.check_baseline(run, folder / "baseline.json", ["accuracy"])]
+    [0.0]
+    """
+    return check_run(Run.open(_folder(run, store)), read_baseline(Path(file)), metrics)
+
+
+def report(
+    runs: Reference | Result | Sequence[Reference],
+    shape: str = "html",
+    target: str | os.PathLike[str] | None = None,
+    documents: str | os.PathLike[str] | None = None,
+) -> str:
+    """Return a report of runs, or of a result in memory, and write it to `target` if that is given.
+
+    The formats are those of `fieldassay report --format`: `html`, `markdown`, `table`, `junit`, `latex` and
+    others. With `documents`, a folder of the documents that were extracted, an HTML report shows where wrong
+    values were read. Raises `ProblemsError` for an unknown format, for damaged runs, and for a target that is
+    in the way.
+
+    >>> import fieldassay as fa
+    >>> spec = "{name: receipts, fields: {total: number}}"
+    >>> result = fa.score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], spec)
+    >>> print(fa.report(result, "markdown").splitlines()[0])
+    # receipts: 1 document, 1 system
+    """
+    find_format(shape)
+    reported = _report(runs)
+    options = ReportOptions(documents=None if documents is None else Path(documents))
+    if target is not None:
+        write_report(reported, shape, Path(target), options)
+        return Path(target).read_text(encoding="utf-8")
+    return "".join(render_report(reported, shape, options))
+
+
+def _report(runs: Reference | Result | Sequence[Reference]) -> Sequence[Reported]:
+    if isinstance(runs, Result):
+        return [report_scored(runs, None, decide_result(runs))]
+    named = [runs] if isinstance(runs, Run | str | os.PathLike) else runs
+    return read_reported([_folder(run, STORE) for run in named])
+
+
+def _choose(options: T, given: Mapping[str, Any], where: str) -> T:
+    """Return options with the named ones replaced, lists as tuples.
+
+    Raises `ProblemsError` for unknown names.
+    """
+    known = options.__struct_fields__
+    unknown = [
+        Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name")
+        for name in given
+        if name not in known
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+    chosen: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
+    }
+    return replace(options, **chosen)
+
+
+def _folder(run: Reference | Result, store: str | os.PathLike[str]) -> Path:
+    if isinstance(run, Result):
+        raise TypeError("a result in memory stands alone here; save it first, and give the run")
+    return find_run(run, Path(store)) if isinstance(run, str) else Path(run)

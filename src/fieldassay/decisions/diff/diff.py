@@ -1,0 +1,280 @@
+"""The comparison of finished runs at the front door: the better system, and values fixed and broken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.decisions.diff.changes import find_changes
+from fieldassay.decisions.diff.comparability import Ground, find_ground, rows_of
+from fieldassay.decisions.diff.contests import compare_systems, list_field_metrics
+from fieldassay.decisions.diff.grounds import remark_drawing
+from fieldassay.decisions.diff.join import join_data, keep_needed
+from fieldassay.decisions.diff.references import Entry, find_entries
+from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, Side
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.io.files.spreadsheets import csv_text, show_names
+from fieldassay.io.text.printable import make_printable
+from fieldassay.metrics.catalogue.grammar import parse_metric
+from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
+from fieldassay.metrics.result.pairing import Correction, PairedData, list_parts
+from fieldassay.runs.run import corrupt_run_errors
+
+_FAILURES = ("missing", "invalid", "error", "timeout")
+
+
+class DiffOptions(Struct, frozen=True):
+    """The options for comparing runs.
+
+    `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `reference` is the
+    system for comparing the others with (None: the first). `systems` choose one of the first and one of the
+    second run. `is_common`: where the runs have other documents, compare the common ones. `runs` is the store
+    of runs for looking up references. `replicates`, `seed` and `level` are the first run's where they are
+    None; p values are adjusted by `correction`. `target` is the output file, refused if it is part of a run.
+    """
+
+    metrics: tuple[str, ...] | None = None
+    slices: tuple[str, ...] | None = None
+    reference: str | None = None
+    systems: tuple[str | None, str | None] = (None, None)
+    is_common: bool = False
+    runs: Path = Path("runs")
+    replicates: int | None = None
+    seed: int | None = None
+    level: float | None = None
+    correction: Correction = "min_p"
+    target: Path | None = None
+
+
+def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> Diff:
+    """Return the comparison of the systems of finished runs, the first before and the second after.
+
+    More than two are ranked. A reference is a run's folder, id, name or `latest`, with `:SYSTEM` behind it
+    where the run has several. Raises `ProblemsError` for unknown references, and for runs with another spec,
+    formulas, models or gold.
+    """
+    if not references:
+        raise problem("diff", "no run is named", "name one or more", "unclear_system")
+    entries = _order(
+        find_entries([str(one) for one in references], options.runs, options.systems), options.reference
+    )
+    if options.target is not None:
+        _check_target(options.target, entries)
+    ground = find_ground(entries, is_common=options.is_common)
+    data = _draw(join_data([entry.contestant for entry in entries], ground.documents), options)
+    metrics = _choose_metrics(data, options.metrics)
+    keys = _choose_slices(data, options.slices)
+    contest = compare_systems(
+        keep_needed(data, (*metrics, *list_field_metrics(data))), entries[0].contestant.label, metrics, keys
+    )
+    changes, reason = _find_changes(entries, ground)
+    return Diff(
+        sides=tuple(_side(entry) for entry in entries),
+        documents=len(data.systems[0].documents),
+        overall=contest.overall,
+        by_field=contest.by_field,
+        by_slice=contest.by_slice,
+        rankings=contest.rankings,
+        changes=changes,
+        reason=reason,
+        replicates=data.replicates,
+        seed=data.seed,
+        level=data.level,
+        notes=(*_remark(entries, data), *contest.notes),
+        warnings=ground.warnings,
+    )
+
+
+def _check_target(target: Path, entries: Sequence[Entry]) -> None:
+    """Raise `ProblemsError` for a file that is an input of one of the runs, or in one of their folders."""
+    place = target.resolve()
+    for entry in entries:
+        inputs = entry.run.run.inputs
+        own = {Path(label).resolve() for label in (inputs.gold, *inputs.predictions.values())}
+        if place in own or entry.run.run.folder.resolve() in place.parents:
+            remedy = "choose another file"
+            raise problem(
+                target,
+                f"is an input of run {entry.run.reference!r}, or in its folder",
+                remedy,
+                "export_target",
+            )
+    if target.is_dir():
+        raise problem(target, "is a folder", "name a file", "export_target")
+
+
+def _order(entries: tuple[Entry, ...], reference: str | None) -> tuple[Entry, ...]:
+    """Return the systems, the reference first."""
+    if reference is None:
+        return entries
+    named = [entry for entry in entries if reference in (entry.contestant.label, entry.contestant.system)]
+    if len(named) != 1:
+        labels = [entry.contestant.label for entry in entries]
+        what = (
+            f"there is no system {reference[:100]!r}"
+            if not named
+            else f"{len(named)} systems are called {reference[:100]!r}"
+        )
+        raise problem("reference", what, nearest(reference[:100], labels), "unknown_name")
+    return (*named, *(entry for entry in entries if entry is not named[0]))
+
+
+def _draw(data: PairedData, options: DiffOptions) -> PairedData:
+    """Return the data with the options that say how to draw."""
+    asked = {name: getattr(options, name) for name in ("replicates", "seed", "level", "correction")}
+    return replace(data, **{name: value for name, value in asked.items() if value is not None})
+
+
+def _choose_metrics(data: PairedData, names: Sequence[str] | None) -> tuple[BoundMetric, ...]:
+    if names is None:
+        if not data.metrics:
+            raise problem(
+                "metrics",
+                "the runs were not compared by the same metrics",
+                "name them with --metrics",
+                "not_comparable",
+            )
+        return data.metrics
+    found: list[BoundMetric] = []
+    problems: list[Problem] = []
+    for name in dict.fromkeys(names):
+        try:
+            found.append(_bind(data, name))
+        except ProblemsError as error:
+            problems += error.problems
+    if problems:
+        raise ProblemsError(problems)
+    return tuple(dict.fromkeys(found))
+
+
+def _bind(data: PairedData, name: str) -> BoundMetric:
+    try:
+        bound = bind_metric(parse_metric(name), data.vocabulary)
+    except ValueError as error:
+        raise problem("metrics", str(error), kind="unknown_name") from None
+    if bound.metric.scope == "field" and bound.call.field is None:
+        raise problem(
+            "metrics",
+            f"{name[:100]} exists field by field only",
+            f"name one: {bound.call.name}[FIELD]",
+            "not_comparable",
+        )
+    if not data.can_compare(bound):
+        remedy = (
+            f"score with `--compare {name[:100]}`, or take {', '.join(str(one.call) for one in data.metrics)}"
+        )
+        raise problem(
+            "metrics", f"the runs did not keep what {name[:100]!r} is made of", remedy, "not_comparable"
+        )
+    fields = {
+        field
+        for system in data.systems
+        for part in list_parts(bound.recipe)
+        for field in system.statistics[part].fields
+        if field
+    }
+    if bound.call.field is not None and bound.call.field not in fields:
+        raise problem(
+            "metrics",
+            f"no run has the field {bound.call.field[:100]!r}",
+            nearest(bound.call.field[:100], fields),
+            "unknown_name",
+        )
+    return bound
+
+
+def _choose_slices(data: PairedData, keys: Sequence[str] | None) -> tuple[str, ...]:
+    if keys is None:
+        return data.slices
+    known = {
+        key
+        for key in data.systems[0].groups
+        if key != "repairs" and all(key in system.groups for system in data.systems)
+    }
+    unknown = [key for key in keys if key not in known]
+    if unknown:
+        told = f"have: {', '.join(sorted(known))}" if known else "have no slices"
+        raise ProblemsError(
+            [
+                Problem(
+                    "slice",
+                    f"the runs have no slice {key[:100]!r}",
+                    f"score with `--slice {key[:100]}`; they {told}",
+                    "unknown_name",
+                )
+                for key in unknown
+            ]
+        )
+    return tuple(dict.fromkeys(keys))
+
+
+def _find_changes(entries: Sequence[Entry], ground: Ground) -> tuple[Changes | None, str]:
+    """Return the fixed and broken values, or None and the reason for not knowing them."""
+    if len(entries) != 2:
+        return None, "values are told apart between two systems: name two"
+    frames = [rows_of(entry) for entry in entries]
+    lacking = [
+        entry.run.reference
+        for entry, frame in zip(entries, frames, strict=True)
+        if frame is None or entry.run.run.kept == "none"
+    ]
+    before, after = frames
+    if lacking or before is None or after is None:
+        return None, f"{' and '.join(lacking)} kept no judged values; score with --evidence all or errors"
+    names = None if ground.documents is None else tuple(map(make_printable, ground.documents))
+    with corrupt_run_errors(*(entry.run.run for entry in entries)):
+        return find_changes(before, after, names), ""
+
+
+def _side(entry: Entry) -> Side:
+    run, one = entry.run.run, entry.contestant
+    return Side(
+        one.label,
+        one.system,
+        entry.run.reference,
+        run.folder.name,
+        run.file.started or "",
+        run.version,
+        len(one.documents),
+        run.kept,
+    )
+
+
+def _remark(entries: Sequence[Entry], data: PairedData) -> tuple[str, ...]:
+    """Return the remarks on failed answers, and on how the runs were sampled and made."""
+    failed = [f"{entry.contestant.label}: {told}" for entry in entries if (told := _describe_failures(entry))]
+    runs = {entry.run.reference: entry.run.run for entry in entries}
+    answers = (f"answers that could not be judged as they should: {'; '.join(failed)}",) if failed else ()
+    return (*answers, *remark_drawing(runs, (data.replicates, data.seed, data.level)))
+
+
+def _describe_failures(entry: Entry) -> str:
+    own = (entry.run.run.facts.get("counts") or {}).get("systems", {}).get(entry.contestant.system, {})
+    return ", ".join(f"{own[name]:,} {name}" for name in _FAILURES if own.get(name))
+
+
+def diff_json(found: Diff) -> str:
+    """Return a diff as JSON, complete."""
+    return json.dumps(found.to_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def changes_csv(found: Diff) -> Iterator[str]:
+    """Yield all fixed and broken values as CSV, with cells that look like formulas made texts."""
+    if found.changes is None:
+        raise problem(
+            "diff",
+            f"there are no fixed and broken values: {found.reason}",
+            "take another format",
+            "not_comparable",
+        )
+    yield csv_text([COLUMNS])
+    for change in ("broken", "fixed"):
+        for row in found.changes.rows(change):
+            cells = (getattr(row, name) for name in COLUMNS)
+            yield csv_text(
+                [show_names("; ".join(cell) if isinstance(cell, tuple) else cell for cell in cells)]
+            )

@@ -1,0 +1,194 @@
+"""The result of comparing finished runs: differences with tests, and the values fixed and broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from fieldassay.metrics.result.comparison import Comparison, Ranking
+
+if TYPE_CHECKING:
+    import polars as pl
+
+FORMAT = "fieldassay diff"
+SCHEMA_VERSION = 1
+
+COLUMNS = ("change", "doc", "field", "path", "gold", "before", "after", "outcome_before", "outcome_after",
+           "diagnoses_before", "diagnoses_after", "critical")  # fmt: skip
+"""The columns of the table of changes."""
+
+
+class Side(Struct, frozen=True):
+    """One system of one run: its label, its own name, and the reference, folder and facts of the run."""
+
+    label: str
+    system: str
+    run: str
+    folder: str
+    started: str
+    fieldassay: str
+    documents: int
+    evidence: str
+
+
+class Change(Struct, frozen=True):
+    """One fixed or broken value, as JSON texts; None: there is no value, or it was not kept.
+
+    `outcome_before` and `outcome_after` are outcomes of the evidence, or `right` where a run kept only its
+    errors and this is none.
+    """
+
+    change: Literal["fixed", "broken"]
+    doc: str
+    field: str
+    path: str
+    gold: str | None
+    before: str | None
+    after: str | None
+    outcome_before: str
+    outcome_after: str
+    diagnoses_before: tuple[str, ...]
+    diagnoses_after: tuple[str, ...]
+    critical: bool
+
+
+class Tally(Struct, frozen=True):
+    """The numbers of fixed and of broken values of a field, a diagnosis or a document."""
+
+    name: str
+    fixed: int
+    broken: int
+
+
+class Changes(Struct, frozen=True, eq=False):
+    """The fixed and broken values: a table with the `COLUMNS`, and the counts of the others.
+
+    The others are wrong as before (`still`, the same columns), or could not be judged in one run.
+    """
+
+    table: pl.DataFrame
+    still_wrong: int = 0
+    undecided: int = 0
+    still: pl.DataFrame | None = None
+
+    def count(self, change: str) -> int:
+        """Return how many values were `fixed`, or `broken`."""
+        import polars as pl
+
+        return self.table.filter(pl.col("change") == change).height
+
+    def rows(self, change: str, most: int | None = None) -> Iterator[Change]:
+        """Yield at most `most` values that were `fixed`, or `broken`.
+
+        Critical ones come first, then by document and path.
+        """
+        import polars as pl
+
+        chosen = self.table.filter(pl.col("change") == change)
+        for row in chosen.head(most if most is not None else chosen.height).iter_rows(named=True):
+            lists = {name: tuple(row[name]) for name in ("diagnoses_before", "diagnoses_after")}
+            yield Change(**{**row, **lists})
+
+    def by_field(self) -> tuple[Tally, ...]:
+        """Return the counts of each field, that with the most broken values first."""
+        return _tally(self.table, "field")
+
+    def by_document(self) -> tuple[Tally, ...]:
+        """Return the counts of each document, the one that lost most first."""
+        found = _tally(self.table, "doc")
+        return tuple(sorted(found, key=lambda one: (one.fixed - one.broken, one.name)))
+
+    def by_diagnosis(self) -> tuple[Tally, ...]:
+        """Return the counts by main diagnosis: the former one of fixed values, the new one of broken ones."""
+        import polars as pl
+
+        wrong = (
+            pl.when(pl.col("change") == "fixed")
+            .then(pl.col("diagnoses_before"))
+            .otherwise(pl.col("diagnoses_after"))
+        )
+        return _tally(
+            self.table.with_columns(wrong.list.first().fill_null("different").alias("diagnosis")), "diagnosis"
+        )
+
+
+def _tally(table: pl.DataFrame, column: str) -> tuple[Tally, ...]:
+    import polars as pl
+
+    counts = [(pl.col("change") == change).sum().alias(change) for change in ("fixed", "broken")]
+    found = table.group_by(column).agg(counts).sort("broken", "fixed", column, descending=[True, True, False])
+    return tuple(Tally(*row) for row in found.select(column, "fixed", "broken").iter_rows())
+
+
+class Diff(Struct, frozen=True, eq=False):
+    """Two systems, the first before and the second after, or more of them, on the same documents.
+
+    `overall`, `by_field` and `by_slice` are comparisons with the first system (of more than two: with the
+    reference); p values are adjusted within each of them, of slices within each key. Of more than two systems
+    there are `rankings` and no fields and no changes. `reason` explains missing changes; `notes` are for the
+    reader, `warnings` against wrong conclusions.
+    """
+
+    sides: tuple[Side, ...]
+    documents: int
+    overall: tuple[Comparison, ...]
+    by_field: tuple[Comparison, ...] = ()
+    by_slice: tuple[Comparison, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
+    changes: Changes | None = None
+    reason: str = ""
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def is_pair(self) -> bool:
+        """Return whether two systems are compared."""
+        return len(self.sides) == 2
+
+    @property
+    def is_identical(self) -> bool:
+        """Return whether nothing that was kept of the systems differs in any document."""
+        same = all(one.verdict in ("identical", "undefined") for one in (*self.overall, *self.by_field))
+        return (
+            same
+            and any(one.verdict == "identical" for one in self.overall)
+            and (self.changes is None or not self.changes.table.height)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it as JSON data, every change included."""
+        lists = {
+            name: [one.to_dict() for one in getattr(self, name)]
+            for name in ("overall", "by_field", "by_slice", "rankings")
+        }
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "format": FORMAT,
+            "systems": [asdict(side) for side in self.sides],
+            "documents": self.documents,
+            "identical": self.is_identical,
+            "bootstrap": {"replicates": self.replicates, "seed": self.seed, "level": self.level},
+            **lists,
+            "changes": _changes_data(self.changes),
+            "reason": self.reason,
+            "notes": list(self.notes),
+            "warnings": list(self.warnings),
+        }
+
+
+def _changes_data(changes: Changes | None) -> Mapping[str, Any] | None:
+    if changes is None:
+        return None
+    tallies = {
+        name: [asdict(one) for one in getattr(changes, name)()]
+        for name in ("by_field", "by_diagnosis", "by_document")
+    }
+    counts = {"fixed": changes.count("fixed"), "broken": changes.count("broken")}
+    rows = {f"{change}_values": [asdict(row) for row in changes.rows(change)] for change in counts}
+    return {**counts, "still_wrong": changes.still_wrong, "undecided": changes.undecided, **tallies, **rows}

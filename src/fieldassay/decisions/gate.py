@@ -1,0 +1,275 @@
+"""Gates at the front door: over one result, and over runs on disk with their records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.decisions.baseline.file import read_baseline
+from fieldassay.decisions.baseline.systems import list_regressions, match_result, match_systems
+from fieldassay.decisions.chance import add_chance, passed_gates
+from fieldassay.decisions.gates.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
+from fieldassay.decisions.gates.judge import judge_gates, judge_result
+from fieldassay.decisions.gates.lookup import Holder, Holdings
+from fieldassay.decisions.gates.records.file import RunRecords, read_records
+from fieldassay.decisions.gates.regression import BaselineMatch
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.metrics.catalogue.grammar import Gate
+from fieldassay.metrics.recorded import parts_of
+from fieldassay.metrics.result.decision import Decision, DecisionPage, GateOutcome, RunLine
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.statistics_file import STATISTICS
+from fieldassay.runs.run import Run, read_runs
+
+Matches: TypeAlias = Mapping[Path, Mapping[str, BaselineMatch]]
+"""The systems of runs beside a baseline, by folder and system."""
+Holders: TypeAlias = Mapping[Run, Mapping[str, Holder]]
+"""The estimates of each system of each run."""
+
+
+class GateRequest(Struct, frozen=True):
+    """Runs or their folders, and the source of their gates (a file, a protocol, else the runs' own specs).
+
+    `baseline` is read only if a gate is a regression.
+    """
+
+    runs: tuple[Path | Run, ...]
+    gates: Path | tuple[str, ...] | None = None
+    protocol: str | None = None
+    records: Path | None = None
+    system: str | None = None
+    baseline: Path | None = None
+
+
+def decide_result(
+    result: Result, more: Sequence[Gate] = (), baseline: Path | None = None
+) -> tuple[Decision, ...]:
+    """Return a decision for each system of a result by its spec's gates, then `more`; () without any gate.
+
+    Regressions are measured against the baseline in a file, which is read only if there is such a gate.
+
+    >>> from fieldassay.scoring.score import score
+    >>> spec = "{fields: {n: number}, gates: [accuracy >= 0.9]}"
+    >>> result = score([{"id": 1, "n": 5}], [{"id": 1, "n": 5}], spec)
+    >>> [(decision.system, decision.answer.value) for decision in decide_result(result)]
+    [('prediction', 'GO')]
+    """
+    own = tuple(rule.gate for rule in parse_rules(_gate_texts(result), "gates"))
+    gates = tuple(dict.fromkeys((*own, *more)))
+    matches = match_result(result, gates, baseline)
+    return (
+        tuple(
+            add_chance(
+                Decision(system, judge_result(gates, result, system, matches.get(system))), result.paired
+            )
+            for system in result.systems
+        )
+        if gates
+        else ()
+    )
+
+
+def decide(request: GateRequest) -> DecisionPage:
+    """Return the GO / NO-GO page of runs on disk. Raises `ProblemsError` for all faults of the files."""
+    described = read_runs(request.runs, _describe)
+    runs, listed = [run for run, _ in described], _read_gates(request)
+    matches = _match_runs(runs, listed, request)
+    records = read_records(request.records) if request.records is not None else None
+    holders = {run: _hold_systems(run, matches.get(run.folder, {})) for run in runs}
+    decisions = (
+        _decide_own(holders, records, request)
+        if listed is None
+        else _decide_together(listed, holders, records, request)
+    )
+    decisions = _with_chance(runs, decisions)
+    remarks = [remark for run in runs for remark in _remark(run)]
+    return DecisionPage(
+        name=listed.name if listed is not None else "gates of the spec",
+        decisions=decisions,
+        runs=tuple(line for _, line in described),
+        records="" if records is None else records.label,
+        invalid=() if records is None else records.invalid,
+        remarks=tuple(remarks + _remark_names(listed, holders, request)),
+        description=listed.description if listed is not None else "",
+    )
+
+
+def _hold_systems(run: Run, matches: Mapping[str, BaselineMatch]) -> dict[str, Holder]:
+    return {
+        system: Holder(str(run.folder), run.estimates, system, matches.get(system))
+        for system in run.estimates.systems
+    }
+
+
+def _describe(run: Run) -> tuple[Run, RunLine]:
+    """Return a run with its line of the page; its estimates are read for it."""
+    result, spec = run.estimates, run.estimates.run.get("spec") or {}
+    name, digest = (str(spec.get(key) or "") for key in ("name", "digest"))
+    started = _to_seconds(run.file.started or "")
+    return run, RunLine(
+        str(run.folder), name, digest, result.systems, result.counts.get("documents", 0), started
+    )
+
+
+def _to_seconds(time: str) -> str:
+    """Return a time in ISO 8601 without fractions of a second, as pages show it; any other text as it is."""
+    try:
+        return datetime.fromisoformat(time).isoformat(timespec="seconds")
+    except ValueError:
+        return time
+
+
+def _remark(run: Run) -> list[str]:
+    """Return the left-out documents of a run, and the failures before any judging."""
+    remarks = [f"{run.folder}: only {part.words} were scored ({part.option})" for part in parts_of(run.facts)]
+    for system, counts in run.estimates.counts.get("systems", {}).items():
+        parts = [
+            f"{counts[name]} {name}"
+            for name in ("missing", "invalid", "error", "timeout")
+            if counts.get(name)
+        ]
+        remarks += [f"{run.folder}: predictions of {system}: {', '.join(parts)}"] if parts else []
+    return remarks
+
+
+def _match_runs(runs: Sequence[Run], listed: GateList | None, request: GateRequest) -> Matches:
+    """Return the systems of runs beside the baseline, if a gate needs it. Raises `ProblemsError`."""
+    given = [] if listed is None else [rule.gate for rule in listed.rules]
+    found: dict[Path, Mapping[str, BaselineMatch]] = {}
+    for run in runs:
+        calls = list_regressions(run.estimates if listed is None else Result(()), given)
+        if calls and request.baseline is not None:
+            found[run.folder] = match_systems(read_baseline(request.baseline), run.paired, run.facts, calls)
+    return found
+
+
+def _read_gates(request: GateRequest) -> GateList | None:
+    if isinstance(request.gates, Path):
+        return read_gates_file(request.gates)
+    if request.gates is not None:
+        return GateList("gates", parse_rules(request.gates, "gates"))
+    return read_preset(request.protocol) if request.protocol is not None else None
+
+
+def _gate_texts(result: Result) -> list[str]:
+    """Return the gates of the spec that a result was scored with."""
+    texts = result.run.get("gates")
+    return texts if isinstance(texts, list) else []
+
+
+def _decide_own(holders: Holders, records: RunRecords | None, request: GateRequest) -> tuple[Decision, ...]:
+    """Return a decision for each run and system, by the gates of the run's own spec."""
+    without = [run for run in holders if not _gate_texts(run.estimates)]
+    if without:
+        remedy = "give them with --gates FILE or --protocol NAME, or score again with gates in the spec"
+        raise ProblemsError(
+            [Problem(str(run.folder), "its spec has no gates", remedy, "no_gates") for run in without]
+        )
+    wanted = _choose_systems(_list_systems(holders), records, request)
+    decisions = []
+    for run, of_run in holders.items():
+        rules = parse_rules(_gate_texts(run.estimates), f"{run.folder}: gates")
+        label = str(run.folder) if len(holders) > 1 else ""
+        for system in (name for name in of_run if name in wanted):
+            decisions.append(
+                Decision(system, _judge(rules, _hold([of_run[system]], frozenset(), records)), label)
+            )
+    return tuple(decisions)
+
+
+def _decide_together(
+    listed: GateList, holders: Holders, records: RunRecords | None, request: GateRequest
+) -> tuple[Decision, ...]:
+    """Return a decision for each system over all runs."""
+    names = _list_systems(holders)
+    if _are_one(holders, request):
+        together = [holder for of_run in holders.values() for holder in of_run.values()]
+        if records is not None and records.system is not None:
+            _choose_systems(names, records, request)
+        return (Decision(" + ".join(names), _judge(listed.rules, _hold(together, listed.pooled, records))),)
+    decisions = []
+    for system in _choose_systems(names, records, request):
+        own = [
+            of_run[system] if system in of_run else Holder(str(run.folder), run.estimates, system, None)
+            for run, of_run in holders.items()
+        ]
+        decisions.append(Decision(system, _judge(listed.rules, _hold(own, listed.pooled, records))))
+    return tuple(decisions)
+
+
+def _list_systems(holders: Holders) -> list[str]:
+    return list(dict.fromkeys(system for of_run in holders.values() for system in of_run))
+
+
+def _are_one(holders: Holders, request: GateRequest) -> bool:
+    """Return whether every run has one system and none is chosen: these count as one system."""
+    return request.system is None and all(len(of_run) == 1 for of_run in holders.values())
+
+
+def _choose_systems(systems: list[str], records: RunRecords | None, request: GateRequest) -> list[str]:
+    """Return the systems to decide on; records of one system never stand for another."""
+    asked = request.system or (records.system if records is not None else None)
+    if asked is not None and asked not in systems:
+        where = "--system" if request.system is not None else f"{request.records}: $.system"
+        raise problem(
+            where, f"no run has the system {asked[:100]!r}", nearest(asked[:100], systems), "unknown_name"
+        )
+    if records is not None and records.system is not None and request.system not in (None, records.system):
+        what = f"its records are of {records.system[:100]!r}, not of {request.system!r}"
+        raise problem(records.label, what, "give the records of that system", "unclear_system")
+    if records is not None and asked is None and len(systems) > 1:
+        what = f"does not say which system it is about: {', '.join(systems)}"
+        raise problem(records.label, what, "add `system: NAME` to it, or give --system", "unclear_system")
+    return [asked] if asked is not None else systems
+
+
+def _hold(holders: Sequence[Holder], pooled: frozenset[str], records: RunRecords | None) -> Holdings:
+    return (
+        Holdings(holders, pooled)
+        if records is None
+        else Holdings(holders, pooled, records.estimates, records.evidence)
+    )
+
+
+def _judge(rules: Iterable[Rule], holdings: Holdings) -> tuple[GateOutcome, ...]:
+    listed = tuple(rules)
+    outcomes = judge_gates([rule.gate for rule in listed], holdings)
+    titled = tuple(
+        replace(outcome, title=rule.title) for rule, outcome in zip(listed, outcomes, strict=False)
+    )
+    return titled + outcomes[len(listed) :]
+
+
+def _with_chance(runs: Sequence[Run], decisions: tuple[Decision, ...]) -> tuple[Decision, ...]:
+    """Return the decisions with how often chance alone would fail one, for a single run with statistics."""
+    has_several = any(len(passed_gates(decision)) > 1 for decision in decisions)
+    if len(runs) != 1 or not has_several or not (runs[0].folder / STATISTICS).is_file():
+        return decisions
+    try:
+        data = runs[0].paired
+    except ProblemsError:  # no gate depends on it
+        return decisions
+    return tuple(add_chance(decision, data) for decision in decisions)
+
+
+def _remark_names(listed: GateList | None, holders: Holders, request: GateRequest) -> list[str]:
+    """Return a remark where not every run has the same systems."""
+    names = _list_systems(holders)
+    if listed is None:
+        return []
+    if _are_one(holders, request):
+        return (
+            [f"the runs call their systems {', '.join(names)}; they are decided on as one"]
+            if len(names) > 1
+            else []
+        )
+    asked = [request.system] if request.system is not None else names
+    lacking = [(run, of_run, name) for run, of_run in holders.items() for name in asked if name not in of_run]
+    return [
+        f"{run.folder} has no system {name!r}; it has: {', '.join(of_run)}" for run, of_run, name in lacking
+    ]

@@ -1,0 +1,215 @@
+"""The values in a model's answer: read leniently, checked against the spec, each with its quote."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct, field
+
+from fieldassay.extraction.schema import QUOTE, VALUE, AnswerShape, enum_values, is_tree, quote_key
+from fieldassay.io.json_value import Json
+from fieldassay.paths import Step, join_path
+
+if TYPE_CHECKING:
+    from fieldassay.spec.language.model import Field
+    from fieldassay.spec.plan.nodes import ObjectNode
+
+Steps: TypeAlias = tuple[Step, ...]
+
+
+class Given(Struct, frozen=True):
+    """A value of an answer: with the quote beside it, and its place in the answer's JSON."""
+
+    value: Json
+    quote: str | None = None
+    at: Steps = ()
+
+
+class Reading(Struct, frozen=True):
+    """The values of an answer by their place in the record, the quotes of its items, and what was wrong."""
+
+    values: Mapping[Steps, Given] = field(default_factory=dict)
+    rows: Mapping[Steps, str] = field(default_factory=dict)
+    """The quotes of items of lists."""
+    problem: str | None = None
+    """Why there is no record: `not_json`, `empty`; None if there is one."""
+    violations: tuple[str, ...] = ()
+    """Places where the answer does not have the kind that the spec declares, in words."""
+    remarks: tuple[str, ...] = ()
+    """Values that no choice of an enum equals, in words; they are kept."""
+    notes: Mapping[str, int] = field(default_factory=dict)
+    """Counted: `unknown_key`, `coerced`, and repairs as `repaired_<name>`."""
+
+
+def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: ObjectNode | None) -> Reading:
+    """Return the values of a raw answer; prose, fences and broken JSON are read as predictions are.
+
+    >>> from fieldassay.spec.language.parse import read_spec
+    >>> fields = read_spec("fields: {total: money, tags: {items: text}}").fields
+    >>> reading = read_answer('Sure: {"total": "12.00", "tags": "a", "x": 1}', fields, AnswerShape(), None)
+    >>> {steps: given.value for steps, given in reading.values.items()}, dict(reading.notes)
+    ({('total',): '12.00', ('tags', 0): 'a'}, {'repaired_prose_around': 1, 'coerced': 1, 'unknown_key': 1})
+    """
+    from fieldassay.records.answers.answer import parse_answer
+
+    answer = parse_answer(text, declared=frozenset(one.name for one in fields), fields=root)
+    notes = Counter({f"repaired_{name}": 1 for name in answer.repairs})
+    if answer.data is None:
+        kind = "empty" if answer.problem == "empty answer" else "not_json"
+        return Reading(problem=kind, violations=(answer.problem or "",), notes=notes)
+    return read_data(answer.data, fields, shape, notes)
+
+
+def read_data(
+    data: Mapping[str, Json], fields: Sequence[Field], shape: AnswerShape, notes: Mapping[str, int]
+) -> Reading:
+    """Return the values of a parsed answer; `notes` are those of its parsing."""
+    walk = _Walk(shape, Counter(notes))
+    if is_tree(fields):
+        walk.tree(dict(data), ())
+    else:
+        walk.members(fields, data, (), ())
+    return Reading(walk.values, walk.rows, None, tuple(walk.violations), tuple(walk.remarks), walk.notes)
+
+
+class _Walk(Struct):
+    """One walk over an answer along the fields of a spec."""
+
+    shape: AnswerShape
+    notes: Counter[str]
+    values: dict[Steps, Given] = field(default_factory=dict)
+    rows: dict[Steps, str] = field(default_factory=dict)
+    violations: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
+
+    def members(
+        self, fields: Sequence[Field], data: Mapping[str, Json], at: Steps, raw: Steps, own: str = ""
+    ) -> None:
+        """Take the declared members of an object; others are counted, `own` is no member."""
+        for one in fields:
+            key = next((key for key in (one.name, *one.names) if data.get(key) is not None), None)
+            if key is not None:
+                self.member(one, data[key], (*at, one.name), (*raw, key))
+        known = {key for one in fields for key in (one.name, *one.names)} | {own}
+        self.notes.update({"unknown_key": sum(key not in known for key in data)})
+        if not self.notes["unknown_key"]:
+            del self.notes["unknown_key"]
+
+    def member(self, one: Field, value: Json, at: Steps, raw: Steps) -> None:
+        """Take the value of a declared field."""
+        if one.items is not None:
+            if one.separator is not None and isinstance(value, str):
+                value = [*value.split(one.separator)]
+            self.items(one.items, value, at, raw)
+        elif one.fields:
+            if isinstance(value, dict):
+                self.members(one.fields, value, at, raw)
+            else:
+                self.violations.append(f"{join_path(at)} must be an object")
+        elif one.type == "any":
+            self.tree(value, at)
+        else:
+            self.leaf(one, value, at, raw)
+
+    def items(self, items: Field, value: Json, at: Steps, raw: Steps) -> None:
+        """Take the items of a list; one item in its place is a list of one."""
+        if not isinstance(value, list):
+            is_single = isinstance(value, dict) if items.fields else not isinstance(value, dict)
+            if not is_single and not (isinstance(value, dict) and VALUE in value):
+                self.violations.append(f"{join_path(at)} must be a list")
+                return
+            self.notes["coerced"] += 1
+            return self.item(items, value, (*at, 0), raw)
+        for position, item in enumerate(value):
+            if item is not None:
+                self.item(items, item, (*at, position), (*raw, position))
+
+    def item(self, items: Field, value: Json, at: Steps, raw: Steps) -> None:
+        """Take one item, and the quote of its row."""
+        if items.fields and isinstance(value, dict):
+            plain = quote_key(items) if self.shape.has_quotes else ""
+            quote = value.get(plain)
+            if plain and isinstance(quote, str) and quote.strip():
+                self.rows[at] = quote
+            return self.members(items.fields, value, at, raw, plain)
+        return self.member(items, value, at, raw)
+
+    def leaf(self, one: Field, value: Json, at: Steps, raw: Steps) -> None:
+        """Take a scalar, with its quote if it has one."""
+        quote = None
+        if isinstance(value, dict) and VALUE in value and set(value) <= {VALUE, QUOTE}:
+            given = value.get(QUOTE)
+            quote = given if isinstance(given, str) and given.strip() else None
+            value, raw = value[VALUE], (*raw, VALUE)
+        if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list):
+            self.notes["coerced"] += 1
+            value, raw = value[0], (*raw, 0)
+        if isinstance(value, dict | list):
+            self.violations.append(f"{join_path(at)} must be one value")
+            return
+        if value is None or (isinstance(value, str) and not value.strip()):
+            return
+        choices = enum_values(one) if one.type == "enum" else ()
+        if choices and value not in choices:
+            self.remarks.append(f"{join_path(at)} must be one of: {', '.join(choices)}")
+        self.values[at] = Given(value, quote, raw)
+
+    def tree(self, value: Json, at: Steps) -> None:
+        """Take every scalar of a tree without declared fields."""
+        for steps, leaf in leaves_of(value, at):
+            self.values[steps] = Given(leaf, None, steps)
+
+
+def leaves_of(value: Json, at: Steps = ()) -> Iterator[tuple[Steps, Any]]:
+    """Yield each value of a tree that is neither null nor a container, with its steps.
+
+    >>> list(leaves_of({"a": [1, None, {"b": "x"}]}))
+    [(('a', 0), 1), (('a', 2, 'b'), 'x')]
+    """
+    if isinstance(value, dict | list):
+        members: Any = value.items() if isinstance(value, dict) else enumerate(value)
+        for step, inner in members:
+            yield from leaves_of(inner, (*at, step))
+    elif value is not None:
+        yield at, value
+
+
+def build_record(
+    fields: Sequence[Field], values: Mapping[Steps, Any], value_of: Callable[[Any], Json]
+) -> dict[str, Json]:
+    """Return the record of values by place: null for a leaf without one, an empty list for no items.
+
+    The items of a list are those with a value, in the order of their indices.
+    """
+    below: dict[Step, dict[Steps, Any]] = {}
+    for steps, value in values.items():
+        below.setdefault(steps[0], {})[steps[1:]] = value
+    if is_tree(fields):
+        return {str(key): _tree(inner, value_of) for key, inner in below.items()}
+    return {one.name: _built(one, below.get(one.name, {}), value_of) for one in fields}
+
+
+def _built(one: Field, values: Mapping[Steps, Any], value_of: Callable[[Any], Json]) -> Json:
+    if one.items is not None:
+        items: dict[Step, dict[Steps, Any]] = {}
+        for steps, value in values.items():
+            items.setdefault(steps[0], {})[steps[1:]] = value
+        return [_built(one.items, items[index], value_of) for index in sorted(items)]
+    if one.fields:
+        return build_record(one.fields, values, value_of)
+    if one.type == "any":
+        return _tree(values, value_of) if values else None
+    return value_of(values[()]) if () in values else None
+
+
+def _tree(values: Mapping[Steps, Any], value_of: Callable[[Any], Json]) -> Json:
+    if () in values:
+        return value_of(values[()])
+    below: dict[Step, dict[Steps, Any]] = {}
+    for steps, value in values.items():
+        below.setdefault(steps[0], {})[steps[1:]] = value
+    if all(isinstance(key, int) for key in below):
+        return [_tree(below[key], value_of) for key in sorted(below)]
+    return {str(key): _tree(inner, value_of) for key, inner in below.items()}

@@ -1,0 +1,402 @@
+"""Chat completions of an OpenAI-compatible server, over synchronous connections, one per thread."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from fieldassay.errors import MissingExtraError
+from fieldassay.extraction.endpoints.attempts import (
+    Attempt,
+    attempt_line,
+    send_fields,
+    with_attachments,
+    write_final,
+)
+from fieldassay.extraction.endpoints.channel import Call, ClosedError, Log, StopRunError, Waits
+from fieldassay.extraction.endpoints.credentials import Key
+from fieldassay.extraction.endpoints.endpoint import Endpoint
+from fieldassay.extraction.endpoints.exchange import Failure
+from fieldassay.extraction.endpoints.limiter import ByteRoom, Gate, Window
+from fieldassay.extraction.endpoints.outcome import ANSWERED, MOST_UNKNOWN, Verdict, judge_response
+
+if TYPE_CHECKING:
+    import httpx2
+
+MOST_BYTES_IN_FLIGHT = 64 * 2**20
+MOST_ANSWER_BYTES = 64 * 2**20
+FIRST_CONTACT_SECONDS = 30.0
+"""How long a server that was never reached is tried: a wrong address should not take ten minutes."""
+MOST_FAILED_IN_A_ROW = 10
+"""Requests in a row without any answer that stop the run: the server is down, not the documents bad."""
+_GUESSED_ATTACHMENT_BYTES = 2 * 2**20
+_CONNECT_SECONDS = 15.0
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 30.0
+
+
+class ChatChannel:
+    """A server of chat completions: limits, attempts, and the words that it says about them."""
+
+    def __init__(self, endpoint: Endpoint, key: Key, bytes_gate: Gate | None = None) -> None:
+        self.endpoint, self._key = endpoint, key
+        self.waits = Waits()
+        self._httpx = import_client()
+        self._window = Window(endpoint.max_in_flight)
+        self._places = Gate(self._window)
+        self._bytes = bytes_gate or Gate(ByteRoom(MOST_BYTES_IN_FLIGHT))
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._clients: list[httpx2.Client] = []
+        self._stopped = threading.Event()
+        is_plain = endpoint.url.startswith("http:")  # loading the system's certificates takes a while
+        self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else self._httpx.create_ssl_context()
+        self._url = self._httpx.URL(endpoint.chat_url)
+        self._body = _body_class()
+        self._limit_name = "max_tokens"
+        self._was_reached = False
+        self._failed_in_a_row = 0
+
+    @property
+    def capacity(self) -> int:
+        """The most requests in flight."""
+        return self.endpoint.max_in_flight
+
+    @property
+    def identity(self) -> str:
+        """The address."""
+        return self.endpoint.chat_url
+
+    def ask(self, call: Call, log: Log) -> dict[str, Any]:
+        """Return the line that answers a request, after as many attempts as its failures allow."""
+        deadline = time.monotonic() + self.endpoint.deadline_s
+        tries = _Tries(call.key, call.attempts, call.possibly_billed)
+        while True:
+            attempt = self._attempt(call, deadline, log)
+            verdict = attempt.verdict
+            tries.count(verdict)
+            line = attempt_line(call, attempt, tries.attempts, tries.possibly_billed)
+            if verdict.action in ("answer", "document"):
+                self._note_contact(True)
+                return write_final(log, line, verdict)
+            pause = tries.pause(verdict)
+            stop = self._why_to_stop(call, verdict, pause)
+            is_last = tries.unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(
+                deadline, verdict
+            )
+            if stop is None and is_last:
+                self._note_failed(log, line, verdict)
+                return write_final(log, line, verdict)
+            self._note(log, line, verdict, final=False)
+            if stop is not None:
+                raise StopRunError(stop)
+            self._pause(verdict.kind, pause)
+
+    def _why_to_stop(self, call: Call, verdict: Verdict, pause: float) -> Failure | None:
+        """Return why the run stops after an attempt, None if it goes on."""
+        if verdict.action == "stop" and not self._learns(call, verdict):
+            return verdict.failure
+        if verdict.action == "refused" and pause >= self.endpoint.deadline_s:
+            said = f"the server asks to wait {pause:,.0f} s ({verdict.message}); go on later"
+            return Failure(verdict.kind, said)
+        return None
+
+    def _learns(self, call: Call, verdict: Verdict) -> bool:
+        """Return whether the server wants the token limit under its other name: a refusal is free."""
+        names = "max_tokens", "max_completion_tokens"
+        has_old = names[0] in call.request.body and self._limit_name == names[0]
+        if (
+            has_old
+            and verdict.kind == "unsupported_parameter"
+            and all(one in verdict.message for one in names)
+        ):
+            self._limit_name = names[1]
+            return True
+        return False
+
+    def _limit(self, deadline: float, verdict: Verdict) -> float:
+        """Return when to give up: early if the server was never reached."""
+        if verdict.action != "not_sent" or self._was_reached:
+            return deadline
+        return deadline - self.endpoint.deadline_s + min(FIRST_CONTACT_SECONDS, self.endpoint.deadline_s)
+
+    def _note(self, log: Log, line: Mapping[str, Any], verdict: Verdict, *, final: bool) -> None:
+        billed = "maybe" if verdict.action == "unknown" else "no"
+        kept = {name: line[name] for name in ("key", "document", "status", "model_ms") if name in line}
+        failure = msgspec.to_builtins(verdict.failure)
+        log.write("outcome", {**kept, "billed": billed, "final": final, "failure": failure})
+
+    def _note_failed(self, log: Log, line: Mapping[str, Any], verdict: Verdict) -> None:
+        """Count a request without an answer. Raises `StopRunError` when the server seems away."""
+        self._note_contact(False)
+        self._was_reached |= verdict.action in ("refused", "unknown")
+        never = verdict.action == "not_sent" and not self._was_reached
+        if never or self._failed_in_a_row >= MOST_FAILED_IN_A_ROW:
+            self._note(log, line, verdict, final=False)
+            said = f"{self.endpoint.name}: no answer ({verdict.kind}: {verdict.message})"
+            if not never:
+                said += f"; what failed before it is asked again with --retry {verdict.kind}"
+            raise StopRunError(Failure("unreachable", said))
+
+    def _note_contact(self, has_answered: bool) -> None:
+        with self._guard:
+            self._was_reached |= has_answered
+            self._failed_in_a_row = 0 if has_answered else self._failed_in_a_row + 1
+
+    def _attempt(self, call: Call, deadline: float, log: Log) -> Attempt:
+        """Wait for a place, send, and return what came of it."""
+        if not self._enter(self._places, 1, deadline, "a place"):
+            return self._too_late("place")
+        attempt = None
+        try:
+            attempt = self._within_memory(call, deadline, log)
+            return attempt
+        finally:
+            if attempt is not None:
+                self._report_window(attempt)
+            self._places.leave(1)
+
+    def _within_memory(self, call: Call, deadline: float, log: Log) -> Attempt:
+        """Make the body when there is memory for it, and send it."""
+        weight = _GUESSED_ATTACHMENT_BYTES * len(call.request.attachments)
+        if not self._enter(self._bytes, weight, deadline, "memory"):
+            return self._too_late("memory")
+        try:
+            self._raise_if_stopped()
+            try:
+                body = with_attachments(call.request, self._limit_name)
+            except Exception as error:  # pages are rendered here
+                now = time.monotonic()
+                said = f"an attachment cannot be made ({type(error).__name__}: {error})"
+                return Attempt(Verdict("document", "unreadable", said), now, now)
+            self._bytes.resize(weight, len(body))
+            weight = len(body)
+            log.write("send", send_fields(call))
+            return self._send(call, body, deadline)
+        finally:
+            self._bytes.leave(weight)
+
+    def _enter(self, gate: Gate, weight: int, deadline: float, reason: str) -> bool:
+        """Wait for a place within a gate, noted as long as it lasts; return whether there is one."""
+        if gate.enters_now(weight):
+            return True
+        with self.waits.noted(reason):
+            return gate.enter(weight, deadline)
+
+    def _too_late(self, what: str) -> Attempt:
+        """Return that a request was not sent before its deadline. Raises `ClosedError` if the run stops."""
+        self._raise_if_stopped()
+        now = time.monotonic()
+        return Attempt(Verdict("not_sent", "rate_limited", f"no {what} before the deadline"), now, now)
+
+    def _report_window(self, attempt: Attempt) -> None:
+        with self._guard:
+            if attempt.verdict.action == "refused":
+                self._window.refused(attempt.ended, attempt.started, attempt.verdict.retry_after_s)
+            elif attempt.verdict is ANSWERED:
+                self._window.succeeded(attempt.started, self._places.inside)
+
+    def _send(self, call: Call, body: bytes, deadline: float) -> Attempt:
+        """Send once. What fails before the last byte of the body has left is not sent."""
+        started = time.monotonic()
+        limit = min(self.endpoint.timeout_s, deadline - started)
+        first: float | None = None
+        sending = self._body(body)
+        try:
+            client = self._client()
+            request = self._request(client, call, sending, limit)
+            with closing(client.send(request, stream=True)) as response:
+                first = (time.monotonic() - started) * 1000
+                raw = self._read(response, started + limit)
+                ended = time.monotonic()
+                parsed = self._clean(raw)
+                verdict = judge_response(response.status_code, response.headers, parsed)
+                request_id = self._key.removed_from(response.headers.get("x-request-id", ""))
+                return Attempt(verdict, started, ended, response.status_code, parsed, first, request_id)
+        except self._httpx.HTTPError as error:
+            verdict = self._judge_error(error, is_sent=sending.is_sent)
+        except _TooSlow:
+            verdict = Verdict("unknown", "read_timeout", f"no whole answer within {limit:g} s")
+        except _TooLarge:
+            verdict = Verdict("document", "wrong_content", "the answer is larger than 64 MB")
+        except RuntimeError:  # the client was closed under the request
+            raise ClosedError from None
+        self._raise_if_stopped_by(verdict)
+        return Attempt(verdict, started, time.monotonic(), first_byte=first)
+
+    def _request(self, client: httpx2.Client, call: Call, body: Any, limit: float) -> httpx2.Request:
+        """Return a request with all its headers: a client that merges them for each one takes long."""
+        timeout = {"connect": min(limit, _CONNECT_SECONDS), "read": limit, "write": limit, "pool": limit}
+        again = f"-{call.answered_before}" if call.answered_before else ""
+        headers = [
+            *client.headers.raw,
+            (b"Content-Length", b"%d" % body.length),
+            (b"Idempotency-Key", (call.key + again).encode()),
+        ]
+        more = {"cookies": client.cookies, "stream": body, "extensions": {"timeout": timeout}}
+        made: httpx2.Request = self._httpx.Request("POST", self._url, headers=headers, **more)
+        return made
+
+    def _read(self, response: httpx2.Response, until: float) -> bytes:
+        parts, size = [], 0
+        for chunk in response.iter_bytes():
+            parts.append(chunk)
+            size += len(chunk)
+            if size > MOST_ANSWER_BYTES:
+                raise _TooLarge
+            if time.monotonic() > until:
+                raise _TooSlow
+        return b"".join(parts)
+
+    def _clean(self, raw: bytes) -> Any:
+        """Return a body as JSON, or as text, without the key."""
+        try:
+            return self._key.removed_from_json(parse(raw))
+        except (ValueError, RecursionError):
+            return self._key.removed_from(raw[: 2**20].decode("utf-8", "replace"))
+
+    def _judge_error(self, error: Exception, *, is_sent: bool) -> Verdict:
+        """Return what a broken connection means: whether the whole request had left decides."""
+        said = self._key.removed_from(f"{type(error).__name__}: {error}".rstrip(": "))
+        if is_sent:
+            kind = "read_timeout" if isinstance(error, self._httpx.TimeoutException) else "reset"
+            return Verdict("unknown", kind, said)
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, socket.gaierror):
+                return Verdict("not_sent", "dns", said)
+            if isinstance(cause, ssl.SSLError):
+                return Verdict("not_sent", "tls", said)
+            cause = cause.__cause__ or cause.__context__
+        return Verdict("not_sent", "connect", said)
+
+    def _headers(self) -> dict[str, str]:
+        """Return the headers of every request, beside those of the library."""
+        headers = {"Host": self._url.netloc.decode(), "Content-Type": "application/json"}
+        if self._key.value:
+            headers["Authorization"] = f"Bearer {self._key.value}"
+        return headers
+
+    def _client(self) -> httpx2.Client:
+        """Return the client of this thread: a pool shared by many threads costs more than it saves."""
+        found: httpx2.Client | None = getattr(self._local, "client", None)
+        if found is None:
+            found = self._httpx.Client(
+                headers=self._headers(),
+                verify=self._tls,
+                trust_env=not self.endpoint.is_local,
+                limits=self._httpx.Limits(max_connections=1, max_keepalive_connections=1),
+            )
+            with self._guard:
+                self._clients.append(found)
+            self._local.client = found
+        return found
+
+    def _pause(self, reason: str, seconds: float) -> None:
+        with self.waits.noted(reason, time.monotonic() + seconds):
+            if self._stopped.wait(seconds):
+                raise ClosedError
+
+    def _raise_if_stopped(self) -> None:
+        if self._stopped.is_set():
+            raise ClosedError
+
+    def _raise_if_stopped_by(self, verdict: Verdict) -> None:
+        """A connection that broke while the run was stopping says nothing about the server."""
+        if verdict.action in ("unknown", "not_sent"):
+            self._raise_if_stopped()
+
+    def stop(self) -> None:
+        """Begin nothing new; what waits raises `ClosedError`."""
+        self._stopped.set()
+        self._places.close()
+        self._bytes.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.stop()
+        with self._guard:
+            for client in self._clients:
+                client.close()
+
+
+class _Tries(Struct):
+    """The attempts at a request, those of earlier runs among them."""
+
+    seed: str
+    attempts: int
+    possibly_billed: int
+    unknown: int = 0
+    """Attempts of this run with an unknown outcome."""
+    _failed: int = 0
+
+    def count(self, verdict: Verdict) -> None:
+        """Count an attempt."""
+        is_unknown = verdict.action == "unknown"
+        self.attempts += 1
+        self.unknown += is_unknown
+        self.possibly_billed += is_unknown
+        self._failed += 1
+
+    def pause(self, verdict: Verdict) -> float:
+        """Return the seconds until the next attempt."""
+        if verdict.retry_after_s is not None:
+            return verdict.retry_after_s
+        longest = min(_FIRST_BACKOFF * 2.0 ** min(self._failed - 1, 10), _LONGEST_BACKOFF)
+        return longest * random.Random(f"{self.seed} {self._failed}").uniform(0.5, 1.0)
+
+
+def _body_class() -> Any:
+    """Return the class of bodies that know whether they were sent."""
+    import httpx2
+
+    class Body(httpx2.SyncByteStream):
+        def __init__(self, data: bytes) -> None:
+            self.length, self._data, self.is_sent = len(data), data, False
+
+        def __iter__(self) -> Iterator[bytes]:
+            yield self._data
+            self.is_sent = True  # the next part is asked for once this one has left
+
+    return Body
+
+
+class _TooSlow(Exception):
+    """The whole answer did not come in time."""
+
+
+class _TooLarge(Exception):
+    """The answer does not end."""
+
+
+def parse(raw: bytes) -> Any:
+    """Return parsed JSON, with U+FFFD for halves of surrogate pairs (not in UTF-8). Raises ValueError.
+
+    >>> parse(b'["\\\\ud83d", 1]')
+    ['\ufffd', 1]
+    """
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        text = json.dumps(json.loads(raw), ensure_ascii=False)
+        return msgspec.json.decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def import_client() -> Any:
+    """Return the HTTP library. Raises `MissingExtraError`."""
+    try:
+        import httpx2
+    except ImportError:
+        raise MissingExtraError(
+            "endpoints need the HTTP client; run `pip install 'fieldassay[llm]'`"
+        ) from None
+    return httpx2

@@ -1,0 +1,323 @@
+"""Programs and Python functions as servers: persistent workers, a line of JSON in, a line of JSON out.
+
+A worker reads a request per line from its standard input and writes `{"result": …}` or `{"error": "…"}` per
+line to file descriptor 3, so that its prints cannot spoil an answer. `usage` beside the result is counted.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fieldassay.errors import problem
+from fieldassay.extraction.endpoints.attempts import (
+    Attempt,
+    attempt_line,
+    send_fields,
+    with_attachments,
+    write_final,
+)
+from fieldassay.extraction.endpoints.channel import Call, ClosedError, Log, StopRunError, Waits
+from fieldassay.extraction.endpoints.credentials import remove_secrets
+from fieldassay.extraction.endpoints.exchange import Failure
+from fieldassay.extraction.endpoints.outcome import ANSWERED, Verdict
+from fieldassay.io.files.whole_files import digest_file
+from fieldassay.io.json_value import Json
+
+MOST_DEAD_IN_A_ROW = 10
+"""Workers that died one after the other without an answer, after which the run stops."""
+START_SECONDS = 60.0
+"""What a program has in addition for its first answer: it may have models to load."""
+_MOST_LINE_BYTES = 64 * 2**20
+_KEPT_OUTPUT = 2000
+_LAUNCH = (
+    "import os, sys; at = int(sys.argv[1]); os.dup2(at, 3); os.set_inheritable(3, True); "
+    "at == 3 or os.close(at); os.execvp(sys.argv[2], sys.argv[2:])"
+)
+
+
+class CommandError(Exception):
+    """A worker that gave no answer: its kind of failure and what it last printed."""
+
+    def __init__(self, kind: str, message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Worker:
+    """A running command in a process group of its own; it gets one request at a time."""
+
+    def __init__(self, command: Sequence[str]) -> None:
+        self._answers, writing = os.pipe()
+        launch = [sys.executable, "-S", "-E", "-c", _LAUNCH, str(writing), *command]
+        try:
+            self._process = subprocess.Popen(
+                launch,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                pass_fds=(writing,),
+                start_new_session=True,
+            )
+        finally:
+            os.close(writing)
+        self._printed = bytearray()
+        self._rest = b""
+        self._is_new = True
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    def ask(self, line: bytes, timeout_s: float) -> Any:
+        """Return the parsed answer to a line. Raises `CommandError`; the worker is of no use then."""
+        if self._rest or select.select([self._answers], [], [], 0)[0]:
+            raise self._death("wrote more than one line for a request")
+        timeout_s += START_SECONDS if self._is_new else 0.0
+        until = time.monotonic() + timeout_s
+        self._is_new = False
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line + b"\n")
+            self._process.stdin.flush()
+        except OSError:
+            raise self._death("ended before it read the request") from None
+        answer = self._read_line(until, timeout_s)
+        try:
+            return msgspec.json.decode(answer)
+        except (msgspec.DecodeError, UnicodeDecodeError):
+            raise CommandError("command_answer", f"not a line of JSON: {answer[:200]!r}") from None
+
+    def _read_line(self, until: float, timeout_s: float) -> bytes:
+        parts, size, chunk = [self._rest], len(self._rest), self._rest
+        while b"\n" not in chunk:
+            ready, _, _ = select.select([self._answers], [], [], max(until - time.monotonic(), 0.0))
+            if not ready:
+                raise CommandError("command_timeout", f"no answer within {timeout_s:g} s")
+            chunk = os.read(self._answers, 2**16)
+            if not chunk:
+                raise self._death("ended without an answer")
+            parts.append(chunk)
+            size += len(chunk)
+            if size > _MOST_LINE_BYTES:
+                raise CommandError("command_answer", "the answer is longer than 64 MB")
+        line, _, self._rest = b"".join(parts).partition(b"\n")
+        return line
+
+    def _death(self, said: str) -> CommandError:
+        """Return why a command gave no answer, with its last words."""
+        try:
+            code = self._process.wait(2)
+        except subprocess.TimeoutExpired:
+            return CommandError("command_answer", f"the command {said}")
+        self._listener.join(1)
+        end = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        printed = self._printed.decode("utf-8", "replace").strip()
+        last = f": {printed[-500:]}" if printed else ""
+        return CommandError("command_died", f"the command {said} ({end}){last}")
+
+    def _listen(self) -> None:
+        """Keep the end of what the command prints."""
+        assert self._process.stdout is not None
+        while chunk := os.read(self._process.stdout.fileno(), 2**16):
+            self._printed += chunk
+            del self._printed[:-_KEPT_OUTPUT]
+
+    def kill(self) -> None:
+        """End the command and all that it started."""
+        for end in (signal.SIGTERM, signal.SIGKILL):
+            try:
+                os.killpg(self._process.pid, end)
+                self._process.wait(2)
+            except ProcessLookupError:
+                break
+            except subprocess.TimeoutExpired:
+                continue
+        self._process.wait()
+        self._listener.join(1)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None and not (stream is self._process.stdout and self._listener.is_alive()):
+                try:
+                    stream.close()
+                except OSError:
+                    continue
+        os.close(self._answers)
+
+
+def _digest(part: str) -> str:
+    """Return the digest of the file that a part of a command names, empty where it names none."""
+    try:
+        return digest_file(Path(part)) if Path(part).is_file() else ""
+    except (OSError, ValueError):
+        return ""
+
+
+class CommandChannel:
+    """A command that answers requests: `workers` copies of it run and stay."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        workers: int = 1,
+        timeout_s: float = 120.0,
+    ) -> None:
+        self.waits = Waits()
+        self._command, self._workers, self._timeout_s = tuple(command), workers, timeout_s
+        self._digests = [_digest(part) for part in self._command]
+        self._local = threading.local()
+        self._guard = threading.Lock()
+        self._running: set[Worker] = set()
+        self._stopped = threading.Event()
+        self._dead_in_a_row = 0
+        if os.name != "posix":
+            raise problem("command", "needs file descriptor 3, which Windows lacks", "", "no_command")
+        if not command or shutil.which(command[0]) is None:
+            said = f"no program {command[0] if command else ''!r} was found"
+            raise problem("command", said, "check its name and the PATH", "no_command")
+
+    @property
+    def capacity(self) -> int:
+        """How many copies of the command run."""
+        return self._workers
+
+    @property
+    def identity(self) -> str:
+        """The command and its arguments, with the digests of the files that they name."""
+        return "command:" + "\0".join([*self._command, *self._digests])
+
+    def ask(self, call: Call, log: Log) -> dict[str, Any]:
+        """Return the line that answers a request; a worker that died is replaced at the next one."""
+        if self._stopped.is_set():
+            raise ClosedError
+        log.write("send", send_fields(call))
+        started = time.monotonic()
+        try:
+            line = with_attachments(call.request)
+        except Exception as error:  # pages are rendered here
+            said = f"an attachment cannot be made ({type(error).__name__}: {error})"
+            verdict = Verdict("document", "unreadable", said)
+            failed = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
+            return write_final(log, failed, verdict)
+        try:
+            answer = self._worker().ask(line, self._timeout_s)
+        except CommandError as error:
+            self._discard()
+            if self._stopped.is_set():
+                raise ClosedError from None
+            verdict = Verdict("document", error.kind, remove_secrets(str(error), os.environ))
+            self._count_dead(verdict)
+        else:
+            self._dead_in_a_row = 0
+            return write_call(call, started, answer, log)
+        failed = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
+        return write_final(log, failed, verdict)
+
+    def _worker(self) -> Worker:
+        found: Worker | None = getattr(self._local, "worker", None)
+        if found is None:
+            found = self._local.worker = Worker(self._command)
+            with self._guard:
+                self._running.add(found)
+        return found
+
+    def _discard(self) -> None:
+        worker, self._local.worker = self._local.worker, None
+        with self._guard:
+            is_ours = worker in self._running
+            self._running.discard(worker)
+        if is_ours:
+            worker.kill()
+
+    def _count_dead(self, verdict: Verdict) -> None:
+        with self._guard:
+            self._dead_in_a_row += 1
+        if self._dead_in_a_row >= MOST_DEAD_IN_A_ROW:
+            raise StopRunError(Failure("unreachable", f"the command never answers: {verdict.message}"))
+
+    def stop(self) -> None:
+        """Begin nothing new."""
+        self._stopped.set()
+
+    def close(self) -> None:
+        """End all workers."""
+        self.stop()
+        with self._guard:
+            running, self._running = self._running, set()
+        for worker in running:
+            worker.kill()
+
+
+class FunctionChannel:
+    """A Python function from the body of a request to its result, called from `workers` threads."""
+
+    def __init__(
+        self, function: Callable[[Mapping[str, Json]], Json], identity: str, *, workers: int = 1
+    ) -> None:
+        self.waits = Waits()
+        self._function, self._identity, self._workers = function, identity, workers
+        self._stopped = threading.Event()
+
+    @property
+    def capacity(self) -> int:
+        """How many threads call the function."""
+        return self._workers
+
+    @property
+    def identity(self) -> str:
+        """The name and the digest of the function."""
+        return "function:" + self._identity
+
+    def ask(self, call: Call, log: Log) -> dict[str, Any]:
+        """Return the line that answers a request; an exception is a failure, its traceback in the journal."""
+        if self._stopped.is_set():
+            raise ClosedError
+        log.write("send", send_fields(call))
+        started = time.monotonic()
+        try:
+            answer = {"result": self._function(msgspec.json.decode(with_attachments(call.request)))}
+            msgspec.json.encode(answer)
+        except (Exception, SystemExit) as error:  # the function is the user's code
+            trace = "".join(traceback.format_exception(error))
+            trace, said = (
+                remove_secrets(text, os.environ) for text in (trace, f"{type(error).__name__}: {error}")
+            )
+            log.write("fault", {"document": call.document, "traceback": trace})
+            verdict = Verdict("document", "exception", said)
+            line = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
+            return write_final(log, line, verdict)
+        return write_call(call, started, answer, log)
+
+    def stop(self) -> None:
+        """Begin nothing new."""
+        self._stopped.set()
+
+    def close(self) -> None:
+        """Begin nothing new; a running function cannot be broken off."""
+        self.stop()
+
+
+def write_call(call: Call, started: float, answer: Any, log: Log) -> dict[str, Any]:
+    """Write the answer of a program or a function as a line of the journal, and return it."""
+    line = attempt_line(call, Attempt(ANSWERED, started, time.monotonic()), call.attempts + 1, 0)
+    if not isinstance(answer, dict) or not ({"result", "error"} & answer.keys()):
+        verdict = Verdict("document", "command_answer", "the answer is no object with `result` or `error`")
+        return write_final(log, line, verdict)
+    if answer.get("error"):
+        said = remove_secrets(str(answer["error"])[:2000], os.environ)
+        verdict = Verdict("answer", "command_error", said)
+        return write_final(log, line, verdict)
+    line["text"] = msgspec.json.encode(answer.get("result")).decode()
+    if isinstance(answer.get("usage"), dict):
+        line["usage"] = answer["usage"]
+    return write_final(log, line, ANSWERED)

@@ -1,0 +1,482 @@
+"""The driver: sends what strategies ask for, records every answer before it is used, and resumes."""
+
+from __future__ import annotations
+
+import os
+import queue
+import statistics
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fieldassay.extraction.endpoints.budget import Budget, expected_usage
+from fieldassay.extraction.endpoints.channel import (
+    Call,
+    Channel,
+    ClosedError,
+    StopRunError,
+    Waiting,
+    request_key,
+)
+from fieldassay.extraction.endpoints.credentials import remove_secrets
+from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request, Usage
+from fieldassay.extraction.endpoints.jobs import DocumentTiming, Finished, Job, Progress, RunSummary, Steps
+from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
+from fieldassay.extraction.endpoints.lag import MOST_LAG, LagProbe
+from fieldassay.extraction.endpoints.outcome import read_answer
+from fieldassay.extraction.endpoints.senders import Event, Senders
+
+T = TypeVar("T")
+Price = Callable[[str, Usage], float | None]
+"""From the name of an endpoint and tokens to USD, None where that is unknown."""
+_TICK_SECONDS = 0.5
+
+
+class DriveOptions(Struct, frozen=True):
+    """How a run is driven."""
+
+    price: Price = lambda endpoint, usage: None  # noqa: ARG005
+    reuse: Sequence[ReadJournal] = ()
+    """Journals of other extractions whose answers are taken."""
+    retry: frozenset[str] = frozenset()
+    """Kinds of failures that are asked for again; the old answers stay in the journal."""
+    failure_of: Callable[[Any], Failure | None] = lambda value: getattr(value, "failure", None)
+    max_cost_usd: float | None = None
+    max_time_s: float | None = None
+    on_progress: Callable[[Progress], None] = lambda progress: None  # noqa: ARG005
+    grace_s: float = 10.0
+    """How long an interrupted run waits for the answers in flight."""
+
+
+class _Active(Struct, Generic[T]):
+    """A document that has begun."""
+
+    number: int
+    job: Job[T]
+    steps: Steps[T] | None = None
+    is_fresh: bool = False
+    requests: tuple[Request, ...] = ()
+    answers: list[Answer | None] = field(default_factory=list)
+    past: list[Answer] = field(default_factory=list)
+    model_ms: float = 0.0
+    wait_ms: float = 0.0
+    post_ms: float = 0.0
+    retried: bool = False
+
+
+class Drive(Generic[T]):
+    """Finished documents of lazily drawn jobs, in the order in which they end.
+
+    Iterate within `with`: leaving it waits briefly for answers in flight, and writes them down. The
+    strategies run in the thread that iterates; requests are sent by as many threads as the channels have
+    places.
+    """
+
+    def __init__(
+        self,
+        jobs: Iterable[Job[T]],
+        journal: Journal,
+        channels: Mapping[str, Channel],
+        options: DriveOptions | None = None,
+    ) -> None:
+        self._jobs, self._journal, self._channels = jobs, journal, channels
+        self._options = options or DriveOptions()
+        self._events: queue.SimpleQueue[Event] = queue.SimpleQueue()
+        self._pools = {name: Senders(one, journal, self._events) for name, one in channels.items()}
+        self._room = threading.Semaphore(max(4, sum(one.capacity for one in channels.values())))
+        self._halt = threading.Event()
+        self._active: dict[int, _Active[T]] = {}
+        self._asked: dict[str, list[tuple[int, int]]] = {}
+        self._ready: list[Finished[T]] = []
+        self._held: list[tuple[int, int]] = []
+        """Requests (document, place) that wait until others free their reserve."""
+        most = self._options.max_cost_usd
+        self._budget = None if most is None else Budget(most)
+        self._model_ms: list[float] = []
+        self._lag = LagProbe()
+        self._progress = Progress()
+        self._stop: Failure | None = None
+        self._unfinished: list[str] = []
+        self._drawn, self._is_drained, self._is_closed = 0, False, False
+
+    def __enter__(self) -> Drive[T]:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close("interrupted" if kind is not None else "")
+
+    def __iter__(self) -> Iterator[Finished[T]]:
+        threading.Thread(target=self._draw, daemon=True, name="jobs").start()
+        self._lag.start()
+        started, told = time.monotonic(), 0.0
+        try:
+            while not self._is_over():
+                for event in self._next_events():
+                    self._handle(event)
+                yield from self._take_ready()
+                now = time.monotonic()
+                if now - told >= _TICK_SECONDS:
+                    told = now
+                    self._options.on_progress(self.progress)
+                limit = self._options.max_time_s
+                if limit is not None and now - started >= limit and self._stop is None:
+                    self._stop_run(Failure("time", f"the limit of {limit:g} s was reached"))
+            self.close("stopped" if self._stop else "done")
+        except BaseException:
+            self.close("interrupted")
+            raise
+
+    @property
+    def progress(self) -> Progress:
+        """How far the run is."""
+        waiting = [one for channel in self._channels.values() for one in channel.waits.now()]
+        if self._held:
+            waiting.append(Waiting("budget", len(self._held)))
+        now = replace(self._progress, active=len(self._active), in_flight=len(self._asked))
+        return replace(now, waiting=tuple(waiting))
+
+    @property
+    def summary(self) -> RunSummary:
+        """How the run ended."""
+        lag = self._lag.p99_ms()
+        return RunSummary(
+            self.progress,
+            self._stop,
+            tuple(self._unfinished),
+            lag is None or lag <= MOST_LAG * statistics.median(self._model_ms or [float("inf")]),
+        )
+
+    def _is_over(self) -> bool:
+        if self._stop is not None:
+            return not self._asked
+        return self._is_drained and not self._active
+
+    def _next_events(self) -> list[Event]:
+        try:
+            return [self._events.get(timeout=_TICK_SECONDS)]
+        except queue.Empty:
+            return []
+
+    def _draw(self) -> None:
+        """Draw jobs while there is room; runs in its own thread, as drawing may wait for a loader."""
+        source = iter(self._jobs)
+        try:
+            while True:
+                while not self._room.acquire(timeout=_TICK_SECONDS):
+                    if self._halt.is_set():
+                        return
+                if self._halt.is_set():
+                    return
+                job = next(source, None)
+                if job is None:
+                    return
+                self._events.put(Event(job=job))
+        except BaseException as error:  # told to whoever iterates
+            self._events.put(Event(error=error))
+        finally:
+            close = getattr(source, "close", None)
+            if close is not None:
+                close()
+            self._events.put(Event(is_end=True))
+
+    def _handle(self, event: Event) -> None:
+        if event.is_end:
+            self._is_drained = True
+        elif event.job is not None:
+            self._begin(event.job)
+        elif event.key:
+            self._receive(event)
+        elif event.error is not None:
+            raise event.error
+
+    def _begin(self, job: Job[T]) -> None:
+        if self._stop is not None:
+            return
+        self._drawn += 1
+        failure = None if job.failure is None else f"{job.failure.kind}: {job.failure.message}"
+        self._journal.write_load(job.id, {**job.facts, "failure": failure})
+        if job.start is None:
+            timing = DocumentTiming(job.load_ms, 0.0, 0.0, 0.0)
+            missing = job.failure or Failure("unreadable", "the document was not loaded", "load")
+            self._finish(Finished(job.id, None, missing, timing, Usage(), 0.0))
+            return
+        self._start(_Active(self._drawn, job))
+
+    def _start(self, active: _Active[T]) -> None:
+        self._active[active.number] = active
+        self._advance(active, None)
+
+    def _advance(self, active: _Active[T], answers: tuple[Answer, ...] | None) -> None:
+        """Run a strategy until it waits for an answer or ends."""
+        while True:
+            try:
+                requests = self._step(active, answers)
+            except StopIteration as end:
+                self._end(active, end.value)
+                return
+            except Exception as error:  # a strategy is the user's code
+                self._fail(active, error)
+                return
+            active.requests, active.answers = requests, [None] * len(requests)
+            for place, request in enumerate(active.requests):
+                self._ask(active, place, request)
+            if any(one is None for one in active.answers):
+                return
+            answers = self._collect(active)
+
+    def _step(self, active: _Active[T], answers: tuple[Answer, ...] | None) -> tuple[Request, ...]:
+        """Return the next requests of a strategy, and count its processor time. Raises what it raises."""
+        begun = time.thread_time()
+        try:
+            if active.steps is None:
+                assert active.job.start is not None
+                active.steps = active.job.start()
+            requests = next(active.steps) if answers is None else active.steps.send(answers)
+        finally:
+            active.post_ms += (time.thread_time() - begun) * 1000
+        for request in requests:
+            if request.endpoint not in self._channels:
+                raise ValueError(
+                    f"a request to {request.endpoint!r}, which is none of {list(self._channels)}"
+                )
+        return tuple(requests)
+
+    def _ask(self, active: _Active[T], place: int, request: Request) -> None:
+        """Take an answer from a journal, wait for the same call of another document, or send the request."""
+        channel = self._channels[request.endpoint]
+        key = request_key(channel.identity, request)
+        waiting = self._asked.get(key)
+        if waiting is not None:
+            waiting.append((active.number, place))
+            return
+        if not active.is_fresh:
+            line = self._recorded(key)
+            answer = None if line is None else read_answer(line, request, reused=True)
+            if answer is not None and not self._is_to_retry(answer.failure):
+                active.answers[place] = self._priced(answer, request)
+                active.retried |= self._journal.index.answered_before(key) > 1
+                return
+        estimate = self._options.price(request.endpoint, expected_usage(request))
+        if self._is_admitted(active, request, estimate):
+            self._submit(active, place, key, estimate)
+        else:
+            self._held.append((active.number, place))
+
+    def _is_to_retry(self, failure: Failure | None) -> bool:
+        return failure is not None and failure.kind in self._options.retry
+
+    def _submit(self, active: _Active[T], place: int, key: str, reserved: float | None) -> None:
+        request = active.requests[place]
+        attempts, maybe = self._journal.index.unsettled(key)
+        before = self._journal.index.answered_before(key)
+        active.retried |= before > 0
+        self._asked[key] = [(active.number, place)]
+        call = Call(request, key, active.job.id, time.monotonic(), reserved, attempts, maybe, before)
+        self._pools[request.endpoint].submit(active.number, call)
+
+    def _is_admitted(self, active: _Active[T], request: Request, estimate: float | None) -> bool:
+        """Return whether the budget admits a request; the run stops if no reserve can become free."""
+        if self._budget is None:
+            return True
+        if estimate is None:
+            said = f"the price of {request.body.get('model')} is unknown, so no limit can be kept"
+        elif self._budget.admits(active.number, estimate):
+            return True
+        elif self._asked:
+            return False
+        else:
+            need = self._budget.need(active.number, estimate)
+            said = (
+                f"{self._budget.spent:.4f} of {self._budget.most_usd:g} USD are spent, and the next document "
+                f"needs a reserve of {need:.4f}; raise the limit, or lower "
+                "max_tokens of the strategy, from which the first reserves are made"
+            )
+        self._stop_run(Failure("budget", said))
+        return False
+
+    def _retry_held(self) -> None:
+        """Try again what waits for the budget."""
+        held, self._held = self._held, []
+        for number, place in held:
+            active = self._active.get(number)
+            if active is not None and self._stop is None:
+                self._ask(active, place, active.requests[place])
+                if all(one is not None for one in active.answers):
+                    self._advance(active, self._collect(active))
+
+    def _recorded(self, key: str) -> dict[str, Any] | None:
+        line = self._journal.find(key)
+        if line is not None:
+            return line
+        for other in self._options.reuse:
+            line = other.find(key)
+            if line is not None:
+                kind = line.pop("kind")
+                self._journal.write(kind, {**line, "from": str(other.path.parent.name)})
+                return line
+        return None
+
+    def _priced(self, answer: Answer, request: Request) -> Answer:
+        return replace(answer, cost_usd=self._options.price(request.endpoint, answer.usage))
+
+    def _receive(self, event: Event) -> None:
+        """Give an answer to every document that asked for it."""
+        asked = self._asked.pop(event.key)
+        if event.line is None:
+            self._give_up(event, [number for number, _ in asked])
+            return
+        for position, (number, place) in enumerate(asked):
+            active = self._active.get(number)
+            if active is None:  # left unfinished by another of its requests
+                continue
+            request = active.requests[place]
+            answer = self._priced(read_answer(event.line, request, reused=position > 0), request)
+            if position == 0:
+                self._spend(active, answer)
+            active.answers[place] = answer
+            if all(one is not None for one in active.answers):
+                self._advance(active, self._collect(active))
+        if self._held:
+            self._retry_held()
+
+    def _spend(self, active: _Active[T], answer: Answer) -> None:
+        """Count the cost of an answer of this run; one that may have been billed has its expected cost."""
+        now = self._progress
+        self._model_ms.append(answer.timing.model_ms)
+        if self._budget is not None:
+            unknown = 0.0
+            if answer.possibly_billed:
+                each = self._options.price(active.requests[0].endpoint, expected_usage(active.requests[0]))
+                unknown = (each or 0.0) * answer.possibly_billed
+            self._budget.spend(active.number, (answer.cost_usd or 0.0) + unknown)
+        self._progress = replace(
+            now,
+            spent_usd=now.spent_usd + (answer.cost_usd or 0.0),
+            unpriced=now.unpriced + (answer.cost_usd is None and answer.usage.prompt_tokens is not None),
+            possibly_billed=now.possibly_billed + answer.possibly_billed,
+        )
+
+    def _give_up(self, event: Event, numbers: list[int]) -> None:
+        """Leave documents unfinished whose request was not answered because the run stops."""
+        if isinstance(event.error, StopRunError):
+            self._stop_run(event.error.failure)
+        elif not isinstance(event.error, ClosedError) and event.error is not None:
+            raise event.error
+        for number in numbers:
+            active = self._active.pop(number, None)
+            if active is not None:
+                if active.steps is not None:
+                    active.steps.close()
+                self._unfinished.append(active.job.id)
+
+    def _collect(self, active: _Active[T]) -> tuple[Answer, ...]:
+        """Return the answers of a step, and add its longest path to the times."""
+        answers = tuple(one for one in active.answers if one is not None)
+        model = max((one.timing.model_ms for one in answers), default=0.0)
+        whole = max((one.timing.model_ms + one.timing.wait_ms for one in answers), default=0.0)
+        active.model_ms += model
+        active.wait_ms += whole - model
+        active.past.extend(answers)
+        return answers
+
+    def _end(self, active: _Active[T], value: T) -> None:
+        failure = self._options.failure_of(value)
+        is_reused = bool(active.past) and all(one.reused for one in active.past)
+        if self._is_to_retry(failure) and is_reused and not active.is_fresh:
+            self._again(active)
+            return
+        self._finish(self._result(active, value, failure))
+
+    def _again(self, active: _Active[T]) -> None:
+        """Ask again for everything of a document whose strategy failed with recorded answers."""
+        self._start(_Active(active.number, active.job, is_fresh=True, retried=True))
+
+    def _fail(self, active: _Active[T], error: Exception) -> None:
+        trace = "".join(traceback.format_exception(error))
+        trace, said = (
+            remove_secrets(text, os.environ) for text in (trace, f"{type(error).__name__}: {error}")
+        )
+        self._journal.write("fault", {"document": active.job.id, "traceback": trace})
+        self._finish(self._result(active, None, Failure("exception", said, "strategy")))
+
+    def _result(self, active: _Active[T], value: T | None, failure: Failure | None) -> Finished[T]:
+        self._active.pop(active.number, None)
+        answers = active.past
+        costs = [one.cost_usd for one in answers]
+        if self._budget is not None:
+            paid = sum(one.cost_usd or 0.0 for one in answers if not one.reused)
+            self._budget.finish(active.number, paid)
+        timing = DocumentTiming(active.job.load_ms, active.model_ms, active.post_ms, active.wait_ms)
+        return Finished(
+            active.job.id,
+            value,
+            failure,
+            timing,
+            Usage.total([one.usage for one in answers]),
+            None if any(one is None for one in costs) else sum(one for one in costs if one is not None),
+            sum(one.possibly_billed for one in answers),
+            bool(answers) and all(one.reused for one in answers),
+            active.retried,
+            answers[-1].model if answers else "",
+        )
+
+    def _finish(self, finished: Finished[T]) -> None:
+        self._ready.append(finished)
+        now = self._progress
+        self._progress = replace(
+            now,
+            done=now.done + (finished.failure is None),
+            failed=now.failed + (finished.failure is not None),
+            reused=now.reused + finished.reused,
+        )
+        self._room.release()
+
+    def _take_ready(self) -> list[Finished[T]]:
+        ready, self._ready = self._ready, []
+        return ready
+
+    def _stop_run(self, failure: Failure) -> None:
+        """Send nothing new; what is in flight may still end."""
+        if self._stop is None:
+            self._stop = failure
+        self._halt.set()
+        for channel in self._channels.values():
+            channel.stop()
+
+    def close(self, reason: str = "") -> None:
+        """Wait briefly for the answers in flight, and end the journal."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        self._halt.set()
+        try:
+            for channel in self._channels.values():
+                channel.stop()
+            until = time.monotonic() + self._options.grace_s
+            for pool in self._pools.values():
+                pool.close(until)
+        finally:
+            for channel in self._channels.values():
+                channel.close()
+            self._lag.stop()
+            self._unfinished.extend(one.job.id for one in self._active.values())
+            progress = self._progress
+            self._journal.write(
+                "end",
+                {
+                    "reason": reason or "closed",
+                    "stop": None if self._stop is None else self._stop.kind,
+                    "done": progress.done,
+                    "failed": progress.failed,
+                    "spent_usd": progress.spent_usd,
+                    "unpriced": progress.unpriced,
+                },
+            )

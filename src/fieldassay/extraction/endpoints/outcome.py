@@ -1,0 +1,337 @@
+"""The outcome of an attempt: what a response or a broken connection means, and what to do about it."""
+
+from __future__ import annotations
+
+import email.utils
+import re
+import time
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.extraction.endpoints.exchange import (
+    TOKENS,
+    Answer,
+    Failure,
+    Request,
+    Timing,
+    TokenChoice,
+    Usage,
+)
+from fieldassay.regex import lazy_regex
+
+Action = Literal["not_sent", "refused", "unknown", "stop", "document", "answer"]
+"""`not_sent` and `refused` cost nothing and are tried again until the deadline; `unknown` may have cost
+and is tried again twice; `stop` ends the run; `document` and `answer` are the last word."""
+
+MOST_UNKNOWN = 2
+"""Attempts again after an unknown outcome."""
+SEEN_AT_LEAST = 0.6
+"""A server that counts a smaller part of the expected tokens has cut the prompt, or counts in its own way."""
+_BLANK_BLOCK = 100
+"""A run of white space twice as long has a whole block of it, wherever it begins."""
+_ESCAPED_BLANK = lazy_regex(r"\\[nrt]\\[nrt]\\[nrt]\\[nrt](?:\\[nrt]){96}")
+
+_TOO_LONG = lazy_regex(
+    r"context[ _]?(length|size|window)|maximum context|exceed_context|n_ctx|too many (input )?tokens|"
+    r"prompt is too long|input is too long",
+    re.I,
+)
+_NO_MONEY = lazy_regex(
+    r"insufficient[ _](quota|funds|balance|credit)|billing|exceeded your current quota|credit balance", re.I
+)
+_NO_MODEL = lazy_regex(
+    r"model[ _]not[ _]found|model.{0,80}(does not exist|not found|unknown)|no such model|unknown model", re.I
+)
+_UNSUPPORTED = lazy_regex(
+    r"unsupported[ _](parameter|value)|(unknown|unrecognized|unexpected) (parameter|argument|field|request)|"
+    r"extra (fields|inputs)|"
+    r"(parameter|argument|response_format|logprobs|json_schema).{0,60}not (supported|permitted|allowed)|"
+    r"does not support",
+    re.I,
+)
+_MODERATED = lazy_regex(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
+
+
+class Verdict(Struct, frozen=True):
+    """What an attempt came to: the kind of failure, what to do, and how long the server asks to wait."""
+
+    action: Action
+    kind: str = ""
+    message: str = ""
+    retry_after_s: float | None = None
+
+    @property
+    def failure(self) -> Failure:
+        """The verdict as the failure of an answer."""
+        return Failure(self.kind, self.message, "answer" if self.action == "answer" else "send")
+
+
+ANSWERED = Verdict("answer")
+
+
+def judge_response(status: int, headers: Mapping[str, str], body: Any) -> Verdict:
+    """Return what a response means; `body` is parsed JSON, or text where it is none.
+
+    >>> judge_response(429, {"retry-after": "7"}, {"error": {"message": "slow down"}})
+    Verdict(action='refused', kind='rate_limited', message='429: slow down', retry_after_s=7.0)
+    >>> judge_response(429, {}, {"error": {"code": "insufficient_quota", "message": "no money"}}).action
+    'stop'
+    >>> judge_response(200, {}, '{"choices": [{"mess').kind
+    'half_answer'
+    """
+    wait = _retry_after(headers)
+    if status == 200:
+        return _judge_success(headers, body, wait)
+    code, message = _error_of(body)
+    said = f"{status}: {message}" if message else str(status)
+    action, kind = _judge_status(status, f"{code} {message}")
+    return Verdict(action, kind, said, wait if action in ("refused", "unknown") else None)
+
+
+def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) -> Verdict:
+    if not isinstance(body, dict):
+        kind = headers.get("content-type", "").partition(";")[0].strip()
+        if kind in ("", "application/json", "text/event-stream"):
+            return Verdict("unknown", "half_answer", "the answer is not whole JSON")
+        return Verdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
+    if body.get("error") and not body.get("choices"):
+        code, message = _error_of(body)
+        said = code.partition(" ")[0]
+        status = int(said) if said.isdecimal() and 400 <= int(said) < 600 else 500
+        action, kind = _judge_status(status, f"{code} {message}")
+        return Verdict(action, kind, f"an error with status 200: {message or code}", wait)
+    choices = body.get("choices")
+    if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
+        return Verdict("unknown", "wrong_content", "the answer has no choices")
+    if not isinstance(choices[0].get("message") or {}, dict):
+        return Verdict("unknown", "wrong_content", "the message of the answer is no object")
+    return ANSWERED
+
+
+def _judge_status(status: int, said: str) -> tuple[Action, str]:
+    """Return what to do about a status and the text of its error, and the kind of failure."""
+    by_text = _judge_text(status, said)
+    if by_text is not None:
+        return by_text
+    by_status: dict[int, tuple[Action, str]] = {
+        401: ("stop", "auth"),
+        402: ("stop", "quota"),
+        403: ("stop", "auth"),
+        404: ("stop", "no_such_model"),
+        405: ("stop", "no_such_model"),
+        408: ("unknown", "read_timeout"),
+        409: ("refused", "rate_limited"),
+        413: ("document", "too_large"),
+        425: ("refused", "rate_limited"),
+        429: ("refused", "rate_limited"),
+        503: ("refused", "overloaded"),
+        529: ("refused", "overloaded"),
+    }
+    if status in by_status:
+        return by_status[status]
+    if 300 <= status < 400:
+        return "stop", "redirected"
+    return ("unknown", "server_error") if status >= 500 else ("document", "bad_request")
+
+
+def _judge_text(status: int, said: str) -> tuple[Action, str] | None:
+    """Return what the text of an error means beyond its status, None if nothing."""
+    if status == 429:
+        return ("stop", "quota") if _NO_MONEY.search(said) else None
+    if status in (400, 403, 404, 413, 422, 500) and _TOO_LONG.search(said):
+        return "answer", "context_length"
+    if status in (400, 403, 422) and _MODERATED.search(said):
+        return "answer", "refused"
+    if status in (400, 422):
+        if _NO_MODEL.search(said):
+            return "stop", "no_such_model"
+        if _UNSUPPORTED.search(said):
+            return "stop", "unsupported_parameter"
+        if _NO_MONEY.search(said):
+            return "stop", "quota"
+    return None
+
+
+def _error_of(body: Any) -> tuple[str, str]:
+    """Return the code and the message of an error, as servers write it in half a dozen ways."""
+    if not isinstance(body, dict):
+        return "", " ".join(str(body or "").split())[:300]
+    error = body.get("error", body)
+    if not isinstance(error, dict):
+        return "", str(error)[:500]
+    code = " ".join(str(error[name]) for name in ("code", "type") if error.get(name))
+    return code, str(error.get("message") or error.get("detail") or "")[:500]
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return how many seconds a server asks to wait, None if it does not say.
+
+    >>> _retry_after({"retry-after-ms": "1500"}), _retry_after({"retry-after": "soon"})
+    (1.5, None)
+    """
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        text = headers.get(name, "").strip()
+        try:
+            return min(max(float(text) / scale, 0.0), 86_400.0)
+        except ValueError:
+            if not text:
+                continue
+        try:
+            return max(email.utils.parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
+        except (ValueError, TypeError):
+            continue
+    return None
+
+
+def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> Answer:
+    """Return the answer in a recorded line of the journal: the same on arrival and on replay."""
+    attempts = int(line.get("attempts", 1))
+    maybe = int(line.get("possibly_billed", 0))
+    timing = Timing(line.get("model_ms") or 0.0, line.get("first_byte_ms"), line.get("wait_ms") or 0.0)
+    model = str(request.body.get("model") or "")
+    usage = Usage(model, calls=1, attempts=attempts)
+    basic = Answer(None, usage=usage, timing=timing, reused=reused, possibly_billed=maybe)
+    if line.get("failure"):
+        return replace(basic, failure=Failure(**line["failure"]))
+    if request.kind == "call":
+        counted = line.get("usage")
+        return replace(basic, text=line["text"], usage=_read_own_usage(counted, usage) if counted else usage)
+    body = line["body"]
+    verdict = judge_response(line["status"], {}, body)
+    if verdict is not ANSWERED:
+        return replace(basic, failure=verdict.failure)
+    return _read_completion(body, request, basic)
+
+
+def _read_completion(body: Mapping[str, Any], request: Request, basic: Answer) -> Answer:
+    choice = body["choices"][0]
+    message = choice.get("message") or {}
+    usage = _read_usage(body.get("usage"), basic.usage)
+    answer = replace(
+        basic,
+        text=_content(message),
+        finish_reason=choice.get("finish_reason"),
+        usage=usage,
+        tokens=_tokens(choice.get("logprobs")),
+        model=str(body.get("model") or ""),
+    )
+    failure, short = _failure_of(answer, message), _describe_short_prompt(usage, request)
+    if failure is not None and short and failure.kind != "refused":
+        kind = failure.kind if failure.kind == "truncated" else "input_truncated"
+        failure = Failure(kind, f"{failure.message}; {short}", "answer")
+    return replace(answer, failure=failure, is_prompt_short=bool(short))
+
+
+def _describe_short_prompt(usage: Usage, request: Request) -> str:
+    """Return that the server counts far fewer tokens of the prompt than were sent; empty if it does not.
+
+    Some servers leave cached tokens out: only an answer that is of no use shows that the prompt was cut.
+    """
+    seen, expected = usage.prompt_tokens, request.expected_tokens
+    if not seen or not expected or seen + (usage.cached_prompt_tokens or 0) >= SEEN_AT_LEAST * expected:
+        return ""
+    return f"the server counts {seen:,} tokens of about {expected:,} in the prompt, and may have cut it"
+
+
+def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
+    """Return why a completion is of no use, None if it is."""
+    text = answer.text or ""
+    if message.get("refusal") or answer.finish_reason == "content_filter":
+        return Failure("refused", str(message.get("refusal") or "the content filter refused"), "answer")
+    if _has_blank_run(text):
+        return Failure("whitespace_loop", "the answer is mostly white space", "answer")
+    if answer.finish_reason == "length":
+        return Failure("truncated", f"the answer ended at the limit of {_said(answer)} tokens", "answer")
+    return None if text.strip() else Failure("empty", "the answer is empty", "answer")
+
+
+def _said(answer: Answer) -> str:
+    count = answer.usage.completion_tokens
+    return "its" if count is None else f"{count:,}"
+
+
+def _has_blank_run(text: str) -> bool:
+    """Return whether a text has 200 characters of white space in a row, or escapes of so many.
+
+    >>> _has_blank_run("x" + " \\n" * 100), _has_blank_run("a " * 500), _has_blank_run(r"\\n" * 100)
+    (True, False, True)
+    """
+    blocks = [text[at : at + _BLANK_BLOCK] for at in range(0, len(text) - _BLANK_BLOCK + 1, _BLANK_BLOCK)]
+    return any(map(str.isspace, blocks)) or _ESCAPED_BLANK.search(text) is not None
+
+
+def _content(message: Mapping[str, Any]) -> str | None:
+    """Return the text of a message: its content, its parts' texts, or its tool call's arguments."""
+    content = message.get("content")
+    if isinstance(content, list):
+        content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
+    if content:
+        return str(content)
+    calls = message.get("tool_calls")
+    for call in calls if isinstance(calls, list) else ():
+        function = call.get("function") if isinstance(call, dict) else None
+        arguments = function.get("arguments") if isinstance(function, dict) else None
+        if isinstance(arguments, str):
+            return arguments
+    return content if isinstance(content, str) else None
+
+
+def _tokens(logprobs: Any) -> tuple[TokenChoice, ...]:
+    found = logprobs.get("content") if isinstance(logprobs, dict) else None
+    if not isinstance(found, list):
+        return ()
+    return tuple(
+        TokenChoice(
+            bytes(one["bytes"]) if isinstance(one.get("bytes"), list) else str(one.get("token", "")).encode(),
+            float(one["logprob"]),
+        )
+        for one in found
+        if isinstance(one, dict) and isinstance(one.get("logprob"), int | float)
+    )
+
+
+def _read_usage(usage: Any, basic: Usage) -> Usage:
+    """Return the tokens by the server: cached ones within the prompt, reasoning within the completion.
+
+    Where a server counts cached tokens beside the prompt, which their number or the total shows, they are
+    added.
+
+    >>> body = {"prompt_tokens": 40, "completion_tokens": 9, "prompt_tokens_details": {"cached_tokens": 120}}
+    >>> _read_usage(body, Usage()).prompt_tokens
+    160
+    """
+    if not isinstance(usage, dict):
+        return basic
+    prompt, completion = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+    reasoning = _count(usage.get("completion_tokens_details"), "reasoning_tokens")
+    if prompt is not None and completion is not None and reasoning:
+        beside = _count(usage, "total_tokens") == prompt + completion + reasoning
+        completion += reasoning if beside else 0
+    cached = _count(usage.get("prompt_tokens_details"), "cached_tokens")
+    cached = cached if cached is not None else _count(usage, "prompt_cache_hit_tokens")
+    if prompt is not None and completion is not None and cached:
+        beside = cached > prompt or _count(usage, "total_tokens") == prompt + cached + completion
+        prompt += cached if beside else 0
+    return replace(
+        basic,
+        prompt_tokens=prompt,
+        cached_prompt_tokens=cached,
+        completion_tokens=completion,
+        reasoning_tokens=reasoning,
+        image_tokens=_count(usage.get("prompt_tokens_details"), "image_tokens"),
+    )
+
+
+def _read_own_usage(counted: Mapping[str, Any], basic: Usage) -> Usage:
+    """Return the tokens that a program or a function says it used, by the names of `Usage`."""
+    found = {name: _count(counted, name) for name in TOKENS}
+    model = str(counted.get("model") or basic.model)
+    return Usage(model, calls=basic.calls, attempts=basic.attempts, **found)
+
+
+def _count(found: Any, name: str) -> int | None:
+    value = found.get(name) if isinstance(found, dict) else None
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None

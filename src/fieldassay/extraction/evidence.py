@@ -1,0 +1,262 @@
+"""The places of a model's values in what it was sent: each value beside its quote, each item in its row."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from fieldassay.extraction.answers import Given, Steps
+from fieldassay.extraction.places import Place, Search
+from fieldassay.extraction.strategy import Evidence, EvidenceClass
+from fieldassay.io.json_value import Json
+from fieldassay.paths import ITEM
+from fieldassay.regex import lazy_regex
+
+if TYPE_CHECKING:
+    from fieldassay.documents.transcript import Transcript
+
+_CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
+
+
+class Found(Struct, frozen=True):
+    """An extracted value, its confidence, and where it stands; `anchor` is the place of its item's row."""
+
+    value: Json
+    confidence: float | None = None
+    place: Place | None = None
+    kind: EvidenceClass = "absent"
+    quote: str = ""
+    anchor: Place | None = None
+
+
+def label_words(name: str) -> tuple[str, ...]:
+    """Return the words of a field's name or of a label, in lower case.
+
+    >>> label_words("TotalPrice"), label_words("INVOICE_DATE"), label_words("Amount due:")
+    (('total', 'price'), ('invoice', 'date'), ('amount', 'due'))
+    """
+    return tuple(word.lower() for word in _CAMEL.split(name) if word)
+
+
+class Locator(Struct, frozen=True, dict=True):
+    """Finds values on some pages of a document, by quotes, by rows and by the labels of fields."""
+
+    search: Search
+    pages: Collection[int]
+    labels: Mapping[Steps, Sequence[tuple[str, ...]]]
+    """The words of each field's labels, by its steps (items as `ITEM`)."""
+
+    def locate(self, values: Mapping[Steps, Given], rows: Mapping[Steps, str]) -> dict[Steps, Found]:
+        """Return each value with its place; those of an item of a list as near to its row as they stand."""
+        anchors = self._anchors(values, rows)
+        found: dict[Steps, Found] = {}
+        taken: dict[Steps | None, set[Place]] = defaultdict(set)
+        for steps, given in values.items():
+            item = item_steps(steps)
+            anchor = anchors.get(item) if item is not None else None
+            quote = given.quote or (rows.get(item) if item is not None else None)
+            labels = self.labels.get(field_steps(steps), ())
+            places = [place for text in surface_forms(given.value) for place in self._places(text)]
+            free = [place for place in places if place not in taken[item]] if item is not None else places
+            found[steps] = self._locate(Given(given.value, quote), free or places, anchor, labels)
+            place = found[steps].place
+            if place is not None:
+                taken[item].add(place)
+        return found
+
+    def _locate(
+        self,
+        given: Given,
+        places: Sequence[Place],
+        anchor: Place | None,
+        labels: Sequence[tuple[str, ...]],
+    ) -> Found:
+        """Return a value with the best of its places: in its quote, near its row, or behind its label."""
+        value, quote = given.value, given.quote
+        texts = surface_forms(value)
+        if quote is not None:
+            window = anchor if anchor is not None else self._window(quote, places)
+            inside = [place for place in places if window is not None and _overlaps(place, window)]
+            if inside:
+                return Found(value, None, inside[0], "found", self.search.text_at(inside[0]), anchor)
+            if window is not None and not places:
+                return self._elsewhere(value, texts[0], window, anchor)
+            if places:
+                kind: EvidenceClass = "elsewhere"
+                best = self._best(places, anchor, labels)
+                return Found(value, None, best, kind, self.search.text_at(best), anchor)
+            return self._elsewhere(value, texts[0], None, anchor)
+        if places:
+            best = self._best(places, anchor, labels)
+            return Found(value, None, best, "found", self.search.text_at(best), anchor)
+        return self._elsewhere(value, texts[0], None, anchor)
+
+    def _elsewhere(self, value: Json, text: str, window: Place | None, anchor: Place | None) -> Found:
+        """Return a value that stands nowhere as it is given: nearly, in pieces, or not at all."""
+        close = self.search.find_closely(text, self.pages) if isinstance(value, str) else None
+        if close is not None:
+            return Found(value, None, close, "found", self.search.text_at(close), anchor)
+        if isinstance(value, bool) or window is not None:
+            kind: EvidenceClass = "assembled" if window is not None else "absent"
+            quote = self.search.text_at(window) if window is not None else ""
+            return Found(value, None, window, kind, quote, anchor)
+        kind = "assembled" if self.search.holds_words(text, self.pages) else "absent"
+        return Found(value, None, None, kind, "", anchor)
+
+    def _places(self, text: str) -> list[Place]:
+        return [place for place in self.search.find(text) if place.page in self.pages]
+
+    def _window(self, quote: str, near: Sequence[Place]) -> Place | None:
+        """Return where a quote stands: of several places the first one with the value."""
+        places = self._places(quote)
+        if not places:
+            return self.search.find_closely(quote, self.pages)
+        return next((one for one in places if any(_overlaps(place, one) for place in near)), places[0])
+
+    def _best(
+        self, places: Sequence[Place], anchor: Place | None, labels: Sequence[tuple[str, ...]]
+    ) -> Place:
+        """Return the place nearest to the row of its item, or the one with the best label; then the first."""
+        if anchor is not None:
+            return min(places, key=lambda place: self._distance(place, anchor))
+        if len(places) == 1 or not labels:
+            return places[0]
+        return max(places, key=lambda place: self._labelled(place, labels))
+
+    def _distance(self, place: Place, anchor: Place) -> tuple[int, int, int, int]:
+        page, line = self.search.line_of(place)
+        anchor_page, anchor_line = self.search.line_of(anchor)
+        return (abs(page - anchor_page), abs(line - anchor_line), int(line < anchor_line), place.start)
+
+    def _labelled(self, place: Place, labels: Sequence[tuple[str, ...]]) -> float:
+        page = self.search.pages[place.page]
+        start, _ = page.line_span(page.line_at(place.start))
+        before = set(label_words(page.text[start : place.start]))
+        return max(sum(word in before for word in label) / len(label) for label in labels if label)
+
+    def _anchors(self, values: Mapping[Steps, Given], rows: Mapping[Steps, str]) -> dict[Steps, Place]:
+        """Return the row of each item of a list, no row twice, in the order of the items if possible."""
+        items: dict[Steps, list[str]] = defaultdict(list)
+        for steps, given in values.items():
+            item = item_steps(steps)
+            if item is not None:
+                items[item].append(surface_forms(given.value)[0])
+        anchors: dict[Steps, Place] = {}
+        taken: dict[Steps, set[tuple[int, int]]] = defaultdict(set)
+        last: dict[Steps, tuple[int, int]] = {}
+        for item in sorted(items, key=lambda steps: (_names(steps), _numbers(steps))):
+            place = self._row(rows.get(item), items[item], taken[item[:-1]], last.get(item[:-1], (-1, -1)))
+            if place is not None:
+                anchors[item] = place
+                last[item[:-1]] = self.search.line_of(place)
+                taken[item[:-1]].add(self.search.line_of(place))
+        return anchors
+
+    def _row(
+        self, quote: str | None, texts: Sequence[str], taken: set[tuple[int, int]], last: tuple[int, int]
+    ) -> Place | None:
+        if quote is not None:
+            places = [place for place in self._places(quote) if self.search.line_of(place) not in taken]
+            later = [place for place in places if self.search.line_of(place) > last]
+            if later or places:
+                return (later or places)[0]
+            close = self.search.find_closely(quote, self.pages)
+            if close is not None and self.search.line_of(close) not in taken:
+                return close
+        return self._voted_row(texts, taken, last)
+
+    def _voted_row(
+        self, texts: Sequence[str], taken: set[tuple[int, int]], last: tuple[int, int]
+    ) -> Place | None:
+        """Return the line with most of an item's values on it and on the next one."""
+        votes: dict[tuple[int, int], float] = defaultdict(float)
+        for text in texts:
+            lines = {self.search.line_of(place) for place in self._places(text)}
+            weight = float(len(text))
+            for page, line in lines:
+                votes[page, line] += weight
+            for page, line in lines:
+                if (page, line - 1) in votes and (page, line - 1) not in lines:
+                    votes[page, line - 1] += weight / 2
+        free = {line: vote for line, vote in votes.items() if line not in taken}
+        if not free:
+            return None
+        best = max(free, key=lambda line: (free[line], line > last, -line[0], -line[1]))
+        start, end = self.search.pages[best[0]].line_span(best[1])
+        return Place(best[0], start, end)
+
+
+def surface_forms(value: Json) -> tuple[str, ...]:
+    """Return the texts that a value may be written as; a text is written as it is.
+
+    >>> surface_forms(1234.5)
+    ('1234.5', '1234.50', '1,234.50', '1.234,50', '1,234.5')
+    """
+    if isinstance(value, str):
+        return (value.strip(),)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ("true" if value else "false",) if isinstance(value, bool) else (str(value),)
+    if abs(value) >= 1e15:
+        return (str(value),)
+    grouped = f"{value:,.2f}"
+    forms = [str(value), f"{value:.2f}", grouped, grouped.translate(str.maketrans(",.", ".,")), f"{value:,}"]
+    if float(value).is_integer():
+        whole = f"{int(value):,}"
+        forms += [str(int(value)), whole, whole.replace(",", "."), whole.replace(",", " ")]
+    return tuple(dict.fromkeys(forms))
+
+
+def field_steps(steps: Steps) -> Steps:
+    """Return the steps of a value's field: every index as `ITEM`."""
+    return tuple(ITEM if isinstance(step, int) else step for step in steps)
+
+
+def as_evidence(found: Found, search: Search) -> Evidence:
+    """Return the evidence of a value, with its page and its box."""
+    if found.place is None:
+        return Evidence(found.quote, kind=found.kind)
+    page = search.pages[found.place.page]
+    box = page.content.box(found.place.start, found.place.end)
+    return Evidence(found.quote, page.number, found.place.start, found.place.end, box, found.kind)
+
+
+def mark_leaks(
+    values: Mapping[Steps, Found], search: Search, hidden: Search | None, examples: Iterable[Transcript]
+) -> dict[Steps, Found]:
+    """Return the values with the class of those that stand in hidden text or in an example alone."""
+    from msgspec.structs import replace
+
+    shown = [Search.of(example.pages) for example in examples]
+    marked = dict(values)
+    for steps, found in values.items():
+        if found.kind not in ("absent", "assembled") or found.place is not None:
+            continue
+        texts = surface_forms(found.value)
+        if isinstance(found.value, bool) or any(search.find(text) for text in texts):
+            continue
+        if hidden is not None and any(hidden.find(text) for text in texts):
+            marked[steps] = replace(found, kind="hidden")
+        elif any(one.find(text) for one in shown for text in texts):
+            marked[steps] = replace(found, kind="example")
+    return marked
+
+
+def item_steps(steps: Steps) -> Steps | None:
+    """Return the steps of the outermost item of a list that holds a value; None outside of lists."""
+    at = next((at for at, step in enumerate(steps) if isinstance(step, int)), None)
+    return steps[: at + 1] if at is not None else None
+
+
+def _names(steps: Steps) -> tuple[str, ...]:
+    return tuple(step for step in steps if isinstance(step, str))
+
+
+def _numbers(steps: Steps) -> tuple[int, ...]:
+    return tuple(step for step in steps if isinstance(step, int))
+
+
+def _overlaps(place: Place, window: Place) -> bool:
+    return place.page == window.page and place.start < window.end and place.end > window.start

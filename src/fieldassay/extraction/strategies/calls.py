@@ -1,0 +1,133 @@
+"""The strategies `command` and `function`: a program or a Python function makes the record in one call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
+
+from fieldassay.documents.layout.text import transcript_text
+from fieldassay.extraction.answers import build_record, read_data
+from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request
+from fieldassay.extraction.evidence import Locator, as_evidence
+from fieldassay.extraction.fields import field_labels
+from fieldassay.extraction.places import Search
+from fieldassay.extraction.schema import AnswerShape
+from fieldassay.extraction.strategy import AT_LEAST_ONE, Extracted, Task
+from fieldassay.io.json_value import Json
+from fieldassay.paths import join_path, plain_path
+
+if TYPE_CHECKING:
+    from fieldassay.documents.transcript import Transcript
+
+CALL = "call"
+"""The name under which a system's program or function is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A program of the user: a line of JSON in, a line of JSON out; `workers` copies of it run and stay.
+
+    It reads `{"id", "pages", "schema", "repeat"}` from standard input, and writes `{"result": {…}}` or
+    `{"error": "…"}` to file descriptor 3.
+    """
+
+    run: tuple[str, ...]
+    workers: int = field(default=1, metadata=AT_LEAST_ONE)
+    timeout_s: float = field(default=120.0, metadata={"least": 0.001})
+
+    def extract(
+        self, document: Transcript, task: Task
+    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+        """Yield one call with the text of the document, and return its record."""
+        return (yield from _call(document, task))
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A Python function of the user, `module:name`: from the same object to the record."""
+
+    call: str
+    workers: int = field(default=1, metadata=AT_LEAST_ONE)
+
+    def extract(
+        self, document: Transcript, task: Task
+    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+        """Yield one call with the text of the document, and return its record."""
+        return (yield from _call(document, task))
+
+
+def _call(document: Transcript, task: Task) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+    pages: list[Json] = [transcript_text(document, page.number).text for page in document.pages]
+    schema: dict[str, Json] = AnswerShape().schema(task.spec.fields)
+    body: dict[str, Json] = {"id": document.id, "pages": pages, "schema": schema, "repeat": task.repeat}
+    (answer,) = yield (Request("call", CALL, body, repeat=task.repeat),)
+    return read_called(answer, document, task)
+
+
+def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
+    """Return what a call made: a record, or an object with `record`, `confidence` and `quotes`, by path.
+
+    Every declared field has a key, and no other; each value is searched in the document.
+
+    >>> from fieldassay.documents.transcript import Line, Page, Transcript, Word
+    >>> from fieldassay.spec.language.parse import read_spec
+    >>> page = Page(1, (Line((Word("Total"), Word("5"))),))
+    >>> task = Task(read_spec("fields: {total: money, note: text}"))
+    >>> answer = Answer('{"record": {"total": "5", "x": 1}, "confidence": {"total": 0.9}}')
+    >>> found = read_called(answer, Transcript("a", "", "text", (page,)), task)
+    >>> found.record, found.confidence, found.evidence["total"].start
+    ({'total': '5', 'note': None}, {'total': 0.9}, 6)
+    """
+    if answer.failure is not None or answer.text is None:
+        return Extracted(None, answer.text, failure=answer.failure or Failure("empty", "no answer", "answer"))
+    given: Any = json.loads(answer.text)
+    beside: Mapping[str, Any] = {}
+    if isinstance(given, dict) and isinstance(given.get("record"), dict) and given.keys() <= _RESULT:
+        given, beside = given["record"], given
+    if not isinstance(given, dict):
+        message = f"the result is no object: {answer.text[:80]}"
+        return Extracted(None, answer.text, failure=Failure("not_json", message, "answer"))
+    fields = task.spec.fields
+    reading = read_data(given, fields, AnswerShape(), {})
+    if reading.violations:
+        failure = Failure("schema_violation", "; ".join(reading.violations[:3]), "answer")
+        return Extracted(None, answer.text, failure=failure)
+    quotes = _by_path(beside.get("quotes"))
+    values = {
+        steps: replace(one, quote=_text(quotes.get(join_path(steps))))
+        for steps, one in reading.values.items()
+    }
+    search = Search.of(document.pages)
+    found = Locator(search, range(len(search.pages)), field_labels(task.spec)).locate(values, {})
+    sure = _confidences(_by_path(beside.get("confidence")))
+    paths = {join_path(steps): one for steps, one in found.items()}
+    return Extracted(
+        build_record(fields, found, lambda one: one.value),
+        None,
+        {path: sure[path] for path in paths if path in sure},
+        {path: as_evidence(one, search) for path, one in paths.items()},
+        notes=reading.notes,
+    )
+
+
+_RESULT = frozenset({"record", "confidence", "quotes"})
+
+
+def _text(given: Any) -> str | None:
+    return given if isinstance(given, str) and given.strip() else None
+
+
+def _by_path(given: Any) -> dict[str, Any]:
+    return {plain_path(str(path)): value for path, value in given.items()} if isinstance(given, dict) else {}
+
+
+def _confidences(given: Mapping[str, Any]) -> dict[str, float]:
+    return {
+        path: float(value)
+        for path, value in given.items()
+        if isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1
+    }

@@ -1,0 +1,436 @@
+"""The strategy `prompted`: a language model is shown the document and asked for the record."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.extraction.answers import Reading, Steps, build_record, read_answer
+from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
+from fieldassay.extraction.evidence import Found, Locator, as_evidence, field_steps, mark_leaks
+from fieldassay.extraction.examples.examples import Shown, choose_examples, without_copies
+from fieldassay.extraction.fields import (
+    canonical_text,
+    field_labels,
+    leaf_fields,
+    plan_of_spec,
+    without_value,
+)
+from fieldassay.extraction.places import Search
+from fieldassay.extraction.schema import AnswerShape, Values, is_tree
+from fieldassay.extraction.strategies.chunks import Split
+from fieldassay.extraction.strategies.confidence import value_confidences
+from fieldassay.extraction.strategies.merge import Merged, merge
+from fieldassay.extraction.strategies.prompts import Prompt, describe_fields, fence, schema_text
+from fieldassay.extraction.strategies.shown import example_answer
+from fieldassay.extraction.strategies.verify import (
+    Verify,
+    check_request,
+    null_texts,
+    omission_request,
+    reask_request,
+    unsupported,
+    violations,
+    with_omissions,
+)
+from fieldassay.extraction.strategy import AT_LEAST_ONE, Example, Extracted, Task
+from fieldassay.io.json_value import Json
+from fieldassay.paths import join_path
+from fieldassay.spec.presets.catalogue import describes_protocol
+
+if TYPE_CHECKING:
+    from fieldassay.documents.transcript import Transcript
+    from fieldassay.spec.language.model import Field
+
+_WHITE_SPACE_LOOP = 200
+"""White space at the end of a cut answer that is a loop."""
+
+_REPEATED = ("not_json", "empty", "schema_violation", "truncated", "whitespace_loop")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """What the model sees: the text of the document, images of its pages, or both."""
+
+    form: Literal["text", "images", "both"] = "text"
+    dpi: int = field(default=150, metadata=AT_LEAST_ONE)
+    max_side: int = field(default=2000, metadata=AT_LEAST_ONE)
+    """The longest side of an image in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decode:
+    """How the model answers, and what is sent beside the messages."""
+
+    format: Literal["json_schema", "json_object", "text"] = "json_schema"
+    values: Values = "as_written"
+    logprobs: bool = False
+    max_tokens: int | None = field(default=4000, metadata=AT_LEAST_ONE)
+    temperature: float | None = 0.0
+    seed: int | None = None
+    """Sent with the number of the repeat added to it; None: not sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompted:
+    """Asks a model behind an OpenAI-compatible endpoint for the record; its options are its configuration."""
+
+    endpoint: str
+    model: str
+    input: Input = Input()
+    examples: Shown | None = None
+    prompt: Prompt = Prompt()
+    decode: Decode = Decode()
+    verify: Verify = Verify()
+    split: Split = Split()
+    reask: int = 1
+    """How often an answer that cannot be used is asked for again."""
+
+    def extract(
+        self, document: Transcript, task: Task
+    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+        """Yield the requests of a document, all parts at once, and return its record."""
+        run = _Run(self, document, task)
+        if not run.has_input():
+            kind = "no_text" if self.input.form == "text" else "no_images"
+            return Extracted(None, failure=Failure(kind, "the document has nothing to send", "strategy"))
+        failure = yield from run.ask(run.parts)
+        if failure is None and self.verify.omissions == "ask":
+            failure = yield from run.ask_for_omissions()
+        if failure is not None:
+            return Extracted(None, run.raw(), failure=failure, notes=run.counts())
+        merged = run.merged()
+        if self.verify.checks == "reask" and task.spec.checks:
+            merged = yield from run.ask_about_checks(merged)
+        return run.extracted(merged)
+
+
+class _Part(Struct):
+    """One part of a document and of the fields, with its conversation and its answer."""
+
+    fields: tuple[Field, ...]
+    pages: range
+    messages: list[dict[str, Json]]
+    step: str
+    text: str = ""
+    reading: Reading = msgspec.field(default_factory=Reading)
+    values: dict[Steps, Found] = {}
+    max_tokens: int | None = None
+    format: str = ""
+
+
+@dataclass(slots=True)
+class _Run:
+    """The extraction of one document: its parts, and what happened."""
+
+    strategy: Prompted
+    document: Transcript
+    task: Task
+    search: Search = field(init=False)
+    parts: list[_Part] = field(init=False)
+    shown: tuple[Example, ...] = ()
+    shape: AnswerShape = field(init=False)
+    added: list[dict[Steps, Found]] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+    notes: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        strategy = self.strategy
+        self.search = Search.of(self.document.pages)
+        self.shape = AnswerShape(strategy.decode.values, strategy.verify.quotes != "none")
+        if strategy.examples is not None:
+            known = without_copies(self.document, self.task.examples)
+            self.notes["near_copies"] += len(self.task.examples) - len(known)
+            self.shown = choose_examples(self.document, known, strategy.examples)
+        groups = strategy.split.groups(self.task.spec.fields)
+        ranges = strategy.split.page_ranges(len(self.document.pages))
+        count = len(groups) * len(ranges)
+        self.parts = [
+            _Part(
+                fields, pages, self._messages(fields, pages),
+                f"chunk {at + 1}/{count}" if count > 1 else "extract",
+                max_tokens=strategy.decode.max_tokens, format=strategy.decode.format,
+            )
+            for at, (pages, fields) in enumerate((pages, fields) for pages in ranges for fields in groups)
+        ]  # fmt: skip
+
+    def has_input(self) -> bool:
+        """Return whether there is anything to send."""
+        has_text = any(page.text for page in self.search.pages)
+        return (self.strategy.input.form != "images" and has_text) or (
+            self.strategy.input.form != "text" and bool(self.task.images)
+        )
+
+    def _messages(self, fields: tuple[Field, ...], pages: range) -> list[dict[str, Json]]:
+        shape, spec = self.shape, self.task.spec
+        schema = shape.schema(fields)
+        # a protocol describes how answers are scored, which no model may be told
+        description = "" if describes_protocol(spec.description) else spec.description
+        variables = {
+            "name": spec.name, "description": description, "typed": shape.is_typed,
+            "quotes": shape.has_quotes, "fields": describe_fields(fields, shape),
+            "schema": "" if self.strategy.decode.format == "json_schema" else schema_text(schema),
+        }  # fmt: skip
+
+        def made(text: str) -> list[dict[str, Json]]:
+            return self.strategy.prompt.messages({**variables, "document": text})
+
+        messages = made(
+            fence(self._text(pages)) if self.strategy.input.form != "images" else "(see the images)"
+        )
+        before = [
+            message
+            for example in self.shown
+            for message in _example_messages(example, made, example_answer(example, fields, shape))
+        ]
+        at = max((at for at, message in enumerate(messages) if message["role"] == "user"), default=0)
+        messages = [*messages[:at], *before, *messages[at:]]
+        images = self._images(pages)
+        if images:
+            text: Json = {"type": "text", "text": messages[-1]["content"]}
+            messages[-1] = {**messages[-1], "content": [text, *(_image(one) for one in images)]}
+        return messages
+
+    def _text(self, pages: range) -> str:
+        chosen = [self.search.pages[at] for at in pages]
+        if len(self.document.pages) == 1:
+            return chosen[0].text
+        return "\n\n".join(f"[page {page.number}]\n{page.text}" for page in chosen)
+
+    def _images(self, pages: range) -> tuple[Attachment, ...]:
+        return () if self.strategy.input.form == "text" else self.task.images[pages.start : pages.stop]
+
+    def request(self, part: _Part, messages: Sequence[dict[str, Json]], step: str) -> Request:
+        """Return the request of a part with these messages."""
+        decode, body = self.strategy.decode, dict[str, Json]()
+        body |= {"model": self.strategy.model, "messages": list(messages)}
+        given = {
+            "temperature": decode.temperature,
+            "max_tokens": part.max_tokens,
+            "seed": None if decode.seed is None else decode.seed + self.task.repeat,
+            "logprobs": True if decode.logprobs else None,
+        }
+        body |= {key: value for key, value in given.items() if value is not None}
+        if part.format == "json_object" or (part.format == "json_schema" and is_tree(part.fields)):
+            body["response_format"] = {"type": "json_object"}
+        elif part.format == "json_schema":
+            schema: Json = {"name": "record", "strict": True, "schema": self.shape.schema(part.fields)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        size = sum(len(str(message["content"]).encode("utf-8", "replace")) for message in messages)
+        images = self._images(part.pages)
+        expected = None if images else size // 4
+        return Request("chat", self.strategy.endpoint, body, images, self.task.repeat, step, expected)
+
+    def ask(
+        self, parts: Sequence[_Part]
+    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Failure | None]:
+        """Ask for parts, again after an unusable answer; return the failure of the first without one."""
+        open_parts, round_ = [(part, part.messages, part.step) for part in parts], 0
+        while open_parts:
+            answers = yield tuple(self.request(part, messages, step) for part, messages, step in open_parts)
+            again = []
+            for (part, messages, _), answer in zip(open_parts, answers, strict=True):
+                failure = self.take(part, answer)
+                if failure is None:
+                    continue
+                if failure.kind not in _REPEATED or round_ >= self.strategy.reask:
+                    return failure
+                self.notes["reask"] += 1
+                self.notes[f"reask_{failure.kind}"] += 1
+                again.append((part, self._again(part, messages, failure), "reask"))
+            open_parts, round_ = again, round_ + 1
+        return None
+
+    def _again(self, part: _Part, messages: list[dict[str, Json]], failure: Failure) -> list[dict[str, Json]]:
+        """Return the messages that ask again, after a change of what made the answer unusable."""
+        if failure.kind == "truncated":
+            part.max_tokens = part.max_tokens * 2 if part.max_tokens is not None else None
+            return messages
+        if failure.kind == "whitespace_loop":
+            part.format = "text"
+            return messages
+        wrong: dict[str, Json] = {"role": "assistant", "content": part.text or "(empty)"}
+        text = reask_request(failure.kind, part.reading.violations)
+        return [*messages, wrong, {"role": "user", "content": text}]
+
+    def take(self, part: _Part, answer: Answer) -> Failure | None:
+        """Read an answer into its part; return why it cannot be used."""
+        self.notes.update({"few_prompt_tokens": 1} if answer.is_prompt_short else {})
+        if answer.failure is not None:
+            return answer.failure
+        part.text = answer.text or ""
+        self.answers.append(part.text)
+        if answer.finish_reason == "length":
+            is_loop = len(part.text) - len(part.text.rstrip()) >= _WHITE_SPACE_LOOP
+            kind = "whitespace_loop" if is_loop else "truncated"
+            return Failure(kind, f"the answer was cut off after {len(part.text):,} characters", "answer")
+        if answer.finish_reason == "content_filter":
+            return Failure("refused", "the answer was withheld by a content filter", "answer")
+        plan = plan_of_spec(self.task.spec)
+        part.reading = reading = read_answer(part.text, part.fields, self.shape, plan.root)
+        if reading.problem is not None:
+            return Failure(reading.problem, "; ".join(reading.violations) or "no answer", "answer")
+        if reading.violations:
+            return Failure("schema_violation", "; ".join(reading.violations[:3]), "answer")
+        self.notes.update(reading.notes)
+        self.notes.update({"outside_enum": len(reading.remarks)} if reading.remarks else {})
+        part.values = self.located(part, answer)
+        return None
+
+    def located(self, part: _Part, answer: Answer) -> dict[Steps, Found]:
+        """Return the values of a part with their places and confidences."""
+        leaves = leaf_fields(self.task.spec)
+        locator = Locator(self.search, part.pages, field_labels(self.task.spec))
+        found = locator.locate(part.reading.values, part.reading.rows)
+        texts = [
+            given.at
+            for steps, given in part.reading.values.items()
+            if (leaf := leaves.get(field_steps(steps))) is None or leaf.type == "text"
+        ]
+        sure = value_confidences(part.text, answer.tokens, texts) if answer.tokens else {}
+        located = {
+            steps: replace(one, confidence=sure.get(part.reading.values[steps].at))
+            for steps, one in found.items()
+        }
+        dropped = null_texts(located)
+        self.notes.update({"null_text": len(dropped)} if dropped else {})
+        return without_value(located, dropped)
+
+    def ask_for_omissions(self) -> Generator[tuple[Request, ...], tuple[Answer, ...], Failure | None]:
+        """Ask each part for what it left out, and keep what the answers add."""
+        later = []
+        for part in self.parts:
+            record = build_record(part.fields, part.values, lambda found: found.value)
+            missing = [
+                join_path(steps)
+                for steps in leaf_fields(self.task.spec)
+                if steps not in part.values
+                and steps[0] in record
+                and all(isinstance(step, str) for step in steps)
+            ]
+            said: dict[str, Json] = {"role": "assistant", "content": part.text}
+            asked: dict[str, Json] = {"role": "user", "content": omission_request(missing)}
+            later.append(replace(part, messages=[*part.messages, said, asked], step="omissions"))
+        failure = yield from self.ask(later)
+        if failure is not None:
+            return failure
+        for part, again in zip(self.parts, later, strict=True):
+            self.added.append(with_omissions(part.values, again.values, self.search.line_of))
+        return None
+
+    def merged(self) -> Merged:
+        """Return the values of all parts as one."""
+        return self._merged([part.values for part in self.parts], self.added)
+
+    def _merged(
+        self, first: Sequence[Mapping[Steps, Found]], added: Sequence[Mapping[Steps, Found]]
+    ) -> Merged:
+        plan = plan_of_spec(self.task.spec)
+
+        def canonical(steps: Steps, found: Found) -> str:
+            return canonical_text(plan, field_steps(steps), found.value)
+
+        joined = merge(first, self.search.line_of, canonical)
+        if not any(added):
+            return joined
+        whole = merge([joined.values, *added], self.search.line_of, canonical)
+        self.notes["omissions_filled"] += len(whole.values) - len(joined.values)
+        return replace(whole, candidates=joined.candidates, notes=joined.notes)
+
+    def ask_about_checks(self, merged: Merged) -> Generator[tuple[Request, ...], tuple[Answer, ...], Merged]:
+        """Ask once more with the violations of the checks; return the record with fewer of them."""
+        plan = plan_of_spec(self.task.spec)
+        found = violations(plan, self.record(merged.values))
+        if not found or len(self.parts) > 1:
+            self.notes.update({"checks_not_asked": 1} if found else {})
+            return merged
+        self.notes["checks_reasked"] += 1
+        part = self.parts[0]
+        said: dict[str, Json] = {"role": "assistant", "content": part.text}
+        asked: dict[str, Json] = {"role": "user", "content": check_request(found)}
+        again = replace(part, messages=[*part.messages, said, asked], step="recheck")
+        (answer,) = yield (self.request(again, again.messages, again.step),)
+        if self.take(again, answer) is not None:
+            return merged
+        other = self._merged([again.values], self.added)
+        left = violations(plan, self.record(other.values))
+        if len(left) >= len(found):
+            return merged
+        self.notes["checks_resolved"] += len(found) - len(left)
+        return other
+
+    def record(self, values: Mapping[Steps, Found]) -> dict[str, Json]:
+        """Return the record of located values."""
+        return build_record(self.task.spec.fields, values, lambda found: found.value)
+
+    def extracted(self, merged: Merged) -> Extracted:
+        """Return the record with its evidence, without the values that lack a required quote."""
+        self.notes.update(merged.notes)
+        values = dict(merged.values)
+        if self.strategy.input.form != "images":
+            hidden = Search.of(self.document.pages, hidden=True)
+            values = mark_leaks(values, self.search, hidden, [one.document for one in self.shown])
+            leaked = sum(found.kind == "example" for found in values.values())
+            self.notes.update({"leaked_example": leaked} if leaked else {})
+            if self.strategy.verify.quotes == "require":
+                dropped = unsupported(values)
+                self.notes.update({"unquoted": len(dropped)} if dropped else {})
+                values = without_value(values, dropped)
+        values = renumbered(values)
+        has_places = self.strategy.input.form != "images"
+        return Extracted(
+            self.record(values),
+            self.raw(),
+            {join_path(steps): one.confidence for steps, one in values.items() if one.confidence is not None},
+            {join_path(steps): as_evidence(one, self.search) for steps, one in values.items()}
+            if has_places
+            else {},
+            notes=self.counts(),
+        )
+
+    def raw(self) -> str | None:
+        """Return the raw answers: the text of the only one, or a JSON list of their texts."""
+        if len(self.answers) <= 1:
+            return self.answers[0] if self.answers else None
+        return json.dumps(self.answers, ensure_ascii=False)
+
+    def counts(self) -> dict[str, int]:
+        """Return the counted events."""
+        return {name: count for name, count in sorted(self.notes.items()) if count}
+
+
+def renumbered(values: Mapping[Steps, Found]) -> dict[Steps, Found]:
+    """Return the values with the items of each list numbered from 0 without a gap."""
+    indices: dict[Steps, dict[int, int]] = {}
+    for steps in sorted(values, key=lambda steps: [step if isinstance(step, int) else -1 for step in steps]):
+        for at, step in enumerate(steps):
+            if isinstance(step, int):
+                known = indices.setdefault(steps[:at], {})
+                known.setdefault(step, len(known))
+    return {
+        tuple(
+            indices[steps[:at]][step] if isinstance(step, int) else step for at, step in enumerate(steps)
+        ): found
+        for steps, found in values.items()
+    }
+
+
+def _example_messages(
+    example: Example, made: Callable[[str], list[dict[str, Json]]], answer: str
+) -> list[dict[str, Json]]:
+    """Return an example as the question of a user and the answer to it."""
+    search = Search.of(example.document.pages)
+    asked = made(fence("\n\n".join(page.text for page in search.pages)))
+    user = next((message for message in reversed(asked) if message["role"] == "user"), asked[-1])
+    return [user, {"role": "assistant", "content": answer}]
+
+
+def _image(attachment: Attachment) -> dict[str, Json]:
+    return {"type": "image_url", "image_url": {"url": f"sha256:{attachment.sha256}"}}

@@ -1,0 +1,241 @@
+"""The words of a document in rows, with their places: what rules look at."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from functools import cached_property
+
+from msgspec import Struct, field
+
+from fieldassay.documents.layout.text import SEPARATOR, Span
+from fieldassay.extraction.places import Search, SearchedPage
+from fieldassay.regex import lazy_regex
+
+_WIDE = 1.2
+"""A gap of more than this times the height of a row divides segments."""
+_WORDS_LEFT = 8
+_CELL = 1000
+"""The width of a column of a table without places: wider than its texts, in characters."""
+_EDGES = ",;:"
+EDGES = _EDGES + "[]*~="
+"""Marks that are no part of a value at its ends."""
+_CURRENCIES = frozenset(
+    [
+        "rp",
+        "idr",
+        "usd",
+        "eur",
+        "gbp",
+        "aud",
+        "chf",
+        "jpy",
+        "inr",
+        "$",
+        "€",
+        "£",
+        "¥",
+        "₹",
+        "a$",
+        "us$",
+        "r$",
+        "kr",
+        "zł",
+    ]
+)
+"""Words before or behind an amount."""
+_NUMBER = lazy_regex(r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)")
+
+_WORD = lazy_regex(r"\S+")
+_DIGIT = lazy_regex(r"[0-9]")
+
+
+class Token(Struct, frozen=True, gc=False):
+    """A word: its place in the text of its page, and its sides, in points or in characters."""
+
+    text: str
+    page: int
+    start: int
+    end: int
+    left: float
+    right: float
+
+    @property
+    def lower(self) -> str:
+        """Return the word in lower case without marks at its ends."""
+        return self.text.lower().strip(".,;:*()[]")
+
+    @property
+    def kind(self) -> str:
+        """Return the kind of a word.
+
+        `A`: an amount, `N`: a short number, `C`: a currency, `M`: a mixture, `T`: text, `P`: marks.
+        """
+        text = self.text
+        digits = sum(char.isdigit() for char in text)
+        if not digits:
+            if text.strip(".,:").casefold() in _CURRENCIES:
+                return "C"
+            return "T" if any(char.isalpha() for char in text) else "P"
+        if not _NUMBER.fullmatch(text):
+            return "M"
+        return "A" if digits >= 4 or re.search(r"\d[.,]\d\d", text) else "N"
+
+
+class Row(Struct, frozen=True, dict=True):
+    """The words on one line, from left to right."""
+
+    page: int
+    line: int
+    tokens: tuple[Token, ...]
+    height: float
+
+    @cached_property
+    def segments(self) -> tuple[tuple[int, int], ...]:
+        """Return the first word and the end of each run of words without a wide gap or a border."""
+        cuts = [0]
+        for at in range(1, len(self.tokens)):
+            before, token = self.tokens[at - 1], self.tokens[at]
+            if token.left - before.right > _WIDE * self.height or token.start - before.end > 2:
+                cuts.append(at)
+        return tuple(zip(cuts, [*cuts[1:], len(self.tokens)], strict=True)) if self.tokens else ()
+
+    @cached_property
+    def lower(self) -> tuple[str, ...]:
+        """Return the words in lower case without marks at their ends."""
+        return tuple(token.lower for token in self.tokens)
+
+    @cached_property
+    def lefts(self) -> tuple[tuple[str, ...], ...]:
+        """Return, for each word, the words before it, back to the number before, as `lower` has them."""
+        found: list[tuple[str, ...]] = []
+        begin = 0
+        for at, word in enumerate(self.lower):
+            found.append(tuple(filter(None, self.lower[max(begin, at - _WORDS_LEFT) : at])))
+            if has_digit(word) and sum(map(str.isdigit, word)) >= 2:
+                begin = at + 1
+        return tuple(found)
+
+    @cached_property
+    def parts(self) -> tuple[tuple[float, float, tuple[str, ...]], ...]:
+        """Return the sides of each segment, and its words in lower case."""
+        tokens = self.tokens
+        return tuple((tokens[a].left, tokens[b - 1].right, self.lower[a:b]) for a, b in self.segments)
+
+    @cached_property
+    def has_digits(self) -> bool:
+        """Return whether any word has a digit."""
+        return any(has_digit(token.text) for token in self.tokens)
+
+    @cached_property
+    def next_digits(self) -> tuple[int, ...]:
+        """Return, for each word, the place of the first word with a digit from there on."""
+        found, places = len(self.tokens), []
+        for at in range(len(self.tokens) - 1, -1, -1):
+            found = at if has_digit(self.tokens[at].text) else found
+            places.append(found)
+        return tuple(reversed(places))
+
+    @cached_property
+    def kinds(self) -> str:
+        """Return the kinds of the words, runs of one kind once, and the place of each word in it."""
+        return "".join(token.kind for token in self.tokens)
+
+    def segment_of(self, at: int) -> tuple[int, int]:
+        """Return the segment that holds a word."""
+        return next(segment for segment in self.segments if segment[0] <= at < segment[1])
+
+
+class Sheet(Struct, frozen=True, dict=True):
+    """A document in rows, with the texts of its pages."""
+
+    search: Search
+    rows: tuple[Row, ...] = field(default=())
+
+    @classmethod
+    def of(cls, search: Search) -> Sheet:
+        """Return the rows of the pages that a search looks at."""
+        return cls(search, tuple(row for page in range(len(search.pages)) for row in _rows(search, page)))
+
+    @cached_property
+    def extent(self) -> tuple[float, float]:
+        """Return the leftmost and the rightmost side of all words."""
+        tokens = [token for row in self.rows for token in row.tokens]
+        return min((one.left for one in tokens), default=0.0), max((one.right for one in tokens), default=1.0)
+
+    def text(self, row: Row, first: int, end: int) -> str:
+        """Return the words of a row from `first` up to `end`, with single blanks."""
+        return " ".join(token.text for token in row.tokens[first:end])
+
+    def above(self, index: int, left: float, right: float) -> tuple[str, ...]:
+        """Return the words of the nearest of the two rows above that overlap these sides, in lower case."""
+        for upper in range(index - 1, max(-1, index - 3), -1):
+            row = self.rows[upper]
+            if row.page != self.rows[index].page:
+                return ()
+            for begin, end, words in row.parts:
+                if begin < right and end > left:
+                    return words
+        return ()
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """Return all words in lower case without marks at their ends."""
+        return frozenset(word for row in self.rows for word in row.lower)
+
+    @cached_property
+    def alike(self) -> dict[str, frozenset[str]]:
+        """The words of the document like a word of a label, as far as they were looked for."""
+        return {}
+
+
+def has_digit(text: str) -> bool:
+    """Return whether a text has a digit."""
+    if text.isascii():
+        return _DIGIT.search(text) is not None
+    return any(char.isdigit() for char in text)
+
+
+def _rows(search: Search, number: int) -> list[Row]:
+    page = search.pages[number]
+    by_line: dict[int, list[Token]] = defaultdict(list)
+    heights: dict[int, list[float]] = defaultdict(list)
+    for spot in page.content.spans:
+        line, box = page.line_at(spot.start), spot.box
+        height = box.bottom - box.top if box is not None else 2.0
+        left, unit, zero = _scale(page, spot, line)
+        for found in _WORD.finditer(page.text, spot.start, spot.end):
+            start, end = found.span()
+            sides = left + unit * (start - zero), left + unit * (end - zero)
+            by_line[line].append(Token(found[0], number, start, end, *sides))
+            heights[line].append(height)
+    return [
+        Row(number, line, tuple(tokens), sorted(heights[line])[len(heights[line]) // 2])
+        for line, tokens in sorted(by_line.items())
+    ]
+
+
+def _scale(page: SearchedPage, spot: Span, line: int) -> tuple[float, float, int]:
+    """Return the left side of a piece of a page, the width of its characters, and its first character.
+
+    Without a box, a character of its line is as wide as 1.
+    """
+    if spot.box is not None:
+        return spot.box.left, (spot.box.right - spot.box.left) / max(1, spot.end - spot.start), spot.start
+    begin = page.line_span(line)[0]
+    if spot.table is not None:
+        begin = spot.start - _CELL * page.text.count(SEPARATOR, begin, spot.start)
+    return 0.0, 1.0, begin
+
+
+def trimmed(tokens: Sequence[Token], kind: str = "text") -> tuple[int, int]:
+    """Return the characters of a run of words without marks at its ends; brackets are kept in texts."""
+    start, end = tokens[0].start, tokens[-1].end
+    first, last = tokens[0].text, tokens[-1].text
+    marks = _EDGES if kind in ("text", "any") else EDGES
+    if first[0] in marks and first.strip(marks):
+        start += len(first) - len(first.lstrip(marks))
+    if last[-1] in marks and last.strip(marks):
+        end -= len(last) - len(last.rstrip(marks))
+    return start, end

@@ -1,0 +1,540 @@
+"""Two systems on the same documents, seen by one metric: in halves of them and in bootstrap replicates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from functools import cached_property, partial
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.metrics.catalogue.selection import BoundMetric
+from fieldassay.metrics.result.estimation import highest_value
+from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, list_parts
+from fieldassay.metrics.statistics.recipes import Coalesce, Ratio, SumTable, Total, Unseen
+from fieldassay.metrics.statistics.statistics import Form, Known, Statistic
+from fieldassay.metrics.statistics.sums import Sum, join_fields, spread_rows
+from fieldassay.metrics.statistics.unseen_document import UnseenDocument, size_by_documents
+from fieldassay.metrics.uncertainty.bootstrap import draw_sums
+from fieldassay.metrics.uncertainty.halves import Halves, widen
+from fieldassay.metrics.uncertainty.intervals import FEW_DOCUMENTS, are_too_few, percentile_intervals
+from fieldassay.metrics.uncertainty.paired import Wins, count_wins, mcnemar_mid_p
+from fieldassay.metrics.uncertainty.power import Spread
+from fieldassay.metrics.uncertainty.signs import (
+    MOST_ENUMERATED,
+    are_grouped,
+    group_columns,
+    list_patterns,
+    signed_sums,
+)
+from fieldassay.metrics.uncertainty.weights import count_table, document_keys, unseen_weights
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+SLACK = {"ratio": 1e-9, "percent": 1e-7}
+"""How far apart rounding may put two values: of shares absolutely, of other units relatively."""
+
+FEW_EFFECTIVE = 30
+"""Below this many effective documents, where a few are many times larger, no interval is wide enough."""
+
+_LEAST_PATTERNS = 1 << 14
+_STEP = 12
+"""Derivatives are differences over 2^-12 of a sum."""
+
+
+class PairTest(NamedTuple):
+    """The p value of a difference, and the test that gave it."""
+
+    p: float
+    method: str
+
+
+class Draws(NamedTuple):
+    """A metric or a difference in replicates: of the documents alone, and with the unseen document.
+
+    `low` and `high` are with that document at its worst and at its best; both are empty where the metric has
+    no bounds.
+    """
+
+    resampled: Floats
+    low: Floats
+    high: Floats
+
+
+class Bounds(NamedTuple):
+    """The intervals of a difference: of the verdict, and guarded by an unseen document; and their marks.
+
+    None where they are not known: counts and totals have none, metrics without bounds no guarded one.
+    """
+
+    interval: tuple[float, float] | None = None
+    guarded: tuple[float, float] | None = None
+    marks: tuple[str, ...] = ()
+
+
+class Layout(Struct, frozen=True):
+    """Which rows of a matrix hold which statistic, field by field."""
+
+    parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
+    repeats: int = 1
+    """The number of runs that the sums of a document are of."""
+
+    @property
+    def bits(self) -> list[int]:
+        """Return the bits for fractions of each row."""
+        return [statistic.bits for statistic, fields in self.parts for _ in fields]
+
+    @classmethod
+    def plan(cls, systems: Sequence[DocumentStatistics]) -> Layout:
+        """Return a layout with room for the fields of all systems."""
+        fields: dict[Statistic, tuple[str | None, ...]] = {}
+        for system in systems:
+            for statistic, total in system.statistics.items():
+                fields[statistic] = (
+                    join_fields(fields[statistic], total.fields) if statistic in fields else total.fields
+                )
+        return cls(tuple(fields.items()))
+
+    def stack(self, system: DocumentStatistics) -> Ints:
+        """Return a system's statistics, rows x documents."""
+        empty = Sum((), np.zeros((0, len(system.documents)), np.int64))
+        rows = [
+            spread_rows(fields, system.statistics.get(statistic, empty)) for statistic, fields in self.parts
+        ]
+        return np.concatenate([np.zeros((0, len(system.documents)), np.int64), *rows])
+
+    def view(self, bound: BoundMetric) -> View:
+        """Return the rows that a metric is made of; of a metric of one field only those of that field."""
+        wanted, rows, parts, first = set(list_parts(bound.recipe)), [], [], 0
+        for statistic, fields in self.parts:
+            if statistic in wanted:
+                chosen = [
+                    at for at, name in enumerate(fields) if bound.call.field in (None, name) or name is None
+                ]
+                rows += [first + at for at in chosen]
+                parts.append((statistic, tuple(fields[at] for at in chosen)))
+            first += len(fields)
+        return View(bound, np.array(rows, np.int64), tuple(parts), self.repeats)
+
+
+class View(Struct, frozen=True, eq=False):
+    """A metric as a function of its own rows of a layout."""
+
+    bound: BoundMetric
+    rows: npt.NDArray[np.int64]
+    parts: tuple[tuple[Statistic, tuple[str | None, ...]], ...]
+    repeats: int = 1
+
+    def table(self, sums: Ints, unseen: Unseen | None = None, *, is_weighted: bool = False) -> SumTable:
+        """Return the sums (own rows x columns) as recipes take them."""
+        ends = np.cumsum([len(fields) for _, fields in self.parts])
+        starts = ends - [len(fields) for _, fields in self.parts]
+        return SumTable(
+            {
+                statistic: Sum(fields, sums[start:end])
+                for (statistic, fields), start, end in zip(self.parts, starts, ends, strict=True)
+            },
+            unseen,
+            self.repeats,
+            is_weighted,
+        )
+
+    def evaluate(self, sums: Ints) -> Floats:
+        """Return the metric of each column of sums, NaN where it is undefined."""
+        if not sums.shape[1]:
+            return np.zeros(0)
+        found: Floats = self.table(sums).evaluate(self.bound.recipe).values[-1]
+        return found
+
+    def redraw(self, sums: Ints) -> Floats:
+        """Return the metric of sums under bootstrap weights, from the second column on."""
+        found = self.table(sums, is_weighted=True).evaluate(self.bound.recipe).values[-1]
+        return np.asarray(found[1:])
+
+    def redraw_bounded(self, sums: Ints, documents: Ints, weight: Floats) -> Draws:
+        """Return the same with an unseen document of these weights; its size is measured by `documents`."""
+        unseen = UnseenDocument(np.append(0.0, weight), partial(size_by_documents, self.table(documents)))
+        found = self.table(sums, unseen, is_weighted=True).evaluate(self.bound.recipe).values[-1]
+        return Draws(*(block[1:] for block in np.split(found, 3)))
+
+    def value(self, total: Ints) -> float | None:
+        """Return the metric of one column of sums, None where it is undefined."""
+        found = self.table(total[:, None]).evaluate(self.bound.recipe)
+        value, unit = float(found.values[-1, 0]), self.bound.metric.unit
+        is_settled = unit == "count" or isinstance(self.bound.recipe, Coalesce)
+        return None if np.isnan(value) or (found.n[-1] == 0 and not is_settled) else value
+
+    def slopes(self, total: Ints) -> Floats:
+        """Return the derivatives of the metric by its sums, by central differences; 0 where undefined."""
+        largest = int(total.max(initial=0)).bit_length()
+        shift = max(0, min(_STEP, 61 - largest))
+        point = total << shift
+        steps = np.maximum(point >> _STEP, 1) * (point > 0)
+        change = np.diag(steps)
+        up, down = (self.evaluate(point[:, None] + sign * change) for sign in (1, -1))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (up - down) / (2.0 * steps) * 2.0**shift
+        return np.asarray(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0))
+
+    def slack(self, first: float, second: float) -> float:
+        """Return how far two values of the metric may be apart for rounding alone."""
+        return SLACK.get(self.bound.metric.unit, 1e-9 * (abs(first) + abs(second)))
+
+    def is_total(self, total: Ints) -> bool:
+        """Return whether the metric grows with the documents, so that a half of them has half of it."""
+        if self.bound.metric.unit == "count" or isinstance(self.bound.recipe, Total):
+            return True
+        once, twice = self.evaluate(np.stack([total, 2 * total], axis=1)).tolist()
+        return bool(once == once and abs(twice - once) > 1e-9 * max(abs(once), abs(twice)))
+
+    @property
+    def measured(self) -> npt.NDArray[np.intp]:
+        """Return the rows that say whether a document has a measurement: a time, a cost, tokens."""
+        kinds = [isinstance(statistic, Known) for statistic, fields in self.parts for _ in fields]
+        return np.flatnonzero(kinds)
+
+
+class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
+    """The systems of a comparison on some of their documents; draws are made on first use."""
+
+    data: PairedData
+    names: tuple[str, ...]
+    documents: tuple[str, ...]
+    matrices: tuple[Ints, ...]
+    """Each system's statistics, rows x documents."""
+    layout: Layout
+    is_grouped: bool = False
+    """Whether documents share signs in groups; a part of the documents has the signs of the whole."""
+
+    @classmethod
+    def open(cls, data: PairedData) -> PairedMatrix:
+        """Return the arena of all documents. Raises ValueError if the systems do not have the same ones."""
+        documents = data.systems[0].documents
+        if any(system.documents != documents for system in data.systems):
+            raise ValueError("the systems were not scored on the same documents")
+        layout = Layout.plan(data.systems)
+        repeats, matrices = _scale_alike(data.systems, [layout.stack(one) for one in data.systems])
+        layout, names = replace(layout, repeats=repeats), tuple(one.system for one in data.systems)
+        return cls(data, names, documents, matrices, layout, are_grouped(len(documents)))
+
+    def narrow(self, rows: npt.NDArray[np.intp]) -> PairedMatrix:
+        """Return the arena of the documents at these positions."""
+        if len(rows) == len(self.documents):
+            return self
+        key = rows.tobytes()
+        if key not in self._parts:
+            documents = tuple(self.documents[at] for at in rows.tolist())
+            matrices = tuple(matrix[:, rows] for matrix in self.matrices)
+            self._parts[key] = PairedMatrix(
+                self.data, self.names, documents, matrices, self.layout, self.is_grouped
+            )
+        return self._parts[key]
+
+    @cached_property
+    def _parts(self) -> dict[bytes, PairedMatrix]:
+        return {}
+
+    @cached_property
+    def _halved(self) -> dict[Hashable, Floats]:
+        return {}
+
+    @cached_property
+    def _redrawn(self) -> dict[Hashable, Draws]:
+        return {}
+
+    @cached_property
+    def replicates(self) -> tuple[Ints, ...]:
+        """Return each system's sums, and those in every bootstrap replicate under common weights."""
+        return self._draw(np.arange(len(self.matrices[0])), None)
+
+    def counted(self, rows: npt.NDArray[np.int64], *, is_left_out: bool) -> tuple[Ints, ...]:
+        """Return each system's sums of these rows in replicates that hold documents 0 to 8 times.
+
+        `is_left_out`: the sums over the documents that a replicate does not hold.
+        """
+        table = count_table(np.float32)
+        return self._draw(rows, (table == 0).astype(np.float32) if is_left_out else table)
+
+    def _draw(self, rows: npt.NDArray[np.int64], table: npt.NDArray[np.generic] | None) -> tuple[Ints, ...]:
+        bits = self.layout.bits
+        stacked = np.concatenate([matrix[rows] for matrix in self.matrices])
+        [sums] = draw_sums(
+            stacked,
+            document_keys(self.documents, self.data.seed),
+            self.data.replicates,
+            [np.arange(len(self.documents))],
+            bits=[bits[row] for row in rows] * len(self.names) if table is None else (),
+            table=table,
+        )
+        if table is None:
+            sums = np.column_stack([stacked.sum(axis=1), sums])
+        return tuple(np.split(sums, len(self.names)))
+
+    @cached_property
+    def signed(self) -> tuple[Ints, ...]:
+        """Return each system's sums under every random pattern of signs, which all systems share."""
+        stacked = np.concatenate(self.matrices)
+        grouped, keys = group_columns(stacked, self.documents, self.data.seed, is_grouped=self.is_grouped)
+        distinct, places = np.unique(
+            grouped, axis=0, return_inverse=True
+        )  # rows often agree: gold is the same for all, a field right or wrong in several statistics
+        return tuple(np.split(signed_sums(distinct, keys)[places.reshape(-1)], len(self.names)))
+
+    def in_halves(self, system: int, view: View) -> Floats:
+        """Return a system's metric on all documents, in random halves, in what is left, and on none."""
+        key = (system, view.bound.call)
+        if key not in self._halved:
+            total = self.matrices[system][view.rows].sum(axis=1, keepdims=True)
+            signed = self.signed[system][view.rows]
+            halves = np.concatenate([total, (total + signed) // 2, (total - signed) // 2, 0 * total], axis=1)
+            self._halved[key] = view.evaluate(halves)
+        return self._halved[key]
+
+    def in_replicates(self, system: int, view: View, *, is_bounded: bool) -> Draws:
+        """Return a system's metric in every replicate, bounded by an unseen document."""
+        key = (system, view.bound.call, is_bounded)
+        if key not in self._redrawn:
+            sums, none = self.replicates[system][view.rows], np.zeros(0)
+            if is_bounded:
+                weight = np.abs(unseen_weights(self.data.seed, self.data.replicates))
+                found = view.redraw_bounded(sums, self.matrices[system][view.rows], weight)
+            else:
+                found = Draws(view.redraw(sums), none, none)
+            self._redrawn[key] = found
+        return self._redrawn[key]
+
+    def pair(self, first: str, second: str, view: View) -> Pair:
+        """Return two of the systems by one metric, on the documents that both have measured."""
+        at = self.names.index(first), self.names.index(second)
+        if len(view.measured):
+            shares = [self.matrices[system][view.rows[view.measured]] > 0 for system in at]
+            is_shared = (shares[0] == shares[1]).all(axis=0)
+            if not is_shared.all():
+                return Pair(self.narrow(np.flatnonzero(is_shared)), *at, view)
+        return Pair(self, *at, view)
+
+
+def _scale_alike(
+    systems: Sequence[DocumentStatistics], matrices: Sequence[Ints]
+) -> tuple[int, tuple[Ints, ...]]:
+    """Return a number of runs, and the sums of each system for so many, so that documents can be exchanged.
+
+    It is the smallest by which all sums stay whole: copies of one run are that run.
+    """
+    common = math.lcm(*(system.repeats for system in systems))
+    if common == 1:
+        return 1, tuple(matrices)
+    scaled = [matrix * (common // system.repeats) for system, matrix in zip(systems, matrices, strict=True)]
+    divisor = math.gcd(common, *(int(np.gcd.reduce(matrix, axis=None)) for matrix in scaled if matrix.size))
+    return common // divisor, tuple(matrix // divisor for matrix in scaled)
+
+
+class Pair(Struct, frozen=True, eq=False, dict=True):
+    """Two systems of an arena, by their positions, seen by one metric."""
+
+    arena: PairedMatrix
+    first: int
+    second: int
+    view: View
+
+    @cached_property
+    def sides(self) -> tuple[Ints, Ints]:
+        """Return the metric's statistics of both, rows x documents."""
+        first, second = (self.arena.matrices[at][self.view.rows] for at in (self.first, self.second))
+        return first, second
+
+    @cached_property
+    def values(self) -> tuple[float | None, float | None]:
+        """Return the metric of both."""
+        first, second = self.sides
+        return self.view.value(first.sum(axis=1)), self.view.value(second.sum(axis=1))
+
+    @cached_property
+    def in_documents(self) -> tuple[Floats, Floats]:
+        """Return the metric of both in each document alone, NaN where it is undefined."""
+        first, second = self.sides
+        return self.view.evaluate(first), self.view.evaluate(second)
+
+    @property
+    def slack(self) -> float:
+        first, second = self.values
+        return self.view.slack(first or 0.0, second or 0.0)
+
+    @cached_property
+    def wins(self) -> Wins:
+        """Return in how many documents the second has the higher value, the lower, and neither."""
+        return count_wins(*self.in_documents, slack=self.slack)
+
+    @property
+    def documents(self) -> int:
+        """Return the documents in which the metric is defined for one of the two systems at least."""
+        return sum(self.wins)
+
+    @cached_property
+    def differing(self) -> npt.NDArray[np.int64]:
+        """Return the positions of the documents in which any statistic differs."""
+        first, second = self.sides
+        return np.flatnonzero((first != second).any(axis=0))
+
+    @cached_property
+    def is_total(self) -> bool:
+        """Return whether the metric is no mean and no ratio; it has no interval."""
+        return any(self.view.is_total(side.sum(axis=1)) for side in self.sides)
+
+    @cached_property
+    def is_bounded(self) -> bool:
+        """Return whether both metrics lie between 0 and a largest value: the bounds of an unseen document."""
+        highest = highest_value(self.view.bound) * (1.0 + 1e-9)
+        return highest > 0 and all(value is not None and 0.0 <= value <= highest for value in self.values)
+
+    @cached_property
+    def halves(self) -> Halves:
+        """Return the difference, second minus first, in halves of the documents.
+
+        Up to 16 differing documents are halved in every way, the others at random, so that p is exact.
+        """
+        if len(self.differing) > MOST_ENUMERATED:
+            first, second = (self.arena.in_halves(at, self.view) for at in (self.first, self.second))
+        else:
+            first, second = (self._enumerate(at) for at in (self.first, self.second))
+        return Halves.of(second - first, self.slack)
+
+    def _enumerate(self, system: int) -> Floats:
+        """Return a system's metric with all halves of the differing documents, random ones of the rest."""
+        matrix, count = self.arena.matrices[system][self.view.rows], len(self.arena.documents)
+        listed = np.arange(count) if count <= MOST_ENUMERATED else self.differing
+        names = [self.arena.documents[at] for at in listed.tolist()]
+        own, total = matrix[:, listed], matrix.sum(axis=1, keepdims=True)
+        grouped, keys = group_columns(own, names, self.arena.data.seed, is_grouped=self.arena.is_grouped)
+        signed = self.arena.signed[system][self.view.rows] - signed_sums(grouped, keys)
+        others = ((total - own.sum(axis=1, keepdims=True)) + signed) // 2
+        patterns = list_patterns(len(names))
+        count = max(_LEAST_PATTERNS, patterns.shape[1])
+        chosen = (own @ patterns)[:, np.arange(count) % patterns.shape[1]]
+        half = chosen + others[:, np.arange(count) % others.shape[1]]
+        return self.view.evaluate(np.concatenate([half, total - half], axis=1))
+
+    @cached_property
+    def replicates(self) -> Draws | None:
+        """Return the difference in every bootstrap replicate, second minus first; None without draws.
+
+        Where the metric has bounds, the unseen document is right in the first system only, or in the second
+        only.
+        """
+        if not self.arena.data.replicates or self.is_total:
+            return None
+        before, after = (
+            self.arena.in_replicates(at, self.view, is_bounded=self.is_bounded)
+            for at in (self.first, self.second)
+        )
+        return Draws(after.resampled - before.resampled, after.low - before.high, after.high - before.low)
+
+    def bounds(self, alpha: float, p: float) -> Bounds:
+        """Return the intervals at `alpha`; the verdict's excludes 0 exactly if `p` is at most that.
+
+        It is the wider of the interval of the halves and of the resampled one, which knows skewness. The
+        guarded one is the wider of it and of the resampled one with the unseen document, which only one
+        system has right, by a coin.
+        """
+        drawn, documents = self.replicates, self.documents
+        marks: tuple[str, ...] = (
+            ("few_documents",) if documents < FEW_DOCUMENTS and not self.is_bounded else ()
+        )
+        if drawn is None:
+            return Bounds(marks=marks)
+        known, level = int(np.count_nonzero(~np.isnan(drawn.resampled))), 1.0 - alpha
+        dropped = len(drawn.resampled) - known
+        marks = (*marks, "few_replicates") if are_too_few(known, self.arena.data.level) else marks
+        marks = (*marks, f"undefined_replicates={dropped}") if dropped else marks
+        if self.effective < min(FEW_EFFECTIVE, 0.8 * documents):
+            marks = (*marks, "few_large_documents")
+        if len(self.differing):
+            verdict = self.halves.interval(alpha, p)
+            if known > 1:
+                verdict = widen(verdict, _percentiles(drawn.resampled, level), is_shown=p <= alpha + 1e-9)
+        else:
+            verdict = (0.0, 0.0)
+        if not self.is_bounded:
+            return Bounds(verdict, None, marks)
+        either = np.concatenate([drawn.low, drawn.high])  # both sides of the coin, so that no order shows
+        return Bounds(verdict, widen(verdict, _percentiles(either, level)), marks)
+
+    @cached_property
+    def linear(self) -> Floats:
+        """Return each document's part in the difference, to first order: they add up to it, about.
+
+        It is the derivative of the metric at the sums of both systems, times what the document differs by.
+        """
+        first, second = self.sides
+        slopes = self.view.slopes(first.sum(axis=1) + second.sum(axis=1))
+        return np.asarray(2.0 * slopes @ (second - first))
+
+    @cached_property
+    def effective(self) -> float:
+        """Return the effective number of documents, (sum of sizes)^2 / sum of squared sizes."""
+        return self.documents / max(self._size, 1e-9) if self._size else float(self.documents)
+
+    @cached_property
+    def _size(self) -> float:
+        """Return the size of the unseen document in mean documents, 0 where it has none."""
+        highest, weight = highest_value(self.view.bound), np.array([2.0**-20])
+        if not self.is_bounded or not self.documents:
+            return 0.0
+        sizes = []
+        for side in self.sides:
+            total = np.repeat(side.sum(axis=1, keepdims=True), 2, axis=1)
+            unseen = UnseenDocument(np.append(0.0, weight), partial(size_by_documents, self.view.table(side)))
+            found = self.view.table(total, unseen).evaluate(self.view.bound.recipe).values[-1]
+            sizes.append(float(found[5] - found[3]) / highest * self.documents * 2.0**20)
+        return float(np.nan_to_num(np.mean(sizes)))
+
+    def spread(self, alpha: float) -> Spread:
+        """Return how documents differ, from which the power at `alpha` follows."""
+        (first, second), n = self.sides, self.documents
+        centered = n * (
+            self.view.slopes(second.sum(axis=1)) @ second - self.view.slopes(first.sum(axis=1)) @ first
+        )
+        there, here = self.in_documents
+        is_defined = ~(np.isnan(there) & np.isnan(here))
+        whole = highest_value(self.view.bound) * self._size if self.is_bounded else 0.0
+        found = Spread.measure(n * self.linear[is_defined], centered[is_defined], whole, self.effective)
+        return replace(
+            found, alpha=alpha, highest=highest_value(self.view.bound) if self.is_bounded else math.inf
+        )
+
+    @cached_property
+    def test(self) -> PairTest:
+        """Return the two-sided test that the systems are equally good; both values must be defined."""
+        if not len(self.differing):
+            return PairTest(1.0, "identical")
+        if self.discordant is not None:
+            return PairTest(mcnemar_mid_p(*self.discordant), "mcnemar_mid_p")
+        is_exact = len(self.differing) <= MOST_ENUMERATED
+        return PairTest(self.halves.p_value(), "halves_exact" if is_exact else "halves")
+
+    @cached_property
+    def discordant(self) -> tuple[int, int] | None:
+        """Return the documents right in the first system only and in the second only, of a yes/no metric."""
+        recipe = self.view.bound.recipe
+        if not isinstance(recipe, Ratio):
+            return None
+        (top, other), (bottom, below) = (self._forms(part) for part in (recipe.numerator, recipe.denominator))
+        is_mean = (bottom == below).all()
+        if not is_mean or any(((part != 0) & (part != 1)).any() for part in (top, other, bottom)):
+            return None
+        return int(np.count_nonzero(top > other)), int(np.count_nonzero(other > top))
+
+    def _forms(self, form: Form) -> tuple[Floats, Floats]:
+        """Return a form's value in each document, of both systems."""
+        first, second = (self.view.table(side).combine(form, (None,))[0] for side in self.sides)
+        return first, second
+
+
+def _percentiles(drawn: Floats, level: float) -> tuple[float, float]:
+    found = percentile_intervals(drawn[None, :], level)
+    return float(found.low[0]), float(found.high[0])

@@ -1,0 +1,253 @@
+"""Every system against a reference, and all against all: comparisons and rankings."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+from msgspec.structs import replace
+
+from fieldassay.metrics.catalogue.grammar import MetricCall
+from fieldassay.metrics.catalogue.selection import BoundMetric
+from fieldassay.metrics.comparisons.families import (
+    RankedPairs,
+    Tested,
+    decide,
+    decide_together,
+    is_shown,
+)
+from fieldassay.metrics.comparisons.pair import Pair, PairedMatrix
+from fieldassay.metrics.comparisons.winners_curse import can_be_redrawn, value_first
+from fieldassay.metrics.result.comparison import Comparison, Place, RankedPair, Ranking
+from fieldassay.metrics.result.comparisons_file import Comparisons
+from fieldassay.metrics.result.pairing import PairedData
+from fieldassay.metrics.uncertainty.paired import effect_size
+from fieldassay.metrics.uncertainty.signs import DRAWS
+
+MOST_VALUES = 20
+"""Slice keys with more values are not compared value by value."""
+
+SliceKey = tuple[str, str] | None
+
+
+def contest(data: PairedData, reference: str) -> Comparisons:
+    """Return every other system compared with the reference, and a ranking by each metric of three or more.
+
+    All documents come first, metric by metric, then the slices, by the first metric only. p values are
+    adjusted over all tests on all documents, the pairs of the rankings included, and over the comparisons of
+    each slice key.
+    """
+    pairs = [(reference, system.system) for system in data.systems if system.system != reference]
+    arena = PairedMatrix.open(data)
+    made = compare_all(arena, pairs, data.metrics)
+    by_slice: list[Comparison] = []
+    for key in data.slices:
+        if len(slice_values(arena, key)) <= MOST_VALUES:
+            by_slice += compare_slices(arena, pairs, data.metrics[:1], key)
+    return replace(made, comparisons=(*made.comparisons, *by_slice))
+
+
+def compare_all(
+    arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
+) -> Comparisons:
+    """Return the comparison of each pair in each metric, and a ranking of three or more by overall metric.
+
+    All of it is one family of tests, so that two systems have one p value in a metric, wherever it is shown.
+    """
+    made = list(_compare(arena, pairs, metrics))
+    whole = [bound for bound in metrics if _is_whole(bound) and bound.call.field is None]
+    is_ranked = len(pairs) > 1 and can_rank(
+        len(arena.names), len(whole), arena.data.level, arena.data.correction
+    )
+    return decide_together(made, rank_all(arena, whole) if is_ranked else [])
+
+
+def can_rank(systems: int, metrics: int, level: float, correction: str = "min_p") -> bool:
+    """Return whether a ranking of so many systems by so many metrics can show any difference.
+
+    It can if the least p value, adjusted, is small enough.
+
+    >>> can_rank(32, 2, 0.95), can_rank(33, 2, 0.95), can_rank(23, 2, 0.95, "holm")
+    (True, False, False)
+    """
+    return is_shown(_count_ranked(systems, metrics, correction) / (DRAWS + 1), level)
+
+
+def _count_ranked(systems: int, metrics: int, correction: str) -> int:
+    """Return the least number of tests that a ranking counts for: a pair's metrics may all agree."""
+    return math.comb(systems, 2) * (metrics if correction == "holm" else 1)
+
+
+def remark_ranking(data: PairedData, metrics: int) -> tuple[str, ...]:
+    """Return a remark if no ranking of so many systems by so many metrics could show a difference."""
+    systems = len(data.systems)
+    if systems < 3 or not metrics or can_rank(systems, metrics, data.level, data.correction):
+        return ()
+    return (
+        f"{systems:,} systems are not ranked: of {_count_ranked(systems, metrics, data.correction):,} "
+        "tests at once none could show a difference; "
+        f"compare fewer systems{', or by fewer metrics (--compare)' if data.correction == 'holm' else ''}",
+    )
+
+
+def compare_pairs(
+    arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
+) -> Iterator[Comparison]:
+    """Yield the comparison of each pair in each metric, on all documents or the metric's slice: a family."""
+    yield from decide(list(_compare(arena, pairs, metrics)))
+
+
+def _compare(
+    arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric]
+) -> Iterator[Tested]:
+    narrowed: dict[SliceKey, PairedMatrix] = {None: arena}
+    for bound in metrics:
+        key = bound.call.slice
+        if key not in narrowed and key is not None:
+            narrowed[key] = arena.narrow(slice_values(arena, key[0]).get(key[1], np.zeros(0, np.int64)))
+        yield from (compare_one(narrowed[key], pair, bound, key) for pair in pairs)
+
+
+def compare_slices(
+    arena: PairedMatrix, pairs: Sequence[tuple[str, str]], metrics: Sequence[BoundMetric], key: str
+) -> Iterator[Comparison]:
+    """Yield the comparison of each pair in each value of a slice key: one family."""
+    made = []
+    for value, rows in slice_values(arena, key).items():
+        narrow = arena.narrow(rows)
+        made += [
+            compare_one(narrow, pair, bound, (key, value))
+            for bound in metrics
+            if _is_whole(bound)
+            for pair in pairs
+        ]
+    yield from decide(made)
+
+
+def slice_values(arena: PairedMatrix, key: str) -> Mapping[str, npt.NDArray[np.int64]]:
+    """Return the documents of each value of a slice key, for values with the same ones in every system."""
+    found = [_members(system.groups.get(key, ())) for system in arena.data.systems]
+    return {
+        value: np.array(rows, np.int64)
+        for value, rows in sorted(found[0].items())
+        if all(one.get(value) == rows for one in found)
+    }
+
+
+def _members(groups: Sequence[tuple[str, ...]]) -> dict[str, list[int]]:
+    members: dict[str, list[int]] = {}
+    for at, names in enumerate(groups):
+        for name in dict.fromkeys(names):
+            members.setdefault(name, []).append(at)
+    return members
+
+
+def _is_whole(bound: BoundMetric) -> bool:
+    return bound.call.slice is None
+
+
+def compare_one(
+    arena: PairedMatrix, systems: tuple[str, str], bound: BoundMetric, key: SliceKey = None
+) -> Tested:
+    """Return the second system compared with the first on the arena's documents, not yet adjusted."""
+    pair = arena.pair(*systems, arena.layout.view(bound))
+    first, second = pair.values
+    wins = pair.wins
+    is_higher_better = bound.metric.better == "higher"
+    made = Comparison(
+        metric=name_metric(bound),
+        field=bound.call.field,
+        slice={} if key is None else {key[0]: key[1]},
+        systems=systems,
+        values=pair.values,
+        difference=None,
+        interval=None,
+        level=arena.data.level,
+        p=None,
+        p_adjusted=None,
+        effect_size=None,
+        wins=wins.higher if is_higher_better else wins.lower,
+        losses=wins.lower if is_higher_better else wins.higher,
+        ties=wins.ties,
+        documents=sum(wins),
+        method="none",
+        verdict="undefined",
+        unit=bound.metric.unit,
+        better=bound.metric.better,
+    )
+    if first is None or second is None:
+        return Tested(made, pair)
+    is_same, (there, here) = not len(pair.differing), pair.in_documents
+    tested = replace(
+        made,
+        difference=second - first,
+        p=pair.test.p,
+        effect_size=0.0 if is_same else effect_size(here - there),
+        method=pair.test.method,
+        verdict="identical" if is_same else "no_difference_shown",
+    )
+    return Tested(tested, pair)
+
+
+def name_metric(bound: BoundMetric) -> str:
+    """Return the metric as it is written, without its field and its slice."""
+    return str(MetricCall(bound.call.name, bound.call.parameters))
+
+
+def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[RankedPairs]:
+    """Return the rankings by each overall metric, with the value of each first system on new documents."""
+    ranked = [rank(arena, bound) for bound in metrics]
+    views = [arena.layout.view(bound) for bound in metrics]
+    able = [can_be_redrawn(arena, view) for view in views]
+    if not any(able):
+        return ranked
+    rows = np.unique(
+        np.concatenate([view.rows for view, is_able in zip(views, able, strict=True) if is_able])
+    )
+    drawn, left_out = (arena.counted(rows, is_left_out=is_out) for is_out in (False, True))
+    own = [np.searchsorted(rows, view.rows) for view in views]
+    return [
+        one._replace(
+            found=value_first(
+                view, one.found, [sums[at] for sums in drawn], [sums[at] for sums in left_out], arena.names
+            )
+        )
+        if is_able
+        else one
+        for one, view, is_able, at in zip(ranked, views, able, own, strict=True)
+    ]
+
+
+def rank(arena: PairedMatrix, bound: BoundMetric) -> RankedPairs:
+    """Return all systems by a metric; the family adds adjusted p and places.
+
+    Its pairs are those with values on the documents that both have measured.
+    """
+    view = arena.layout.view(bound)
+    values = {name: arena.pair(name, name, view).values[0] for name in arena.names}
+    sign = 1.0 if bound.metric.better == "higher" else -1.0
+    ordered = sorted(arena.names, key=lambda name: (-sign * _or_worst(values[name], sign), name))
+    found = {names: arena.pair(names[1], names[0], view) for names in combinations(ordered, 2)}
+    known = {names: pair for names, pair in found.items() if None not in pair.values}
+    made = Ranking(
+        name_metric(bound),
+        tuple(Place(name, values[name], 1, len(ordered)) for name in ordered),
+        tuple(RankedPair(systems, _difference(pair), 1.0) for systems, pair in known.items()),
+        arena.data.level,
+        max((pair.documents for pair in known.values()), default=len(arena.documents)),
+        bound.metric.unit,
+        bound.metric.better,
+    )
+    return RankedPairs(made, tuple(known.values()))
+
+
+def _or_worst(value: float | None, sign: float) -> float:
+    return -math.inf * sign if value is None else value
+
+
+def _difference(pair: Pair) -> float:
+    first, second = pair.values
+    return (second or 0.0) - (first or 0.0)

@@ -1,0 +1,205 @@
+"""Comparing systems at the front door: by which metrics, against which system, and afterwards any pair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
+from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric, select_metrics
+from fieldassay.metrics.fold import FoldPlan, Partial, pair_systems
+from fieldassay.metrics.result.comparison import Comparison
+from fieldassay.metrics.result.comparisons_file import Comparisons
+from fieldassay.metrics.result.pairing import PairedData, is_comparable
+
+if TYPE_CHECKING:
+    from fieldassay.metrics.result.result import Result
+
+USUAL = ("accuracy", "f1")
+"""The default metrics of comparisons, as far as they are among the chosen ones."""
+
+BY_FIELD = ("accuracy", "field_accuracy", "field_accuracy_strict", "precision", "recall", "f1")
+"""The metrics kept for later comparisons, also field by field."""
+
+MOST_METRICS = 3
+"""How many metrics replace the usual ones at most: with more of them each comparison can show less."""
+
+
+def with_compared(plan: FoldPlan, names: Sequence[str] | None) -> FoldPlan:
+    """Return the plan with the metrics of comparisons: those named, the usual, or the score and the first.
+
+    Raises `ProblemsError` for a name that no systems can be compared by.
+    """
+    return replace(plan, compared=_usual(plan) if names is None else _named(plan, names))
+
+
+def with_kept(plan: FoldPlan, gates: Iterable[MetricCall]) -> FoldPlan:
+    """Return the plan with the metrics of later comparisons: the usual ones, by field, and those of gates."""
+    able = [call for call in gates if is_comparable(bind_metric(call, plan.vocabulary))]
+    by_field = [MetricCall(name) for name in BY_FIELD if name not in plan.vocabulary.own]
+    return replace(plan, also_kept=tuple(dict.fromkeys((*by_field, *able))))
+
+
+def _usual(plan: FoldPlan) -> tuple[MetricCall, ...]:
+    able = [
+        bound
+        for bound in plan.bound
+        if is_comparable(bound) and bound.call.field is None and bound.call.slice is None
+    ]
+    shares = [
+        bound
+        for bound in able
+        if bound.metric.unit != "count" and bound.metric.group not in ("latency", "cost")
+    ]
+    score = [plan.score_of.call] if plan.score is not None and is_comparable(plan.score_of) else []
+    usual = [bound.call for bound in shares if bound.call.name in USUAL and not bound.is_own]
+    if score or not usual:
+        return tuple(dict.fromkeys((*score, *(bound.call for bound in shares))))[:MOST_METRICS]
+    return tuple(usual[:MOST_METRICS])
+
+
+def _named(plan: FoldPlan, names: Sequence[str]) -> tuple[MetricCall, ...]:
+    try:
+        bound = [bind_metric(call, plan.vocabulary) for name in names for call in _expand(plan, name)]
+    except ValueError as error:
+        raise problem("compare", str(error), kind="unknown_name") from None
+    refused = [one for one in bound if not is_comparable(one)]
+    if refused:
+        raise ProblemsError([_refusal(one) for one in refused])
+    return tuple(dict.fromkeys(one.call for one in bound))
+
+
+def _expand(plan: FoldPlan, name: str) -> list[MetricCall]:
+    """Return the metric of a name that is also a group's; else the comparable members of the group."""
+    calls = select_metrics([name], plan.vocabulary)
+    one = [call for call in calls if call.name == parse_metric(name).name]
+    return one or [call for call in calls if is_comparable(bind_metric(call, plan.vocabulary))] or list(calls)
+
+
+def _refusal(bound: BoundMetric) -> Problem:
+    if bound.metric.scope == "field" and bound.call.field is None:
+        return Problem(
+            "compare",
+            f"{bound.call} exists field by field only",
+            f"name one: {bound.call.name}[FIELD]",
+            "not_comparable",
+        )
+    return Problem(
+        "compare",
+        f"systems cannot be compared by {bound.call}: it is not made of sums",
+        "name a mean or a ratio",
+        "not_comparable",
+    )
+
+
+def check_reference(reference: str | None, systems: Iterable[str]) -> str:
+    """Return the reference system: the given or the first one. Raises `ProblemsError` for an unknown one."""
+    known = tuple(systems)
+    if reference is None:
+        return known[0]
+    if reference not in known:
+        shown = reference[:100]
+        raise problem("reference", f"there is no system {shown!r}", nearest(shown, known), "unknown_name")
+    return reference
+
+
+def compare_partials(
+    plan: FoldPlan, partials: Mapping[str, Partial], reference: str
+) -> tuple[PairedData | None, Comparisons]:
+    """Return the paired statistics of a run's systems, and comparisons with the reference system.
+
+    Nothing at all where nothing was kept, as for one system that nobody wants to compare later.
+    """
+    if not plan.kept:
+        return None, Comparisons()
+    data = pair_systems(plan, partials.values())
+    if len(partials) < 2 or not plan.compared:
+        return data, Comparisons()
+    from fieldassay.metrics.comparisons.pairwise import contest
+
+    return data, contest(data, reference)
+
+
+def compare(
+    result: Result, a: str, b: str, metrics: Sequence[str] | None = None, slices: Sequence[str] = ()
+) -> tuple[Comparison, ...]:
+    """Return the comparison of system `b` with system `a`, by metric, on all documents and by slice key.
+
+    `metrics` are among those with statistics kept by the run (`ScoreOptions.compare`; the usual ones by
+    default). p values are adjusted over the metrics, and over the values of each slice key. Raises
+    `ProblemsError` for names that the result does not have.
+
+    >>> from fieldassay.scoring.score import score
+    >>> gold = [{"id": at, "total": at} for at in range(6)]
+    >>> right, wrong = gold, [{"id": at, "total": at + 1} for at in range(6)]
+    >>> result = score(gold, {"llama": wrong, "qwen": right}, "fields: {total: number}")
+    >>> [found, _] = compare(result, "llama", "qwen")
+    >>> found.metric, found.difference, found.p, found.p_adjusted, found.verdict
+    ('accuracy', 1.0, 0.015625, 0.015625, 'better')
+    """
+    from fieldassay.metrics.comparisons.pair import PairedMatrix
+    from fieldassay.metrics.comparisons.pairwise import compare_pairs, compare_slices, slice_values
+
+    data = result.paired
+    if data is None:
+        raise problem(
+            "result",
+            "it keeps no documents of two systems to compare",
+            "score them in one call",
+            "not_comparable",
+        )
+    known = [system.system for system in data.systems]
+    for name in (a, b):
+        check_reference(name, known)
+    arena = PairedMatrix.open(
+        replace(data, systems=tuple(one for one in data.systems if one.system in (a, b)))
+    )
+    chosen = data.metrics if metrics is None else tuple(_find(data, name) for name in metrics)
+    made = list(compare_pairs(arena, [(a, b)], chosen))
+    for key in slices:
+        values = slice_values(arena, key)
+        if not values:
+            raise problem(
+                "slices",
+                f"no document has a value for the slice {key!r}",
+                "ask for it when scoring",
+                "unknown_name",
+            )
+        made += compare_slices(arena, [(a, b)], chosen, key)
+    return tuple(made)
+
+
+def _find(data: PairedData, name: str) -> BoundMetric:
+    known = {str(bound.call): bound for bound in data.metrics}
+    try:
+        bound = known.get(name) or bind_metric(parse_metric(name), data.vocabulary)
+    except ValueError as error:
+        raise problem("metrics", str(error), kind="unknown_name") from None
+    if data.can_compare(bound):
+        return bound
+    remedy = f"{nearest(name, known)}; or score with ScoreOptions(compare=({name!r},))"
+    raise problem("metrics", f"nothing was kept to compare systems by {name!r}", remedy, "unknown_name")
+
+
+def remark_comparisons(data: PairedData | None) -> tuple[str, ...]:
+    """Return remarks on comparisons not made: slice keys with too many values, too many systems."""
+    if data is None or (len(data.systems) < 2 and not data.slices):
+        return ()
+    from fieldassay.metrics.comparisons.pair import PairedMatrix
+    from fieldassay.metrics.comparisons.pairwise import MOST_VALUES, remark_ranking, slice_values
+
+    arena = PairedMatrix.open(data)
+    many = [(key, len(slice_values(arena, key))) for key in data.slices]
+    whole = sum(bound.call.slice is None and bound.call.field is None for bound in data.metrics)
+    return (
+        *remark_ranking(data, whole),
+        *(
+            f"the slice {key!r} has {count:,} values; systems are compared within the values of at most "
+            f"{MOST_VALUES}"
+            for key, count in many
+            if count > MOST_VALUES
+        ),
+    )

@@ -1,0 +1,321 @@
+"""Evidence -> sums of statistics -> estimates; sums of batches add in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.metrics.catalogue.definitions import CATALOGUE, Vocabulary
+from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
+from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.evidence import DocumentTable, Evidence
+from fieldassay.metrics.result.documents import DocumentValues, frame_documents, value_documents
+from fieldassay.metrics.result.estimation import EstimationPlan, SliceSums, estimate_slices
+from fieldassay.metrics.result.pairing import (
+    Correction,
+    DocumentStatistics,
+    PairedData,
+    join_statistics,
+    list_kept,
+)
+from fieldassay.metrics.result.repeats import VARIANCES, FlakyValue, Votes, list_repeat_metrics, rank_flaky
+from fieldassay.metrics.statistics.columns import DocumentColumns
+from fieldassay.metrics.statistics.recipes import list_needs
+from fieldassay.metrics.statistics.repeated_columns import RepeatedColumns, counts_documents, vary_over_runs
+from fieldassay.metrics.statistics.statistics import InAnyRun, Statistic
+from fieldassay.metrics.statistics.sums import Sum
+from fieldassay.metrics.uncertainty.bootstrap import draw_sums
+from fieldassay.metrics.uncertainty.weights import document_keys
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ACCURACY = bind_metric(MetricCall("accuracy"))
+
+SliceKey: TypeAlias = tuple[str, str] | None
+"""A slice key and its value; None is all documents."""
+
+
+class FoldPlan(Struct, frozen=True, dict=True):
+    """The computation: metrics, slice keys, and the drawing of intervals (0 replicates: none).
+
+    With `keeps_statistics` the per-document values hold every statistic too, as needed for paired tests.
+    """
+
+    metrics: tuple[MetricCall, ...]
+    slices: tuple[str, ...] = ()
+    replicates: int = 2000
+    seed: int = 0
+    level: float = 0.95
+    keeps_statistics: bool = False
+    vocabulary: Vocabulary = CATALOGUE
+    score: str | None = None
+    """The metric for the document's `score`; None: the document accuracy."""
+    compared: tuple[MetricCall, ...] = ()
+    """The metrics for comparing systems, whose statistics are kept document by document."""
+    also_kept: tuple[MetricCall, ...] = ()
+    """Further metrics with kept statistics: as they are, and field by field."""
+    correction: Correction = "min_p"
+    """How p values of comparisons are adjusted."""
+
+    @cached_property
+    def bound(self) -> tuple[BoundMetric, ...]:
+        """Return the metrics with their recipes.
+
+        Raises ValueError for a metric that the catalogue does not have.
+        """
+        return tuple(bind_metric(call, self.vocabulary) for call in self.metrics)
+
+    @cached_property
+    def compared_bound(self) -> tuple[BoundMetric, ...]:
+        """Return the metrics for comparing systems, with their recipes."""
+        return tuple(bind_metric(call, self.vocabulary) for call in self.compared)
+
+    @cached_property
+    def kept(self) -> Mapping[Statistic, bool]:
+        """Return the statistics kept document by document, and whether they are kept field by field."""
+        if self.keeps_statistics:
+            return dict.fromkeys((*self.drawn, *self.plain), True)
+        also = tuple(bind_metric(call, self.vocabulary) for call in self.also_kept)
+        return list_kept(
+            (*self.compared_bound, *also), tuple(bound for bound in also if bound.metric.scope != "overall")
+        )
+
+    @cached_property
+    def score_of(self) -> BoundMetric:
+        """Return the metric for the document's score."""
+        return bind_metric(parse_metric(self.score or "accuracy"), self.vocabulary)
+
+    @cached_property
+    def drawn(self) -> tuple[Statistic, ...]:
+        """Return the statistics that need bootstrap sums."""
+        return tuple(
+            dict.fromkeys(statistic for bound in self.bound for statistic in list_needs(bound.recipe).drawn)
+        )
+
+    @cached_property
+    def plain(self) -> tuple[Statistic, ...]:
+        """Return the statistics that need only their sums."""
+        needed = dict.fromkeys(
+            statistic for bound in self.bound for statistic in list_needs(bound.recipe).plain
+        )
+        drawn = set(self.drawn)
+        return tuple(statistic for statistic in needed if statistic not in drawn)
+
+    @cached_property
+    def numbers(self) -> tuple[str, ...]:
+        """Return the document numbers needed for quantiles."""
+        return tuple(dict.fromkeys(name for bound in self.bound for name in list_needs(bound.recipe).numbers))
+
+    def of_repeats(self, runs: int) -> FoldPlan:
+        """Return the plan for a system with so many runs of each document, with the metrics of runs."""
+        if runs == 1:
+            return self
+        if runs not in self._by_runs:
+            more = list_repeat_metrics(runs)
+            self._by_runs[runs] = replace(self, metrics=tuple(dict.fromkeys((*self.metrics, *more))))
+        return self._by_runs[runs]
+
+    @cached_property
+    def _by_runs(self) -> dict[int, FoldPlan]:
+        return {}
+
+    @cached_property
+    def slice_keys(self) -> tuple[str, ...]:
+        """Return the slice keys requested by the plan or by a metric."""
+        return tuple(
+            dict.fromkeys(
+                [
+                    *self.slices,
+                    *(call.slice[0] for call in (*self.metrics, *self.compared) if call.slice is not None),
+                ]
+            )
+        )
+
+
+class Partial(Struct, frozen=True, eq=False):
+    """The sums of some documents of one system by slice (`None`: all), and their per-document values.
+
+    The per-document values are listed batch by batch. Of a system with repeated runs they are the sums over
+    its runs, and `flaky` are the values that vary most.
+    """
+
+    system: str
+    slices: Mapping[SliceKey, SliceSums]
+    documents: tuple[DocumentValues, ...]
+    repeats: int = 1
+    flaky: tuple[FlakyValue, ...] = ()
+
+
+def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partial:
+    """Return the sums of one batch of one system.
+
+    `documents` lists the same documents as `evidence`, in the same order.
+    """
+    if documents.documents != evidence.documents:
+        raise ValueError("the document table and the evidence list different documents")
+    columns = DocumentColumns(evidence, documents)
+    values = value_documents(plan.bound, plan.score_of if plan.score else None, columns, plan.kept)
+    return _fold(plan, columns, (values,), values)
+
+
+def fold_repeats(
+    plan: FoldPlan, system: str, runs: Sequence[tuple[Evidence, DocumentTable]], votes: Votes
+) -> Partial:
+    """Return the sums of one batch of a system over its repeated runs; the document stays the unit.
+
+    All runs list the same documents, in the same order.
+    """
+    whole = plan.of_repeats(len(runs))
+    parts = [DocumentColumns(evidence, table) for evidence, table in runs]
+    columns = RepeatedColumns.join(parts, votes.values)
+    score_of = whole.score_of if whole.score else None
+    values = value_documents(whole.bound, score_of, columns, whole.kept)
+    strict = [run.perfect() for run in parts]
+    accuracies = [run.evaluate(ACCURACY.recipe) for run in parts]
+    values = replace(
+        values,
+        values={
+            **values.values,
+            VARIANCES["accuracy"]: vary_over_runs(accuracies),
+            VARIANCES["perfect_documents"]: vary_over_runs(strict),
+        },
+    )
+    singles = tuple(
+        replace(values, numbers={name: run.number(name) for name in values.numbers}) for run in parts
+    )
+    folded = _fold(whole, columns, singles, values)
+    return replace(folded, system=system, repeats=len(runs), flaky=rank_flaky(votes.flaky, len(runs)))
+
+
+def _fold(
+    plan: FoldPlan, columns: DocumentColumns, numbered: Sequence[DocumentValues], values: DocumentValues
+) -> Partial:
+    """Return the sums of a batch; `numbered` has the numbers of each run."""
+    members = _find_members(plan.slice_keys, columns.table)
+    drawn = _sum_columns(columns, plan.drawn, list(members.values()), plan)
+    plain = _sum_columns(columns, plan.plain, list(members.values()), None)
+    if len(numbered) > 1:
+        once = tuple(InAnyRun(one) for one in (*plan.drawn, *plan.plain) if counts_documents(one))
+        seen = _sum_columns(columns, once, list(members.values()), None)
+        plain = [others | counted for others, counted in zip(plain, seen, strict=True)]
+    slices = {
+        key: SliceSums(totals | others, _join_numbers(numbered, rows, plan.numbers), len(rows), len(numbered))
+        for (key, rows), totals, others in zip(members.items(), drawn, plain, strict=True)
+    }
+    return Partial(columns.evidence.system, slices, (values,))
+
+
+def _join_numbers(
+    numbered: Sequence[DocumentValues], rows: npt.NDArray[np.int64], names: Sequence[str]
+) -> dict[str, tuple[npt.NDArray[np.float64], ...]]:
+    parts = [values.numbers_at(rows, names) for values in numbered]
+    return {name: tuple(each for part in parts for each in part[name]) for name in parts[0]}
+
+
+def _find_members(keys: Sequence[str], table: DocumentTable) -> dict[SliceKey, npt.NDArray[np.int64]]:
+    """Return the positions of the documents of each slice.
+
+    A document with several values (tags) is in each of their slices.
+    """
+    members: dict[SliceKey, list[int]] = {}
+    for key in keys:
+        for position, names in enumerate(table.groups.get(key, ())):
+            for name in dict.fromkeys(names):
+                members.setdefault((key, name), []).append(position)
+    everything: dict[SliceKey, npt.NDArray[np.int64]] = {None: np.arange(len(table.documents))}
+    return everything | {key: np.array(rows, np.int64) for key, rows in members.items()}
+
+
+def _sum_columns(
+    columns: DocumentColumns,
+    statistics: Sequence[Statistic],
+    subsets: Sequence[npt.NDArray[np.int64]],
+    plan: FoldPlan | None,
+) -> list[dict[Statistic, Sum]]:
+    """Return the sums of the statistics over each subset of the documents.
+
+    With a plan, bootstrap sums are included.
+    """
+    documents = columns.evidence.documents
+    parts = [columns.values(statistic) for statistic in statistics]
+    stacked = np.concatenate(parts) if parts else np.zeros((0, len(documents)), np.int64)
+    totals = [
+        stacked.sum(axis=1, keepdims=True)
+        if len(rows) == len(documents)
+        else stacked[:, rows].sum(axis=1, keepdims=True)
+        for rows in subsets
+    ]
+    if plan is not None and plan.replicates:
+        bits = [one.bits for one, part in zip(statistics, parts, strict=True) for _ in part]
+        drawn = draw_sums(stacked, document_keys(documents, plan.seed), plan.replicates, subsets, bits=bits)
+        totals = [np.concatenate([total, draws], axis=1) for total, draws in zip(totals, drawn, strict=True)]
+    ends = np.cumsum([len(part) for part in parts])
+    named = [columns.fields(statistic) for statistic in statistics]
+    return [
+        {
+            statistic: Sum(names, total[end - len(names) : end])
+            for statistic, names, end in zip(statistics, named, ends, strict=True)
+        }
+        for total in totals
+    ]
+
+
+def merge(partials: Iterable[Partial]) -> Partial:
+    """Return the sums of all partials of one system.
+
+    Sums are exact, so that estimates are independent of order and partition.
+    """
+    return reduce(_merge_two, partials)
+
+
+def _merge_two(first: Partial, second: Partial) -> Partial:
+    if first.system != second.system:
+        raise ValueError(f"cannot merge the sums of two systems: {first.system!r} and {second.system!r}")
+    slices = dict(first.slices)
+    for key, sums in second.slices.items():
+        slices[key] = slices[key].merge(sums) if key in slices else sums
+    if first.repeats != second.repeats:
+        raise ValueError(f"{first.system!r} has {first.repeats} runs here and {second.repeats} there")
+    flaky = rank_flaky(first.flaky + second.flaky, first.repeats) if second.flaky else first.flaky
+    return Partial(first.system, slices, first.documents + second.documents, first.repeats, flaky)
+
+
+def estimates(plan: FoldPlan, partial: Partial) -> tuple[Estimate, ...]:
+    """Return the estimates of every metric of the plan.
+
+    All documents come first, then slice by slice; fields follow the whole.
+    """
+    metrics = plan.of_repeats(partial.repeats).bound
+    wanted = EstimationPlan(metrics, plan.slices, plan.level, plan.replicates, plan.seed)
+    return estimate_slices(partial.system, wanted, partial.slices)
+
+
+def documents_frame(partials: Iterable[Partial]) -> pl.DataFrame:
+    """Return one row per system and document, sorted by both: score, chosen metrics, claims and groups."""
+    return frame_documents([(partial.system, values) for partial in partials for values in partial.documents])
+
+
+def pair_systems(plan: FoldPlan, partials: Iterable[Partial]) -> PairedData:
+    """Return the kept statistics of all documents of the systems, for paired comparisons."""
+    systems: list[DocumentStatistics] = [
+        replace(join_statistics(partial.system, partial.documents), repeats=partial.repeats)
+        for partial in partials
+    ]
+    return PairedData(
+        plan.compared_bound,
+        tuple(systems),
+        plan.slices,
+        plan.replicates,
+        plan.seed,
+        plan.level,
+        plan.vocabulary,
+        plan.correction,
+    )

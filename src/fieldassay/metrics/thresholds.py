@@ -1,0 +1,172 @@
+"""Comparison of a number with a threshold, with displayed text that agrees with the comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.notation import (
+    LONGEST,
+    SLACK,
+    Shown,
+    decimals_shown,
+    difference_unit,
+    format_p,
+    format_share,
+    shown_as,
+)
+from fieldassay.metrics.uncertainty.power import Alike
+
+_SCALES = {
+    "ratio": 1.0, "percent": 100.0, "ratio difference": 1.0, "percent difference": 100.0, "count": 1.0
+}  # fmt: skip
+_MOST_DECIMALS = 17
+
+WORDS = {">=": "at least", "<=": "at most", "==": "exactly", ">": "above", "<": "below"}
+"""Each operator in words."""
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is a finite number; booleans are not numbers.
+
+    >>> is_number(0.5), is_number(True), is_number(float("inf")), is_number("1")
+    (True, False, False, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def slack_of(threshold: float, unit: str) -> float:
+    """Return the distance from the threshold within which a value of the unit counts as equal.
+
+    Units without bounds use a share of the threshold.
+
+    >>> slack_of(0.9, "ratio"), slack_of(1024, "ms") == 1024e-9
+    (1e-09, True)
+    """
+    return SLACK * _SCALES.get(unit, abs(threshold))
+
+
+def holds(value: float, operator: str, threshold: float, unit: str = "ratio") -> bool:
+    """Return whether `value operator threshold` holds; values within the slack equal the threshold.
+
+    >>> holds(0.8999999999, ">=", 0.9), holds(0.8999999999, "<", 0.9), holds(0.89999, ">=", 0.9)
+    (True, False, False)
+    """
+    if abs(value - threshold) <= slack_of(threshold, unit):
+        return operator in (">=", "<=", "==")
+    return (
+        value > threshold
+        if operator in (">=", ">")
+        else value < threshold
+        if operator in ("<=", "<")
+        else False
+    )
+
+
+def format_compared(value: float, threshold: float, unit: str = "ratio") -> str:
+    """Return a value with enough decimals to differ from the threshold, unless it is equal to it.
+
+    >>> format_compared(89.96, 90, "percent"), format_compared(90, 90, "percent")
+    ('89.96%', '90.0%')
+    >>> format_compared(0.8999999999, 0.9), format_compared(0.9123, 0.9), format_compared(2240, 2000, "ms")
+    ('90.0%', '91.2%', '2.2 s')
+    """
+    shown, is_equal = shown_as(unit), abs(value - threshold) <= slack_of(threshold, unit)
+    meant = threshold if is_equal else value
+    least = max(decimals_shown(meant, unit), _exact_decimals(threshold, shown))
+    if max(abs(value), abs(threshold)) < LONGEST:
+        for decimals in range(least, _MOST_DECIMALS + 1):
+            text = _write(meant, shown, decimals)
+            if is_equal or (text != _write(threshold, shown, decimals) and not _is_minus_zero(text)):
+                return text
+    return f"{shown.prefix}{meant * float(shown.factor)!r}{shown.suffix}"
+
+
+def format_change(value: float, unit: str = "ratio") -> str:
+    """Return a difference with its sign, and with enough decimals to show 0 only for 0.
+
+    >>> format_change(0.0314), format_change(-0.000142), format_change(0.0), format_change(-12.5, "ms")
+    ('+3.1 points', '−0.014 points', '0.0 points', '−0.012 s')
+    """
+    unit = difference_unit(unit)
+    shown = shown_as(unit)
+    if value == 0 or not math.isfinite(value):
+        return f"{shown.prefix}{value if value else 0:.{decimals_shown(0.0, unit)}f}{shown.suffix}"
+    least = decimals_shown(value, unit)
+    for decimals in range(least, _MOST_DECIMALS + 1):
+        if round(value * float(shown.factor), decimals):
+            extra = 1 if decimals > least else 0  # two digits of a small number
+            return f"{'' if value < 0 else '+'}{_write(value, shown, decimals + extra)}"
+    return f"{value * float(shown.factor):+}{shown.suffix}".replace("-", "−")
+
+
+def format_changes(interval: Sequence[float], unit: str = "ratio") -> str:
+    """Return an interval of a difference, its unit once.
+
+    >>> format_changes((-0.02, 0.035))
+    '−2.0 to +3.5 points'
+    """
+    suffix = shown_as(difference_unit(unit)).suffix
+    low, high = (format_change(bound, unit).removesuffix(suffix) for bound in interval)
+    return f"{low} to {high}{suffix}"
+
+
+def format_threshold(threshold: float, unit: str = "ratio") -> str:
+    """Return a threshold exactly.
+
+    >>> format_threshold(85.0, "percent"), format_threshold(0.975)
+    ('85%', '97.5%')
+    >>> format_threshold(-0.02, "ratio difference")
+    '−2 points'
+    """
+    shown = shown_as(unit)
+    decimals = _exact_decimals(threshold, shown)
+    if abs(threshold) < LONGEST and decimals <= _MOST_DECIMALS:
+        return _write(threshold, shown, decimals)
+    return f"{shown.prefix}{threshold * float(shown.factor)!r}{shown.suffix}"
+
+
+def _write(value: float, shown: Shown, decimals: int) -> str:
+    """Return a value with so many decimals, rounded from its shortest text, so that no product shows."""
+    number = Decimal(repr(float(value))) * shown.factor
+    return f"{'−' if number < 0 else ''}{shown.prefix}{abs(number):,.{decimals}f}{shown.suffix}"
+
+
+def _is_minus_zero(text: str) -> bool:
+    return text.startswith("−") and not any(digit in "123456789" for digit in text)
+
+
+def _exact_decimals(value: float, shown: Shown) -> int:
+    """Return the number of decimals in the shortest text of a shown number."""
+    exponent = (Decimal(repr(float(value))) * shown.factor).normalize().as_tuple().exponent
+    return max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+def describe_least(documents: int, alpha: float = 0.05) -> str:
+    r"""Return what a test at `alpha` can find in documents that do not say which difference it finds.
+
+    >>> print(describe_least(40).replace("; ", ";\n"))
+    these 40 documents do not say which difference would have been found;
+    at least 5 must change, all to one side, to be called (p = .031);
+    a loss that hits 17% of documents is called in 8 of 10 samples
+    >>> describe_least(3)
+    'no difference is called in 3 documents: at least 5 must change, all to one side (p = .031)'
+    """
+    least, count = Alike.at(alpha), format_count(documents, "document")
+    if documents < least.documents:
+        return (
+            f"no difference is called in {count}: at least {least.documents} must change, all to one side "
+            f"({format_p(least.p)})"
+        )
+    these = "this document does" if documents == 1 else f"these {count} do"
+    said = [
+        f"{these} not say which difference would have been found",
+        f"at least {least.documents} must change, all to one side, to be called ({format_p(least.p)})",
+    ]
+    if least.expected < documents:
+        share = format_share(least.expected / documents, 0)
+        said.append(f"a loss that hits {share} of documents is called in 8 of 10 samples")
+    return "; ".join(said)

@@ -1,0 +1,410 @@
+"""Raw answers of language models: the JSON in them, and everything that had to be done to read it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.io.json_value import Json
+from fieldassay.records.answers.mend import MAX_LENGTH, mend_json
+from fieldassay.records.answers.readable import count_readable
+from fieldassay.records.answers.spans import FENCE, Span, find_spans
+from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared, unwrap_call
+from fieldassay.records.decode import TOO_DEEP, decode_json, is_too_deep
+from fieldassay.records.record import Row
+from fieldassay.regex import lazy_regex
+from fieldassay.spec.plan.nodes import ObjectNode
+
+_WORDS = "think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
+_MARK = lazy_regex(
+    rf"""(?P<open><(?:seed:|antml:)?(?:{_WORDS})>|\[THINK\]|◁think▷|<unused94>(?:thought\b)?"""
+    r"""|<\|channel\|>\s?analysis\b"""
+    r"""|<\|begin_of_thought\|>|<\|(?:START_THINKING|THINK_START)\|>)"""
+    rf"""|(?P<close></(?:seed:|antml:)?(?:{_WORDS})>|\[/THINK\]|◁/think▷|<unused95>|<\|channel\|>\s?final\b"""
+    r"""|<\|end_of_thought\|>|<\|(?:END_THINKING|THINK_END)\|>)"""
+    r"""|(?P<end><\|end\|>)""",
+    re.IGNORECASE,
+)
+_UNMARKED = lazy_regex(r"analysis(?=[A-Z\s]).*?assistantfinal", re.DOTALL)
+_TEXT = lazy_regex(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+MAX_MARKS = 1_000
+
+
+class Thought(Struct, frozen=True):
+    """A raw answer without its thoughts (`body`), and the text after a mark without a closing one."""
+
+    body: str
+    was_there: bool = False
+    unclosed: str = ""
+
+
+def split_thoughts(text: str) -> Thought:
+    """Return the text without the spans between the marks of thoughts.
+
+    A closing mark alone ends a thought that began with the text. Marks within valid JSON, or in the middle of
+    a line of a JSON text, are none.
+
+    >>> split_thoughts('<think>{"a": 0}?</think>{"a": 1}').body
+    '{"a": 1}'
+    >>> split_thoughts('<think>so {"a": 1}')
+    Thought(body='', was_there=True, unclosed='so {"a": 1}')
+    """
+    unmarked = _UNMARKED.match(text)
+    if unmarked is not None:
+        return Thought(text[unmarked.end() :], True)
+    pieces: list[str] = []
+    position, opened = 0, -1
+    last_bracket = max(text.rfind("{"), text.rfind("["))
+    for mark in _marks(text):
+        if mark["open"]:
+            if opened < 0:
+                pieces.append(text[position : mark.start()])
+                opened = mark.end()
+        elif opened >= 0:
+            opened, position = -1, mark.end()
+        elif mark["close"] and mark.end() <= last_bracket:
+            pieces, position = [], mark.end()
+    pieces.append("" if opened >= 0 else text[position:])
+    return Thought(
+        "\n".join(filter(None, pieces)), opened >= 0 or position > 0, text[opened:] if opened >= 0 else ""
+    )
+
+
+def _marks(text: str) -> list[re.Match[str]]:
+    found = [mark for mark, _ in zip(_MARK.finditer(text), range(MAX_MARKS), strict=False)]
+    if not found:
+        return []
+    spans = [span for span in find_spans(text) if not span.is_inner]
+    taken = [(span.start, span.end) for span in spans if span.is_valid] + _texts(text, spans)
+    return [mark for mark in found if not any(start < mark.start() < end for start, end in taken)]
+
+
+def _texts(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """Return the places of texts with a mark in the middle of a line of broken JSON."""
+    places = []
+    for span in spans:
+        for found in _TEXT.finditer(text, span.start, span.end) if not span.is_valid else ():
+            mark = _MARK.search(found[0])
+            if mark is not None and "\n" not in found[0][max(0, mark.start() - 1) : mark.end() + 1]:
+                places.append(found.span())
+    return places
+
+
+MAX_REPAIR = 20_000
+"""Most characters of one answer given to json_repair, whose time can grow with the square of the length."""
+
+MOST_KEPT = 500
+"""Most characters kept of a raw answer that was repaired or could not be read."""
+
+MAX_MENDED = 8
+"""Broken pieces of one answer that are mended at most: the last ones."""
+
+REPAIRED = ("repaired",)
+KINDS = {list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+_NOTHING = frozenset[str]()
+
+
+class Answer(Struct, frozen=True):
+    """The content of a raw answer.
+
+    `data` is None when there is a `problem`; `repairs` are the short names of the repairs, in order, each
+    once. `start` is the beginning of the raw answer, where one was read.
+    """
+
+    data: dict[str, Json] | None
+    repairs: tuple[str, ...] = ()
+    problem: str | None = None
+    start: str = ""
+
+
+class _Wanted(Struct, frozen=True):
+    """The keys that tell the record: `declared` may stand at its top, a list is put under `wrap`."""
+
+    declared: frozenset[str]
+    wrap: str | None
+    may_mend: bool = True
+    fields: ObjectNode | None = None
+
+
+class _Block(Struct, frozen=True):
+    """A piece of an answer that was read, and how many declared keys it has."""
+
+    span: Span
+    row: Row
+    record: Json
+    """The value, or the record in the call of a tool that it is."""
+    declared: int
+
+    @property
+    def is_cut(self) -> bool:
+        """Return whether the answer ends within it."""
+        return not self.span.is_closed
+
+
+def parse_answer(
+    text: str,
+    *,
+    wrap: str | None = None,
+    may_mend: bool = True,
+    declared: frozenset[str] = _NOTHING,
+    fields: ObjectNode | None = None,
+) -> Answer:
+    r"""Return the JSON object in a raw answer.
+
+    The whole text as it is, if it is JSON. Otherwise thoughts are set aside, and of all objects in fences and
+    in prose the one with most `declared` keys is the answer, of equals the one with most values readable by
+    the types of `fields`, then the last; an object cut off by the end of the answer counts before the
+    complete ones, if it has a declared key and does not just repeat one of them. If `may_mend`, broken text
+    is mended first, by rules that keep every value, then by json_repair. The call of a tool gives way to the
+    record in it. A top-level list is put under the key `wrap`, or is no answer. Nothing is ever evaluated,
+    and the time is bounded.
+
+    >>> found = parse_answer('Here it is:\n```json\n{"total": 67,571,}\n```')
+    >>> found.data, found.repairs
+    ({'total': '67,571'}, ('prose_around', 'code_fence', 'thousands_separator', 'trailing_comma'))
+    >>> parse_answer("I cannot read this page.").problem
+    "no JSON in the answer: 'I cannot read this page.'"
+    """
+    wanted = _Wanted(declared, wrap, may_mend, fields)
+    stripped = text.strip("\ufeff\0 \t\r\n")
+    if not stripped:
+        return Answer(None, problem="empty answer")
+    row = decode_json(stripped.encode("utf-8", "replace"))
+    if row.problem is None:
+        return _settle_whole(row, wanted)
+    if row.problem == TOO_DEEP:
+        return Answer(None, problem=TOO_DEEP)
+    thought = split_thoughts(stripped)
+    found = _find(thought.body, wanted)
+    if found.problem is not None and thought.unclosed:
+        within = _find(thought.unclosed, wanted)
+        if within.problem is None:
+            return shape(
+                _unwrapped(replace(within, repairs=("inside_thinking", *within.repairs)), wanted), wrap
+            )
+    repairs = ("thinking", *found.repairs) if thought.was_there and found.problem is None else found.repairs
+    return shape(_unwrapped(replace(found, repairs=repairs), wanted), wrap)
+
+
+def read_given(
+    value: Json,
+    *,
+    wrap: str | None = None,
+    declared: frozenset[str] = _NOTHING,
+    fields: ObjectNode | None = None,
+) -> Answer:
+    """Return the JSON object in an answer given as JSON instead of text, by the rules of `parse_answer`.
+
+    >>> read_given({"name": "extract", "arguments": {"total": 5}}, declared=frozenset({"total"})).data
+    {'total': 5}
+    """
+    return shape(_unwrapped(Row(value), _Wanted(declared, wrap, fields=fields)), wrap)
+
+
+def shape(row: Row, wrap: str | None) -> Answer:
+    """Return the row as an answer: an object unchanged, a list under the key `wrap`, the rest a problem."""
+    value = row.value
+    repairs = tuple(dict.fromkeys(row.repairs))
+    if row.problem is not None:
+        return Answer(None, repairs, row.problem)
+    if isinstance(value, dict):
+        return Answer(value, repairs)
+    if value is None:
+        return Answer(None, repairs, "null answer")
+    if isinstance(value, list) and wrap is not None:
+        return Answer({wrap: value}, (*repairs, "array_wrapped"))
+    return Answer(None, repairs, f"top level is {KINDS[type(value)]}, expected an object")
+
+
+def _settle_whole(row: Row, wanted: _Wanted) -> Answer:
+    if not isinstance(row.value, str):
+        return shape(_unwrapped(row, wanted), wanted.wrap)
+    if not re.search(r"[{\[]", row.value):
+        return Answer(None, problem=_no_json(row.value))
+    inner = parse_answer(
+        row.value, wrap=wanted.wrap, may_mend=wanted.may_mend, declared=wanted.declared, fields=wanted.fields
+    )
+    return Answer(inner.data, ("double_encoded", *inner.repairs), inner.problem)
+
+
+def _unwrapped(row: Row, wanted: _Wanted) -> Row:
+    value, done = unwrap_call(row.value, wanted.declared, wanted.fields)
+    return Row(value, (*row.repairs, *done), row.problem) if done else row
+
+
+def _find(text: str, wanted: _Wanted) -> Row:
+    """Return the answer among the pieces of a text that look like JSON, or a row with a problem."""
+    spans = find_spans(text)
+    blocks, problem = _read(text, spans, wanted)
+    best = _choose(blocks, wanted)
+    if best is None or (not wanted.may_mend and _is_shorter_than_broken(best.span, spans)):
+        return Row(None, problem=problem or _no_json(text))
+    value = best.row.value
+    if (
+        isinstance(value, list)
+        and wanted.wrap is None
+        and value
+        and not any(isinstance(item, dict) for item in value)
+    ):
+        return Row(None, problem=_no_json(text))  # a bracketed reference such as [12] in prose is no answer
+    outer = [block for block in blocks if block.span.rank == 3 and not block.span.is_inner]
+    several = ("several_blocks",) if len(outer) > 1 else ()
+    apart = APART if are_apart(best.record, (block.record for block in outer), wanted.declared) else ()
+    return Row(value, (*_around(text, best.span, spans), *several, *apart, *best.row.repairs))
+
+
+def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Block], str | None]:
+    """Return the readable pieces in order, and the problem of the last unreadable one."""
+    top = max((span.rank for span in spans), default=0)
+    broken = [span for span in spans if not span.is_valid and span.rank == top][-MAX_MENDED:]
+    blocks: list[_Block] = []
+    problem, room = None, MAX_REPAIR
+    for span in reversed(spans):
+        if span.is_valid:
+            row = decode_json(text[span.start : span.end].encode("utf-8", "replace"))
+        elif span in broken:
+            row = _mend(text[span.start : span.end], wanted.may_mend, 0 if span.is_inner else room)
+            row = (
+                replace(row, repairs=(*REPAIRED, "truncated"))
+                if row.repairs == REPAIRED and not span.is_closed
+                else row
+            )
+            length = span.end - span.start
+            room -= (
+                length
+                if length <= room and not span.is_inner and (row.problem or row.repairs[:1] == REPAIRED)
+                else 0
+            )
+        else:
+            continue
+        if row.problem is None:
+            inner = unwrap_call(row.value, wanted.declared, wanted.fields)[0]
+            blocks.append(_Block(span, row, inner, count_declared(inner, wanted.declared, wanted.wrap)))
+        problem = problem or (None if span.is_inner else row.problem)
+    return blocks[::-1], problem
+
+
+def _choose(blocks: Sequence[_Block], wanted: _Wanted) -> _Block | None:
+    """Return the best of several pieces: by declared keys, content, values of the right types, then the last.
+
+    An inner one counts only if it has more declared keys.
+    """
+    best: _Block | None = None
+    outer: _Block | None = None
+    for block in blocks:
+        if block.span.is_inner and outer is not None and block.declared <= outer.declared:
+            continue
+        outer = outer if block.span.is_inner else block
+        if best is None or _is_better(block, best, wanted):
+            best = block
+    if (
+        best is not None
+        and outer is not None
+        and outer.is_cut
+        and best.span.end <= outer.span.start
+        and not best.is_cut
+    ):
+        has_answer = outer.declared > 0 or (best.declared == 0 and bool(outer.row.value))
+        if has_answer and not _repeats(outer.row.value, best.row.value):
+            return outer
+    return best
+
+
+def _is_better(later: _Block, best: _Block, wanted: _Wanted) -> bool:
+    """Return whether a piece is rather the answer than the best of those before it."""
+    one, other = (later.declared, later.span.rank), (best.declared, best.span.rank)
+    if one != other or not later.declared:
+        return one >= other
+    return count_readable(later.record, wanted.fields, wanted.wrap) >= count_readable(
+        best.record, wanted.fields, wanted.wrap
+    )
+
+
+def _repeats(cut: Json, whole: Json) -> bool:
+    """Return whether all content of an object that was cut off is also in a complete one."""
+    if isinstance(cut, dict) and isinstance(whole, dict):
+        return all(key in whole and _repeats(value, whole[key]) for key, value in cut.items())
+    if isinstance(cut, list) and isinstance(whole, list):
+        return len(cut) <= len(whole) and all(map(_repeats, cut, whole))
+    return cut == whole or (isinstance(cut, str) and isinstance(whole, str) and whole.startswith(cut))
+
+
+def _is_shorter_than_broken(best: Span, spans: Sequence[Span]) -> bool:
+    """Return whether a broken object beside a valid one is longer, so that the intended one is uncertain."""
+    return any(
+        not span.is_valid and span.rank == 3 and span.end - span.start > best.end - best.start
+        for span in spans
+    )
+
+
+def _around(text: str, best: Span, spans: Sequence[Span]) -> tuple[str, ...]:
+    """Return the names of the text taken off around a piece: prose, a code fence, or both."""
+    fences = _fences(text, spans)
+    inside = next(((start, end) for start, end in fences if start <= best.start < end), None)
+    if inside is None:
+        return ("prose_around",) if text[: best.start].strip() or text[best.end :].strip() else ()
+    edges = [
+        0,
+        *(edge for start, end in fences for edge in (start - len(FENCE), end + len(FENCE))),
+        len(text),
+    ]
+    has_prose = any(text[start:end].strip() for start, end in zip(edges[::2], edges[1::2], strict=True))
+    return ("prose_around", "code_fence") if has_prose else ("code_fence",)
+
+
+def _fences(text: str, spans: Sequence[Span]) -> list[tuple[int, int]]:
+    """Return the spans of code fences, marks included; the last may be open. Marks within JSON are none."""
+    marks: list[int] = []
+    outer = [span for span in spans if not span.is_inner]
+    position = 0
+    for span in (*outer, None):
+        end = len(text) if span is None else span.start
+        while position <= end and (at := text.find(FENCE, position, end)) >= 0:
+            marks.append(at)
+            position = at + len(FENCE)
+        position = end if span is None else span.end
+    edges = [*marks, len(text)] if len(marks) % 2 else marks
+    return [(start + len(FENCE), end) for start, end in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _mend(piece: str, may_mend: bool, room: int) -> Row:
+    """Return the content of a broken piece; `room` is the number of characters left for json_repair."""
+    if not may_mend:
+        return Row(None, problem=f"the JSON in the answer is broken: {_opening(piece)}")
+    if len(piece) > MAX_LENGTH:
+        return Row(
+            None,
+            problem=f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)",
+        )
+    return mend_json(piece) or _repair(piece, room)
+
+
+def _repair(piece: str, room: int) -> Row:
+    end = piece.rfind("}" if piece[0] == "{" else "]")
+    piece = piece[: end + 1] if end > 0 else piece
+    if len(piece) > room:
+        return Row(
+            None,
+            problem=f"the JSON in the answer is broken and too long to repair ({len(piece):,} characters)",
+        )
+    import json_repair
+
+    try:
+        value = json_repair.loads(piece, skip_json_loads=True)
+    except (ValueError, RecursionError, IndexError, TypeError, KeyError, AttributeError):
+        value = None
+    if not isinstance(value, dict | list) or not value or is_too_deep(value):
+        return Row(None, problem=f"the JSON in the answer is broken: {_opening(piece)}")
+    return Row(value, REPAIRED)
+
+
+def _no_json(text: str) -> str:
+    return f"no JSON in the answer: {_opening(text)}"
+
+
+def _opening(text: str) -> str:
+    shown = " ".join(text[:200].split())
+    return ascii(shown[:80]) if not shown.isprintable() else repr(shown[:80])

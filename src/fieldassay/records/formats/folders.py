@@ -1,0 +1,170 @@
+"""A directory with one file per document: JSON, or (predictions) a raw answer."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
+from pathlib import Path, PurePosixPath
+from typing import TypeAlias
+
+from fieldassay.errors import Problem, problem
+from fieldassay.io.text.shown import format_count
+from fieldassay.records.envelope import holds_tree
+from fieldassay.records.formats.rows import FolderRows, read_json_files
+from fieldassay.records.ids import find_id
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import Row
+
+SUFFIXES = (".json",)
+ANSWERS = (".json", ".txt", ".md")
+"""Endings of the names of prediction files; content that is not JSON is a raw answer."""
+
+_PACKED = ("", ".gz", ".zst")
+_NAME = attrgetter("name")
+
+
+CHUNK = 500
+"""Files whose ids are read together."""
+
+Listed: TypeAlias = tuple[str, str]
+"""A file below a directory: its path in it with `/` between its parts, and the path or URL to read it by."""
+
+
+def list_folder(folder: Path) -> list[Listed]:
+    """Return the files below a directory, sorted by the parts of their paths, without linked directories.
+
+    They are plain texts: a `Path` of each of a million files takes longer than to read it.
+    """
+    return list(_list_files(str(folder)))
+
+
+def _list_files(folder: str) -> Iterator[Listed]:
+    here = os.curdir + os.sep
+    opened = [("", iter(_list_entries(folder)))]
+    while opened:
+        inner, entries = opened[-1]
+        for entry in entries:
+            if _is_kind(entry.is_file):
+                yield inner + entry.name, entry.path.removeprefix(here)
+            elif _is_kind(entry.is_dir) and not entry.is_symlink():
+                opened.append((f"{inner}{entry.name}/", iter(_list_entries(entry.path))))
+                break
+        else:
+            opened.pop()
+
+
+def _list_entries(folder: str) -> list[os.DirEntry[str]]:
+    """Return what is in a directory, by name; nothing for one that nobody may list."""
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=_NAME)
+    except PermissionError:
+        return []
+
+
+def _is_kind(ask: Callable[[], bool]) -> bool:
+    try:
+        return ask()
+    except OSError:  # a link in a circle
+        return False
+
+
+def read_folder(
+    folder: Path | str, options: SourceOptions, listed: Sequence[Listed] | None = None
+) -> tuple[FolderRows, tuple[Problem, ...]]:
+    """Return the files under a directory as rows, sorted by name, without hidden files.
+
+    `listed` are its files, for one that no file system has.
+
+    Gold is JSON; predictions may be texts. The id is the record's value under one of `id_names` if they were
+    given; otherwise, and where it has none, the path in the directory without its suffix.
+    """
+    stems: list[str] = []
+    paths: list[str] = []
+    others = Counter[str]()
+    for inner, place in list_folder(Path(folder)) if listed is None else listed:
+        if inner.startswith(".") or "/." in inner:
+            continue
+        stem = _stem(inner, SUFFIXES if options.is_gold else ANSWERS)
+        if stem is None:
+            others[PurePosixPath(inner).suffix.lower() or "no ending"] += 1
+            continue
+        stems.append(stem)
+        paths.append(place)
+    found = _find_names(paths, options)
+    names = [name or stem for (name, _), stem in zip(found, stems, strict=True)]
+    problems = [
+        Problem(place, problem, "correct or remove the file", "not_json")
+        for place, (_, problem) in zip(paths, found, strict=True)
+        if problem is not None and options.is_gold
+    ]
+    if not names:
+        what, endings = (
+            ("JSON files", ".json")
+            if options.is_gold
+            else ("files of answers", " or ".join((", ".join(ANSWERS[:-1]), ANSWERS[-1])))
+        )
+        raise problem(
+            folder, f"has no {what}", f"give a directory with one {endings} file per document", "empty_input"
+        )
+    if others and not options.is_gold:
+        problems.append(_other_files(folder, others))
+    rows = FolderRows(tuple(names), tuple(paths), options.encoding, takes_text=not options.is_gold)
+    return rows, tuple(problems)
+
+
+def _other_files(folder: Path | str, others: Counter[str]) -> Problem:
+    """Return the note on files with other endings than those of answers."""
+    count = others.total()
+    ranked = sorted(others.items(), key=lambda item: (-item[1], item[0]))
+    named = ", ".join(f"{ending[:20]} ({each:,})" for ending, each in ranked[:5]) + (
+        ", …" if len(ranked) > 5 else ""
+    )
+    what = (
+        f"{format_count(count, 'file')} with other endings "
+        f"{'was' if count == 1 else 'were'} not read: {named}"
+    )
+    return Problem(
+        str(folder),
+        what,
+        f"answers end in {' or '.join((', '.join(ANSWERS[:-1]), ANSWERS[-1]))}",
+        "other_files",
+    )
+
+
+def _stem(inner: str, suffixes: Sequence[str]) -> str | None:
+    name = inner.rpartition("/")[2].lower()
+    for suffix in suffixes:
+        for packed in _PACKED:
+            if name.endswith(suffix + packed):
+                stem = inner[: -len(suffix + packed)]
+                plain = stem if stem.isascii() else stem.encode("utf-8", "replace").decode("utf-8")
+                return plain.strip() or None
+    return None
+
+
+def _find_names(paths: Sequence[str], options: SourceOptions) -> list[tuple[str | None, str | None]]:
+    """Return the id in each file (None: none), and the problem of reading it."""
+    if options.id_names is None and not options.is_gold:
+        return [(None, None)] * len(paths)
+    return [
+        _find_name(row, options)
+        for start in range(0, len(paths), CHUNK)
+        for row in read_json_files(paths[start : start + CHUNK], options.encoding)
+    ]
+
+
+def _find_name(row: Row, options: SourceOptions) -> tuple[str | None, str | None]:
+    if options.id_names is None or not isinstance(row.value, dict):
+        return None, row.problem
+    if (
+        options.data_keys
+        and options.is_tree
+        and not options.is_gold
+        and options.key_of(row.value) is None
+        and holds_tree(row.value, options)
+    ):
+        return None, row.problem  # the file is the tree itself, and what a tree calls its id is a value
+    return find_id(row.value, options.id_names), row.problem

@@ -1,0 +1,96 @@
+"""Delimited text: CSV and its relatives, one record per row, everything text."""
+
+from __future__ import annotations
+
+from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.io.text.delimited import find_delimiter, split_rows
+from fieldassay.io.text.encoding import decode_lines
+from fieldassay.records.formats.columns import Columns, Table
+from fieldassay.records.formats.files import Input
+from fieldassay.records.formats.grouping import group_rows
+from fieldassay.records.formats.rows import HeldRows
+from fieldassay.records.ids import cap_problems, find_id, settle_ids
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import Row
+
+
+def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
+    """Return the rows of a delimited file with a header, and its problems; cells stay text.
+
+    A row with more or fewer cells than the header is a problem. Dotted headers make nested objects unless the
+    spec declares that very name.
+    """
+    text = _read_text(source)
+    lines = split_rows(text, "\t" if source.format == "tsv" else find_delimiter(text))
+    number, header = next(lines, (1, []))
+    below = list(lines)
+    table = Table(
+        source.label,
+        [name.strip() for name in header],
+        [cells for _, cells in below],
+        [f":{at}" for at, _ in below],
+    )
+    check_header(table, number)
+    return hold_table(table, options)
+
+
+def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
+    """Return the rows of a table as records, those of one id together if asked for, and their problems.
+
+    A row with more or fewer cells than the header is a problem; it stops everything where rows are grouped.
+    """
+    width = len(table.header)
+    faults = [
+        f"has {len(cells)} cells, the header has {width}" if len(cells) != width else None
+        for cells in table.rows
+    ]
+    remedy = "quote cells that hold the delimiter or a line break"
+    ragged = [
+        Problem(f"{table.label}{place}", what, remedy, "ragged_row")
+        for what, place in zip(faults, table.places, strict=True)
+        if what
+    ]
+    if options.group:
+        if ragged:
+            raise ProblemsError(cap_problems(ragged))
+        grouped = group_rows(table, options)
+        rows, places = [Row(record) for record, _ in grouped], [place for _, place in grouped]
+    else:
+        columns = Columns.of(table.header, options)
+        rows = [
+            Row(columns.nest(cells), problem=fault) for cells, fault in zip(table.rows, faults, strict=True)
+        ]
+        places = list(table.places)
+    found = [find_id(row.value, options.names) if isinstance(row.value, dict) else None for row in rows]
+    index = settle_ids(found, ragged, lambda position: f"{table.label}{places[position]}")
+    kept = index.kept.tolist()
+    held = tuple(Row(None, problem=rows[at].problem) if rows[at].problem else rows[at] for at in kept)
+    return HeldRows(
+        table.label, index.ids, held, tuple(places[at] for at in kept), index.is_numbered, is_table=True
+    ), index.problems
+
+
+def _read_text(source: Input) -> str:
+    return decode_lines(source.as_utf8().read_bytes()).removeprefix("\ufeff")
+
+
+def check_header(table: Table, number: int) -> None:
+    """Raise `ProblemsError` for unnamed or repeated columns of the header in row `number`."""
+    where, header = f"{table.label}:{number}", table.header
+    if not header:
+        raise problem(
+            table.label, "has no header", "write the names of the columns into the first row", "empty_input"
+        )
+    twice = sorted({name for name in header if header.count(name) > 1 and name})
+    problems = [
+        Problem(
+            where, f"column {name!r} stands twice in the header", "rename or remove one", "duplicate_column"
+        )
+        for name in twice
+    ]
+    if "" in header[:-1] or header == [""]:
+        problems.append(
+            Problem(where, f"column {header.index('') + 1} has no name", "name every column", "bad_header")
+        )
+    if problems:
+        raise ProblemsError(problems)

@@ -1,0 +1,95 @@
+"""Records that are in memory already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fieldassay.errors import Problem, problem
+from fieldassay.records.formats.plain import UnplainError, to_json, to_rows
+from fieldassay.records.formats.rows import HeldRows
+from fieldassay.records.ids import find_id, id_text, settle_ids
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import Row
+from fieldassay.records.sources.source import Source, make_source
+
+
+def hold_records(records: Any, options: SourceOptions | None = None, label: str = "records") -> Source:
+    """Return the records of objects in a list, a mapping by id, a Polars or pandas frame, or any iterable.
+
+    A pandas NaN is a missing value. Values without a JSON counterpart make their record invalid.
+
+    >>> source = hold_records({"a": {"total": 5}, "b": {"total": None}})
+    >>> list(source.ids()), source.fetch([0])[0].data
+    (['a', 'b'], {'total': 5})
+    """
+    options = options or SourceOptions()
+    kind = type(records).__module__.partition(".")[0]
+    if kind == "polars" and (hasattr(records, "iter_rows") or hasattr(records, "collect")):
+        from fieldassay.records.formats.frames import hold_frame
+
+        frame = records if hasattr(records, "iter_rows") else records.collect()
+        return make_source(label, *hold_frame(label, frame, options), options)
+    if kind == "pandas" and hasattr(records, "to_dict") and options.group:
+        from fieldassay.records.formats.frames import table_of
+        from fieldassay.records.formats.tables import hold_table
+
+        table = table_of(label, list(map(str, records.columns)), _without_nan(records))
+        return make_source(label, *hold_table(table, options), options)
+    if kind == "pandas" and hasattr(records, "to_dict"):
+        records = [_drop_nan(row) for row in records.to_dict(orient="records")]
+    if isinstance(records, Mapping):
+        return _hold_mapping(records, options, label)
+    if isinstance(records, str | bytes) or not isinstance(records, Iterable):
+        what = f"is a {type(records).__name__}, not records"
+        raise problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")
+    records = list(records)
+    rows = to_rows(records)
+    found = [_find_id(record, row, options) for record, row in zip(records, rows, strict=True)]
+    return _hold(label, rows, found, options)
+
+
+def _hold_mapping(records: Mapping[Any, Any], options: SourceOptions, label: str) -> Source:
+    return _hold(
+        label, to_rows(list(records.values())), [id_text(_plain_key(key)) for key in records], options
+    )
+
+
+def _find_id(record: Any, row: Row, options: SourceOptions) -> str | None:
+    """Return a record's id, also where the rest of the record cannot be read."""
+    value = row.value if row.problem is None else record
+    return find_id(value, options.names) if isinstance(value, dict) else None
+
+
+def _plain_key(key: Any) -> Any:
+    try:
+        return to_json(key)
+    except UnplainError:
+        return None
+
+
+def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceOptions) -> Source:
+    problems = [
+        Problem(f"{label}[{at}]", row.problem, "correct the record", "not_json")
+        for at, row in enumerate(rows)
+        if row.problem
+    ]
+    index = settle_ids(found, problems if options.is_gold else (), lambda position: f"{label}[{position}]")
+    kept = index.kept.tolist()
+    held = HeldRows(
+        label, index.ids, tuple(rows[at] for at in kept), tuple(f"[{at}]" for at in kept), index.is_numbered
+    )
+    return make_source(label, held, index.problems, options)
+
+
+def _without_nan(frame: Any) -> list[list[Any]]:
+    return [
+        [None if isinstance(value, float) and value != value else value for value in row]
+        for row in frame.itertuples(index=False)
+    ]
+
+
+def _drop_nan(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        str(key): None if isinstance(value, float) and value != value else value for key, value in row.items()
+    }

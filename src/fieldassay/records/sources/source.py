@@ -1,0 +1,354 @@
+"""Sources: records by position, from files, standard input or memory."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.records.answers.answer import KINDS
+from fieldassay.records.answers.misplaced import find_misplaced
+from fieldassay.records.decode import decode_json
+from fieldassay.records.envelope import open_rows
+from fieldassay.records.formats.extractions import is_extraction, open_extraction
+from fieldassay.records.formats.files import Input
+from fieldassay.records.formats.formats import is_url
+from fieldassay.records.formats.lines import id_reader, read_lines
+from fieldassay.records.formats.rows import HeldRows, Rows
+from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate, settle_ids
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import Record, Row
+from fieldassay.records.responses import BATCH_ID, read_response
+from fieldassay.regex import lazy_regex
+
+
+def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
+    """Return the rows of a file that is a JSON array of records, one record, or several values (JSON lines).
+
+    A single record without an id is a source of one numbered row.
+    """
+    data = source.as_utf8().read_bytes().removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n")
+    if data.startswith(b"["):
+        return _hold(source, options, _split(source, data))
+    row = decode_json(data)
+    if row.problem is not None and b"\n" in data and decode_json(data.partition(b"\n")[0]).problem is None:
+        return read_lines(source, options)
+    if row.problem is not None or not isinstance(row.value, dict):
+        what = row.problem or "is neither a list of records nor a record"
+        raise problem(source.label, what, "write an array of objects, or one object per line", "not_json")
+    index = settle_ids([find_id(row.value, options.names)], (), lambda _: source.label)
+    return HeldRows(source.label, index.ids, (row,), ("",), index.is_numbered), index.problems
+
+
+def _split(source: Input, data: bytes) -> list[Any]:
+    try:
+        return [bytes(raw) for raw in msgspec.json.decode(data, type=list[msgspec.Raw])]
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        row = decode_json(data)
+    if row.problem is not None:
+        raise problem(source.label, row.problem, "correct the file", "not_json")
+    return [Row(item, row.repairs) for item in row.value] if isinstance(row.value, list) else []
+
+
+def _hold(source: Input, options: SourceOptions, items: list[Any]) -> tuple[HeldRows, tuple[Problem, ...]]:
+    read_id = id_reader(options.names)
+    found: list[str | None] = []
+    problems: list[Problem] = []
+    for position, item in enumerate(items):
+        if isinstance(item, Row):
+            name, problem = (
+                (find_id(item.value, options.names) if isinstance(item.value, dict) else None),
+                None,
+            )
+        else:
+            name, problem = read_id(item)
+        found.append(name)
+        if problem is not None:
+            problems.append(
+                Problem(f"{source.label}[{position}]", problem, "correct or remove the item", "not_json")
+            )
+    index = settle_ids(
+        found, problems if options.is_gold else (), lambda position: f"{source.label}[{position}]"
+    )
+    kept = index.kept.tolist()
+    places = tuple(f"[{position}]" for position in kept)
+    return HeldRows(
+        source.label, index.ids, tuple(items[at] for at in kept), places, index.is_numbered
+    ), index.problems
+
+
+PROBED = 20
+"""Rows that are looked at to see whether the key of the data exists at all."""
+
+CHUNK = 1000
+_BRACKET = lazy_regex(r"[{\[]")
+_Reader: TypeAlias = Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]
+_READERS: Mapping[str, _Reader] = {"jsonl": read_lines, "json": read_array}
+_TABLE_READERS: Mapping[str, str] = {
+    "csv": "fieldassay.records.formats.tables:read_table",
+    "tsv": "fieldassay.records.formats.tables:read_table",
+    "parquet": "fieldassay.records.formats.frames:read_parquet",
+    "xlsx": "fieldassay.records.formats.workbooks:read_workbook",
+}
+"""The readers of tables, loaded on first use."""
+
+
+class Source(Struct, frozen=True, eq=False):
+    """The records of one side: their ids in order, and each record on demand.
+
+    `notes` are problems that keep no other record from being judged. It pickles, and reads its file again in
+    another process.
+    """
+
+    label: str
+    rows: Rows
+    options: SourceOptions
+    notes: tuple[Problem, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def is_numbered(self) -> bool:
+        """Return whether no row has an id, so that ids are only numbers of rows."""
+        return self.rows.is_numbered
+
+    def ids(self) -> Sequence[str]:
+        """Return the ids of all records, in order; not necessarily distinct."""
+        return self.rows.ids
+
+    def place(self, position: int) -> str:
+        """Return the place of a record: `preds.jsonl:17`."""
+        return self.rows.place(position)
+
+    def fetch(self, positions: Sequence[int]) -> list[Record]:
+        """Return the records at the positions, in that order."""
+        return self.open(positions, self.rows.read(positions))
+
+    def open(self, positions: Sequence[int], rows: Sequence[Row]) -> list[Record]:
+        """Return the records of rows already read; systems in one file share them."""
+        names, place = self.rows.ids, self.rows.place
+        pairs = zip(positions, rows, strict=True)
+        return open_rows(((names[position], row, place(position)) for position, row in pairs), self.options)
+
+    def take(self, positions: Positions) -> Source:
+        """Return the records at the positions as a source of their own, as small as they are."""
+        return replace(self, rows=self.rows.take(positions))
+
+
+def open_source(path: str | Path, options: SourceOptions | None = None) -> Source:
+    """Return the records of a file, a directory of JSON files, an extraction, or standard input (`-`).
+
+    Raises `ProblemsError` if it cannot be read at all, and for gold if any row of it cannot.
+    """
+    options = options or SourceOptions()
+    if is_url(path):
+        from fieldassay.records.formats.folders import read_folder
+        from fieldassay.records.formats.storage import list_urls
+
+        listed = list_urls(str(path))
+        if listed is not None:
+            return make_source(str(path), *read_folder(str(path), options, listed), options)
+    if str(path) != "-" and not options.is_gold and is_extraction(Path(path)):
+        path, options = open_extraction(Path(path), options)
+    if str(path) != "-" and _is_folder(Path(path)):
+        from fieldassay.records.formats.folders import read_folder
+
+        return make_source(str(path), *read_folder(Path(path), options), options)
+    file = Input(path, options)
+    source = make_source(file.label, *_reader(file.format)(file, options), options)
+    return replace(source, notes=(*source.notes, *file.notes))
+
+
+def _reader(form: str) -> _Reader:
+    if form in _READERS:
+        return _READERS[form]
+    module, _, name = _TABLE_READERS[form].partition(":")
+    found: _Reader = getattr(importlib.import_module(module), name)
+    return found
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # a path that no system call takes; opening it says so
+        return False
+
+
+def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: SourceOptions) -> Source:
+    """Return a source of the rows; for gold every problem is an error, for predictions it is a note."""
+    if problems and options.is_gold:
+        raise ProblemsError(cap_problems(problems))
+    if options.is_gold and not len(rows):
+        raise problem(label, "has no records", "give at least one record", "empty_input")
+    source = Source(label, rows, options, tuple(cap_problems(problems)))
+    if options.id_names and len(rows) and rows.is_numbered:
+        raise ProblemsError([_no_id_key(source, options.id_names)])
+    if options.is_gold and options.data_keys:
+        source = _settle_key(source)
+    if options.data_key is not None:
+        _check_key(source, options.data_key, "data")
+        if not options.is_gold:
+            _check_values(source, options.data_key)
+    return replace(source, notes=(*source.notes, *_describe_responses(source)))
+
+
+def _no_id_key(source: Source, names: Sequence[str]) -> Problem:
+    """Return the problem of a source without ids under the given names; positions never match rows then."""
+    keys = [
+        key
+        for row in source.rows.read(range(min(PROBED, len(source))))
+        if isinstance(row.value, dict)
+        for key in row.value
+    ]
+    named = (
+        f"the id key {names[0]!r}"
+        if len(names) == 1
+        else f"one of the id keys {', '.join(map(repr, names[:8]))}"
+    )
+    remedy = nearest(names[0], dict.fromkeys(keys)) if keys else "give every record an id"
+    return Problem(source.label, f"no row has {named}", remedy.replace("one of: ", "its keys: "), "no_id_key")
+
+
+def _settle_key(source: Source) -> Source:
+    """Return gold with the key of its first rows as the key of every row; without one, rows are the records.
+
+    A near-miss of the key is an error: a misspelled envelope would be judged as data.
+    """
+    rows = [
+        row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)
+    ]
+    keys = source.options.data_keys
+    found = next((key for row in rows if (key := source.options.key_of(row)) is not None), None)
+    if found is not None:
+        return replace(source, options=replace(source.options, data_key=found, data_keys=()))
+    near = next(
+        (told for row in rows for key in keys if (told := nearest(key, row)).startswith("did you mean")), None
+    )
+    if near is not None:
+        raise problem(source.label, f"no data key {keys[0]!r} in the first rows", near, "no_data_key")
+    return source
+
+
+def open_systems(path: str | Path, options: SourceOptions) -> dict[str, Source]:
+    """Return the predictions of several systems in one file, by system, in order of appearance.
+
+    `options.systems_key` names an object whose keys are systems and whose values are their answers. The
+    sources share one index; a system has no prediction where it has no key, and an invalid one where its
+    value is null.
+    """
+    key = options.systems_key
+    if key is None:
+        raise problem(path, "the key of the systems is not given", "name it", "no_systems_key")
+    shared = open_source(path, replace(options, systems_key=None, data_key=None))
+    _check_key(shared, key, "systems")
+    positions = _find_systems(shared, key)
+    if not positions:
+        raise problem(
+            shared.label, f"no system under {key!r}", "give an object with a key per system", "no_systems"
+        )
+    return {name: _view(shared, f"{key}.{name}", options, where) for name, where in positions.items()}
+
+
+def _view(shared: Source, key: str, options: SourceOptions, where: list[int]) -> Source:
+    view = replace(shared, options=replace(options, systems_key=None, data_key=key))
+    return view if len(where) == len(shared) else view.take(np.array(where, dtype=np.int64))
+
+
+def _find_systems(source: Source, key: str) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    for start in range(0, len(source), CHUNK):
+        positions = range(start, min(start + CHUNK, len(source)))
+        for position, row in zip(positions, source.rows.read(positions), strict=True):
+            systems = locate(row.value, key)[1]
+            for name in systems if isinstance(systems, dict) else ():
+                found.setdefault(name, []).append(position)
+    return found
+
+
+def _check_key(source: Source, key: str, what: str) -> None:
+    probed = source.rows.read(range(min(PROBED, len(source))))
+    rows = [
+        row.value
+        for row in probed
+        if isinstance(row.value, dict) and not (row.value.get("raw") or row.value.get("error"))
+    ]
+    if not rows or any(locate(row, key)[0] for row in rows):
+        return
+    seen = "the first row" if len(rows) == 1 else f"the first {len(rows)} rows"
+    raise problem(source.label, f"no {what} key {key!r} in {seen}", _remedy_of_key(key, rows), "no_data_key")
+
+
+def _check_values(source: Source, key: str) -> None:
+    """Raise `ProblemsError` if the key has no record in any first row, but another place has, or none can."""
+    rows = [
+        row.value for row in source.rows.read(range(min(PROBED, len(source)))) if isinstance(row.value, dict)
+    ]
+    values = [
+        value
+        for row in rows
+        if not row.get("raw") and not row.get("error")
+        for value in (locate(row, key)[1],)
+        if value is not None
+    ]
+    if not values or any(
+        isinstance(value, dict | list) or (isinstance(value, str) and _BRACKET.search(value))
+        for value in values
+    ):
+        return
+    declared = source.options.expected_keys
+    other = find_misplaced(rows, declared, (key, "raw"))
+    is_record = any(not declared.isdisjoint(row) for row in rows)
+    if other is None and not is_record and any(isinstance(value, str) for value in values):
+        return  # a system may well have refused every document
+    remedy = (
+        f"did you mean {other!r}?"
+        if other is not None
+        else "leave the key out: the rows are the records"
+        if is_record
+        else ""
+    )
+    what = f"{key!r} holds no record in the first rows: it is {KINDS[type(values[0])]}"
+    raise problem(source.label, what, remedy or "name the key that holds the record", "no_data_key")
+
+
+def _remedy_of_key(key: str, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the keys at the deepest place of a path reached by any of the rows."""
+    place, value = max((deepest(row, key) for row in rows), key=lambda found: len(found[0]))
+    if not place:
+        return nearest(key, {name for row in rows for name in row}) if any(rows) else ""
+    if isinstance(value, dict):
+        rest = key[len(place) :].strip(".").partition(".")[0]
+        return (
+            f"{place!r} has the keys {', '.join(sorted(value)[:20])}; {nearest(rest, value)}"
+            if value
+            else f"{place!r} is empty"
+        )
+    if isinstance(value, list):
+        return f"{place!r} is a list of {len(value)}: name an item, such as {place}[0]"
+    return f"{place!r} is {KINDS[type(value)]}" if value is not None else f"{place!r} is null"
+
+
+def _describe_responses(source: Source) -> list[Problem]:
+    """Return a note if the first rows are responses of a service, or hold them under the data key."""
+    if source.options.is_gold:
+        return []
+    key = source.options.data_key
+    for row in source.rows.read(range(min(PROBED, len(source)))):
+        value = row.value if key is None else locate(row.value, key)[1]
+        found = read_response(value)
+        if found is not None:
+            ids = f", ids are under {BATCH_ID!r}" if isinstance(value, dict) and BATCH_ID in value else ""
+            what = (
+                f"holds responses of the kind {found.kind}: answer, usage and errors were taken from "
+                f"them{ids}"
+            )
+            return [Problem(source.label, what, kind="responses")]
+    return []

@@ -1,0 +1,61 @@
+"""Predictions given once per variant: one source with repeated ids, as one system per variant."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+from msgspec.structs import replace
+
+from fieldassay.errors import Problem, list_names
+from fieldassay.records.ids import MAX_LISTED, cap_problems
+from fieldassay.records.sources.source import CHUNK, Source
+
+
+def split_variants(system: str, source: Source) -> dict[str, Source]:
+    """Return the predictions of each variant as a system named SYSTEM/VARIANT, in order of appearance.
+
+    That is, where ids repeat, every readable record names its variant, and no id repeats within one; any
+    other source is returned whole, under its own name. A system that is itself named after one of the
+    variants (`model/raw`) has that one alone. Records that cannot be read, and whose variant is unknown, are
+    left out with a note.
+    """
+    ids = source.ids()
+    if source.is_numbered or len(set(ids)) == len(ids):
+        return {system: source}
+    places, lost = _places(source)
+    wholly_named = None not in places
+    if not wholly_named or any(
+        len({ids[position] for position in found}) < len(found) for found in places.values()
+    ):
+        return {system: source}
+    named = {f"{system}/{variant}": found for variant, found in places.items()}
+    own = next((found for variant, found in places.items() if system.endswith(f"/{variant}")), None)
+    if own is not None:
+        named = {system: own}
+    parts = {name: source.take(np.array(found, dtype=np.int64)) for name, found in named.items()}
+    notes = [*source.notes, *cap_problems(lost), *([] if own is not None else [_note(source, list(parts))])]
+    first, *others = parts
+    return {first: replace(parts[first], notes=tuple(notes))} | {
+        name: replace(parts[name], notes=()) for name in others
+    }
+
+
+def _places(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]:
+    """Return the positions of records by variant, and a problem for each unreadable one without a variant."""
+    places: defaultdict[str | None, list[int]] = defaultdict(list)
+    lost = []
+    for start in range(0, len(source), CHUNK):
+        positions = range(start, min(start + CHUNK, len(source)))
+        for position, record in zip(positions, source.fetch(positions), strict=True):
+            if record.data is None and record.meta.variant is None:
+                what = f"cannot be read ({record.invalid}), so its variant cannot be seen, and it is left out"
+                lost.append(Problem(record.place, what, "correct the line", "variants"))
+            else:
+                places[record.meta.variant].append(position)
+    return dict(places), lost
+
+
+def _note(source: Source, names: list[str]) -> Problem:
+    what = f"has ids once per variant, so each variant is a system: {list_names(names, MAX_LISTED)}"
+    return Problem(source.label, what, kind="variants")

@@ -1,0 +1,236 @@
+"""The content of an attribution's report: the answer first, then shares, labels and values as texts."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+
+from fieldassay.attribution.result import Attribution, Labelled, SystemShares
+from fieldassay.attribution.share import STAGES, FieldShares, Share
+from fieldassay.errors import list_names
+from fieldassay.io.json_value import read_given
+from fieldassay.io.text.shown import clip, format_count
+from fieldassay.metrics.notation import NOTHING, format_share
+from fieldassay.reports.writers.tables import Part, Table, Told
+
+NAMES: Mapping[str, str] = {
+    "reading": "reading",
+    "model": "the model",
+    "decoding": "decoding",
+    "post": "post-processing",
+    "gold": "scorer or gold",
+    "runtime": "runtime",
+}
+"""The stages as reports name them."""
+_TO_DO: Mapping[str, str] = {
+    "reading": "improve how documents are read: scans, OCR, layout",
+    "model": "improve the model: its prompt, its examples, another model",
+    "decoding": "improve the form of answers: their limit, the schema",
+    "post": "improve what is made of raw answers",
+    "gold": "check the gold values and how they are compared",
+    "runtime": "make the system answer for every document",
+}
+_NAME, _VALUE, _FOUND = 40, 28, 300
+
+
+def label_name(label: str) -> str:
+    """Return a label as reports name it.
+
+    >>> label_name("reading_lost_page"), label_name("gold")
+    ('reading: lost page', 'scorer or gold')
+    """
+    if label == "gold":
+        return "scorer or gold"
+    if label == "post_processing":
+        return "post-processing"
+    if label == "format":
+        return "format or limit"
+    stage, _, rest = label.partition("_")
+    return f"{stage}: {rest.replace('_', ' ')}" if stage in ("reading", "model") else label.replace("_", " ")
+
+
+def answer_of(system: SystemShares) -> str:
+    """Return what to fix first for a system, in one sentence."""
+    shares = {one.stage: one for one in system.whole.shares}
+    defined = {stage: one for stage, one in shares.items() if one.value and one.value > 0}
+    if not system.whole.wrong:
+        return "no value that gold has is wrong"
+    if not defined:
+        reason = next((one.why for one in shares.values() if one.why), "nothing is known")
+        reason = next(iter(system.no_text), reason)
+        return f"cannot be told: {reason}"
+    first = max(defined, key=lambda stage: defined[stage].value or 0.0)
+    open_ = [stage for stage, one in shares.items() if one.value is None]
+    but = f"; {' and '.join(NAMES[one] for one in open_)} cannot be told apart" if len(open_) > 1 else ""
+    others = [stage for stage, one in defined.items() if stage != first and _overlap(defined[first], one)]
+    tie = f", with {' or '.join(NAMES[stage] for stage in others)} as likely" if others else ""
+    wrong, covered = system.whole.wrong, system.whole.covered
+    of = "wrong values" if covered == wrong else f"{covered:,} of {wrong:,} wrong values that can be told"
+    share = f"{format_stage(defined[first])} of the {of} are due to {NAMES[first]}"
+    if others and any("missed_unknown" in one.marks for one in system.whole.shares):
+        ranges = " and ".join(
+            f"{' to '.join(format_share(end, 0) for end in one.interval or ())} due to {NAMES[stage]}"
+            for stage, one in defined.items()
+            if stage in ("reading", "model")
+        )
+        return (
+            f"cannot be told: of the {of} {ranges}, as it is not known how many values are missed in the "
+            "text; perfect texts (--twins) show it"
+        )
+    return f"{_TO_DO[first]}: {share}{tie}{but}"
+
+
+def _overlap(first: Share, other: Share) -> bool:
+    return (
+        first.interval is not None and other.interval is not None and other.interval[1] >= first.interval[0]
+    )
+
+
+def format_stage(share: Share) -> str:
+    """Return a share with its interval, or a dash."""
+    if share.value is None:
+        return NOTHING
+    text = format_share(share.value, 0)
+    if share.interval is None:
+        return text
+    return f"{text} [{', '.join(format_share(one, 0) for one in share.interval)}]"
+
+
+def describe_attribution(found: Attribution, most: int = 5) -> Told:
+    """Return the report; each label of each system has at most `most` values."""
+    documents = format_count(found.documents, "document")
+    title = f"What to fix, the reader or the model: {clip(found.run, 60)}, {documents}"
+    systems = tuple((clip(one.system, _NAME), answer_of(one)) for one in found.systems)
+    parts: list[Part] = []
+    for one in found.systems:
+        parts += [_shares(one), _labels(one, found)]
+        parts += _values(one, [value for value in found.labelled if value.system == one.system], most)
+    return Told(title, (), systems, tuple(parts), _notes(found))
+
+
+def _shares(one: SystemShares) -> Part:
+    whole = one.whole
+    lines = [f"{whole.wrong:,} wrong values that gold has; the shares are of {whole.covered:,} of them"]
+    if whole.wrong > whole.covered:
+        lines.append(_uncovered(one))
+    if one.shared:
+        lines.append(
+            f"{one.shared:,} values, {one.shared_wrong:,} of them wrong, stand more than once in the gold of "
+            "their document: left out, since one copy is found where another was lost"
+        )
+    if one.missed_wrong:
+        lines.append(
+            f"{one.missed_wrong:,} wrong values are not found in the perfect text of their document, either: "
+            "left out"
+        )
+    lines += [
+        f"{format_count(count, 'document')} without the text that was sent: {clip(why, _FOUND)}"
+        for why, count in one.no_text.items()
+    ]
+    if one.spurious:
+        lines.append(f"{one.spurious:,} values where gold has none are outside of the shares")
+    if one.undeclared:
+        lines.append(f"{one.undeclared:,} values of keys that the spec does not declare have no label")
+    if one.mended:
+        lines.append(
+            f"{one.mended:,} right values are not in the text: lost by reading and mended by the model, or "
+            "missed"
+        )
+    if any("missed_unknown" in share.marks for share in whole.shares):
+        lines.append("as many wrong values may have been missed: the intervals allow for it")
+    if whole.covered and any("few_wrong_values" in share.marks for share in whole.shares):
+        lines.append("few wrong values: the intervals are wide")
+    stages = [stage for stage in STAGES if stage in ("reading", "model") or _is_used(one, stage)]
+    heads = ("field", "wrong", *(NAMES[stage] for stage in stages), "chance", "missed")
+    rows = [_row("all", whole, stages)]
+    rows += [_row(field.field or "", field, stages) for field in one.fields if field.wrong]
+    table = Table("shares of the wrong values by stage", heads, tuple(rows), tuple(range(1, len(heads))))
+    remarks = _reasons(one)
+    return Part(
+        f"{clip(one.system, _NAME)}: which stage wrong values are due to",
+        tuple(lines),
+        (table,),
+        tuple(remarks),
+    )
+
+
+def _uncovered(one: SystemShares) -> str:
+    names = [clip(field.field, _NAME) for field in one.fields if field.wrong > field.covered]
+    return f"{one.whole.wrong - one.whole.covered:,} are left out, of {list_names(names, 5)}"
+
+
+def _reasons(one: SystemShares) -> tuple[str, ...]:
+    """Return why shares are undefined, each reason with its fields."""
+    fields: dict[str, list[str]] = defaultdict(list)
+    for field in one.fields:
+        if field.wrong and (why := field.share("reading").why):
+            fields[why].append(clip(field.field, _NAME))
+    return tuple(f"{list_names(names, 5)}: {why}" for why, names in fields.items())
+
+
+def _is_used(one: SystemShares, stage: str) -> bool:
+    return any(
+        share.value for field in (one.whole, *one.fields) for share in field.shares if share.stage == stage
+    )
+
+
+def _row(name: str, found: FieldShares, stages: Sequence[str]) -> tuple[str, ...]:
+    rates = found.rates
+    shown = (NOTHING, NOTHING)
+    if rates is not None:
+        shown = (
+            NOTHING if rates.chance is None else format_share(rates.chance, 0),
+            "unknown" if rates.missed is None else format_share(rates.missed, 0),
+        )
+    return (
+        clip(name, _NAME),
+        f"{found.wrong:,}",
+        *(format_stage(found.share(one)) for one in stages),
+        *shown,
+    )
+
+
+def _labels(one: SystemShares, found: Attribution) -> Part:
+    counts = found.counts(one.system)
+    rows = tuple((label_name(label), f"{count:,}") for label, count in counts.items())
+    lines = () if rows else ("no value is wrong",)
+    tables = (Table("wrong values by label", ("label", "values"), rows, (1,)),) if rows else ()
+    return Part(f"{clip(one.system, _NAME)}: labels", lines, tables)
+
+
+def _values(one: SystemShares, values: Sequence[Labelled], most: int) -> list[Part]:
+    by_label: dict[str, list[Labelled]] = defaultdict(list)
+    for value in values:
+        by_label[value.finding.label].append(value)
+    if not most or not by_label:
+        return []
+    rows = [
+        (
+            label_name(label), clip(value.document, _NAME), clip(value.path, _NAME),
+            f"{_shown(value.gold)} → {_shown(value.pred)}", clip(value.finding.found, _FOUND),
+        )
+        for label, labelled in sorted(by_label.items(), key=lambda item: -len(item[1]))
+        for value in labelled[:most]
+    ]  # fmt: skip
+    heads = ("label", "document", "value", "gold → predicted", "what was found")
+    left = len(values) - len(rows)
+    remarks = (f"{left:,} more: --most, or --json for all",) if left else ()
+    table = Table("wrong values with their evidence", heads, tuple(rows), ())
+    return [Part(f"{clip(one.system, _NAME)}: evidence", (), (table,), remarks)]
+
+
+def _shown(text: str | None) -> str:
+    if text is None:
+        return NOTHING
+    value = read_given(text)
+    return clip(value if isinstance(value, str) else text, _VALUE)
+
+
+def _notes(found: Attribution) -> tuple[str, ...]:
+    level = format_share(found.draw.level, 0)
+    return (
+        f"shares with {level} intervals from {found.draw.replicates:,} bootstrap replicates over documents; "
+        "the share of reading is corrected for values in the text by chance; one unseen document with wrong "
+        "values is allowed for",
+        "a label is evidence for a person, not a number to add up",
+    )

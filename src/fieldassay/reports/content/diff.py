@@ -1,0 +1,279 @@
+"""The content of a diff's report before its layout: sentences and tables of texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from fieldassay.decisions.diff.result import Diff, Side
+from fieldassay.io.text.shown import clip, format_count
+from fieldassay.metrics.notation import (
+    FEW,
+    NOTHING,
+    format_effect,
+    format_in_unit,
+    format_p_cell,
+    format_share,
+    format_signed_points,
+)
+from fieldassay.metrics.result.comparison import Comparison, Ranking
+from fieldassay.reports.content.diff_values import changes_part
+from fieldassay.reports.content.run.comparisons import count_tested
+from fieldassay.reports.content.run.summary import HEADLINE
+from fieldassay.reports.wording.folders import name_of
+from fieldassay.reports.wording.sentences import (
+    describe_comparison,
+    describe_first,
+    describe_metric,
+    describe_places,
+    describe_power,
+    describe_power_of_fields,
+)
+from fieldassay.reports.writers.tables import Part, Table, Told
+
+NAMES = {**HEADLINE, "f1": "F1"}
+"""The names of metrics in reports."""
+
+
+def format_difference(one: Comparison) -> str:
+    """Return the difference with its interval, in points for shares; a mark shows a too narrow interval."""
+    if one.difference is None:
+        return NOTHING
+    interval = (
+        ""
+        if one.interval is None
+        else f" [{', '.join(format_signed_points(bound, one.unit).lstrip('+') for bound in one.interval)}]"
+    )
+    few = " few" if interval and is_narrow(one) else ""
+    return f"{format_signed_points(one.difference, one.unit)}{interval}{few}"
+
+
+def is_narrow(one: Comparison) -> bool:
+    """Return whether the interval of a metric without bounds is too narrow: few documents."""
+    return "few_documents" in one.marks
+
+
+def verdict_of(one: Comparison) -> str:
+    """Return the decision as a cell has it: `not shown` where no difference could be shown."""
+    return {"no_difference_shown": "not shown"}.get(one.verdict, one.verdict)
+
+
+_NAME = 48
+
+
+def describe_diff(found: Diff, most: int = 10) -> Told:
+    """Return the report of a diff; lists of values, documents and kinds of wrong have at most `most` rows."""
+    parts = [_overall(found) if found.is_pair else _many(found)]
+    parts += [_fields(found.by_field)] if found.by_field else []
+    parts += [_slices(found)] if found.by_slice else []
+    if found.is_pair:
+        parts.append(changes_part(found, most))
+    return Told(_title(found), found.warnings, _systems(found.sides), tuple(parts), found.notes)
+
+
+def _title(found: Diff) -> str:
+    documents = format_count(found.documents, "document")
+    if found.is_pair:
+        before, after = (clip(side.label, _NAME) for side in found.sides)
+        return f"{before} → {after}: {documents}"
+    return f"{format_count(len(found.sides), 'system')} on {documents}"
+
+
+def _systems(sides: Sequence[Side]) -> tuple[tuple[str, str], ...]:
+    if len(sides) != 2:
+        return ()
+    return tuple((name, _describe_side(side)) for name, side in zip(("before", "after"), sides, strict=True))
+
+
+def _describe_side(side: Side) -> str:
+    own = "" if side.system == side.label else f"system {clip(side.system, _NAME)}"
+    run = "" if name_of(side.run) == side.label else f"run {clip(name_of(side.run), 80)}"
+    folder = "" if side.folder in side.run else f"folder {clip(name_of(side.folder), 100)}"
+    return ", ".join(part for part in (clip(side.label, _NAME), own, run, folder) if part)
+
+
+def _overall(found: Diff) -> Part:
+    lines = [describe_comparison(one, NAMES) for one in found.overall]
+    lines += [f"{_metric(one)}: {power}" for one in found.overall if (power := describe_power(one))]
+    if found.is_identical:
+        lines.insert(0, "identical: nothing that was kept differs in any document")
+    table = _table("the systems in each metric", "metric", "metric", found.overall)
+    return Part(
+        "Overall", tuple(lines), (table,), (*_adjusted(found.overall), *_few(_all(found)), *_method(found))
+    )
+
+
+def _all(found: Diff) -> Sequence[Comparison]:
+    return (*found.overall, *found.by_field, *found.by_slice)
+
+
+def _method(found: Diff) -> list[str]:
+    drawn = (
+        f"{format_share(found.level)} intervals of the difference by random halves of the documents, or by "
+        f"{found.replicates:,} bootstrap replicates where wider, seed {found.seed}"
+    )
+    return [
+        "p: how often chance alone would show a difference as large, if it were the only one looked at",
+        *([drawn] if found.replicates else []),
+    ]
+
+
+def _few(families: Sequence[Comparison]) -> list[str]:
+    is_marked = any(is_narrow(one) and one.interval is not None for one in families)
+    return [FEW] if is_marked else []
+
+
+def _adjusted(family: Sequence[Comparison], rankings: Sequence[Ranking] = ()) -> list[str]:
+    tested = count_tested(family, rankings)
+    return [f"adjusted: the same, counting that {tested:,} were looked at"] if tested > 1 else []
+
+
+def _fields(family: tuple[Comparison, ...]) -> Part:
+    more = describe_power_of_fields(family)
+    remarks = (
+        f"{clip(family[0].metric, 60)} of each field",
+        *_adjusted(family),
+        *([more] if more else []),
+    )
+    return Part("By field", (), (_table("the systems field by field", "field", "field", family),), remarks)
+
+
+def _slices(found: Diff) -> Part:
+    tables, remarks = [], []
+    for key in dict.fromkeys(key for one in found.by_slice for key in one.slice):
+        family = [one for one in found.by_slice if key in one.slice]
+        name = f"{NAMES.get(family[0].metric, clip(family[0].metric, 60))} by {clip(key, 40)}"
+        if found.is_pair:
+            tables.append(_table(name, "slice", clip(key, 40), family))
+        else:
+            values = dict.fromkeys(one.slice[key] for one in family)
+            tables += [
+                _slice_table(key, value, [one for one in family if one.slice[key] == value])
+                for value in values
+            ]
+        remarks += [f"{clip(key, 40)}: {line}" for line in _adjusted(family)]
+    return Part("By slice", (), tuple(tables), tuple(remarks))
+
+
+def _slice_table(key: str, value: str, family: Sequence[Comparison]) -> Table:
+    """Return more than two systems in one slice; they have no places there."""
+    made = _many_table(family, None)
+    rows = tuple(row[1:] for row in made.rows)
+    caption = f"{clip(key, 40)}: {clip(value, 40)}, n = {max(one.documents for one in family):,}"
+    return Table(caption, made.heads[1:], rows, tuple(at - 1 for at in made.numbers))
+
+
+def _table(
+    caption: str, kind: Literal["metric", "field", "slice"], head: str, family: Sequence[Comparison]
+) -> Table:
+    """Return the comparisons of one family of two systems as a table."""
+    heads = (head, "n", "before", "after", "difference", "p", "adjusted", "effect", "+/−/=", "decision")
+    name = {"metric": _metric, "field": _field, "slice": _slice}[kind]
+    return Table(caption, heads, tuple((name(one), *_row(one)) for one in family), (1, 2, 3, 5, 6, 7, 8))
+
+
+def _row(one: Comparison) -> tuple[str, ...]:
+    before, after = (format_in_unit(value, one.unit) for value in one.values)
+    return (
+        f"{one.documents:,}",
+        before,
+        after,
+        format_difference(one),
+        format_p_cell(one.p),
+        *_decision(one),
+    )
+
+
+def _field(one: Comparison) -> str:
+    return clip(one.field, 40)
+
+
+def _slice(one: Comparison) -> str:
+    return clip(next(iter(one.slice.values()), ""), 40)
+
+
+def _metric(one: Comparison) -> str:
+    return describe_metric(one, NAMES)
+
+
+def _decision(one: Comparison) -> tuple[str, str, str, str]:
+    """Return adjusted p value, effect size, counts of documents (better, worse, equal), and the decision."""
+    return (
+        format_p_cell(one.p_adjusted),
+        format_effect(one.effect_size),
+        f"{one.wins:,}/{one.losses:,}/{one.ties:,}",
+        verdict_of(one),
+    )
+
+
+def _many(found: Diff) -> Part:
+    """Return the part on more than two systems: a table by each metric.
+
+    It has each system's possible ranks and its comparison with the reference.
+    """
+    families: dict[tuple[Any, ...], list[Comparison]] = {}
+    for one in found.overall:
+        families.setdefault((one.metric, one.field, *one.slice.items()), []).append(one)
+    tables = tuple(_many_table(family, _ranking_of(found, family[0])) for family in families.values())
+    lines = tuple(_describe_pairs(one, NAMES.get(one.metric, clip(one.metric, 60))) for one in found.rankings)
+    places = (
+        ["place: those that a system may really have, by the same p values, all pairs of systems among them"]
+        if found.rankings
+        else []
+    )
+    told = f"difference, adjusted, effect, +/−/=, decision: against {clip(found.sides[0].label, _NAME)}"
+    return Part(
+        "Ranking" if found.rankings else "Overall",
+        lines,
+        tables,
+        (
+            *filter(None, map(describe_first, found.rankings)),
+            *places,
+            told,
+            *_adjusted(found.overall, found.rankings),
+            *_few(_all(found)),
+            *_method(found),
+        ),
+    )
+
+
+def _ranking_of(found: Diff, one: Comparison) -> Ranking | None:
+    if one.slice or one.field is not None:
+        return None
+    return next((ranking for ranking in found.rankings if ranking.metric == one.metric), None)
+
+
+def _many_table(family: Sequence[Comparison], ranking: Ranking | None) -> Table:
+    """Return the table of more than two systems by one metric, in the order of the ranking if any."""
+    name = clip(NAMES.get(family[0].metric, family[0].metric), 40)
+    heads = ("place", "system", name, "difference", "adjusted", "effect", "+/−/=", "decision")
+    against = {one.systems[1]: one for one in family}
+    reference, value = family[0].systems[0], family[0].values[0]
+    places = {place.system: describe_places(place) for place in ranking.places} if ranking is not None else {}
+    order = list(places) or [reference, *against]
+    values = {reference: value, **{system: one.values[1] for system, one in against.items()}}
+    rows = [
+        (
+            places.get(system, NOTHING),
+            clip(system, _NAME),
+            format_in_unit(values[system], family[0].unit),
+            *_standing(against.get(system)),
+        )
+        for system in order
+    ]
+    return Table(
+        f"systems by {_metric(family[0])}, n = {max(one.documents for one in family):,}",
+        heads,
+        tuple(rows),
+        (2, 4, 5, 6),
+    )
+
+
+def _standing(one: Comparison | None) -> tuple[str, ...]:
+    return ("", "", "", "", "reference") if one is None else (format_difference(one), *_decision(one))
+
+
+def _describe_pairs(ranking: Ranking, name: str) -> str:
+    shown = sum(pair.is_shown for pair in ranking.pairs)
+    pairs = format_count(len(ranking.pairs), "pair")
+    return f"{name}: {shown:,} of {pairs} of systems differ by more than chance"

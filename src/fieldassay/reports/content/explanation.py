@@ -1,0 +1,247 @@
+"""The output of `fieldassay explain`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from fieldassay.io.text.shown import clip, format_json, visible
+from fieldassay.metrics.evidence import REPEAT
+from fieldassay.metrics.notation import format_number, format_rounded
+from fieldassay.reports.wording.sources import describe_source
+from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS, describe
+from fieldassay.reports.writers.page import Column, Page, Screen
+from fieldassay.scoring.explain import DocumentExplanation, Explanation, Side
+from fieldassay.scoring.steps import ComparisonStep
+
+_STRUCTURE = ("list", "object", "item")
+_PATH, _VALUE, _LONG, _QUOTE = 300, 300, 2000, 60
+"""The most characters shown of a path, of a value among others, of the explained value, of a quote."""
+
+
+def render_steps(steps: Sequence[Explanation], screen: Screen) -> str:
+    """Return the steps of judgements, one block each."""
+    page = Page(screen)
+    for position, step in enumerate(steps):
+        if position:
+            page.line()
+        _step(page, step, len(steps) > 1)
+    if not steps:
+        page.line("neither side has a value: there is nothing to judge")
+    return page.text()
+
+
+def render_document(found: DocumentExplanation, screen: Screen) -> str:
+    """Return the rows of a document, system by system; with a field also the steps of each value."""
+    page = Page(screen)
+    for system in found.systems:
+        rows = [row for row in found.rows if row["system"] == system]
+        steps = [
+            (step, row.get("source", ()))
+            for row, step in zip(_values(found.rows), found.steps, strict=False)
+            if row["system"] == system
+        ]
+        page.line()
+        page.title(
+            f"{clip(found.document, _PATH)}, "
+            f"{clip(system, 40)}{'' if found.field is None else f', {clip(found.field, _PATH)}'}"
+        )
+        for remark in _list_remarks(found, system):
+            page.line(f"note: {clip(remark, 400)}", "yellow")
+        if not rows:
+            page.line("neither gold nor the prediction has anything here")
+            continue
+        _rows(page, rows)
+        for step, source in _list_distinct(steps):
+            page.line()
+            _step(page, step, True, source)
+    return page.text().lstrip("\n")
+
+
+def _list_remarks(found: DocumentExplanation, system: str) -> list[str]:
+    """Return the remarks on the answer of a system, or on those of its repeated runs."""
+    of_runs = (
+        f"{name.removeprefix(system).strip(' ()')}: {remark}"
+        for name, remarks in found.remarks.items()
+        if name.startswith(f"{system} (run ")
+        for remark in remarks
+    )
+    return [*found.remarks.get(system, ()), *of_runs]
+
+
+def _list_distinct(steps: Sequence[tuple[Explanation, Any]]) -> list[tuple[Explanation, Any]]:
+    """Return the steps of different judgements, with their sources; repeated runs often share one."""
+    kept: list[tuple[Explanation, Any]] = []
+    for step in steps:
+        if step not in kept:
+            kept.append(step)
+    return kept
+
+
+def _values(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [row for row in rows if row["kind"] == "value"]
+
+
+def _rows(page: Page, rows: Sequence[dict[str, Any]]) -> None:
+    """Add the informative rows: present values, pairs of items, and wrong structure."""
+    shown = [
+        row
+        for row in rows
+        if row["outcome"] != "absent" and (row["kind"] not in _STRUCTURE[:2] or row["outcome"] != "match")
+    ]
+    absent = sum(row["outcome"] == "absent" for row in _values(rows))
+    columns = [Column("path", is_name=True), Column("gold"), Column("predicted")]
+    columns += [Column("outcome", is_name=True), Column("score", is_number=True), Column("why")]
+    styles = ["" if row["outcome"] == "match" else "dim" if row["kind"] == "item" else "red" for row in shown]
+    if page.width < 90:
+        narrow = [Column("path, outcome", is_name=True), Column("gold → predicted"), Column("why")]
+        page.table(narrow, list(map(_narrow, shown)), styles)
+    else:
+        page.table(columns, list(map(_row, shown)), styles)
+    if absent:
+        page.line(f"and {absent} values that neither side has", "dim")
+
+
+def _row(row: dict[str, Any]) -> list[str]:
+    return [
+        _path(row),
+        _value(row, "gold"),
+        _with_source(row, "\n"),
+        row["outcome"],
+        _score(row["score"]),
+        _why(row),
+    ]
+
+
+def _narrow(row: dict[str, Any]) -> list[str]:
+    pair = f"{_value(row, 'gold')} → {_with_source(row, '; ')}"
+    return [f"{_path(row)} {row['outcome']} {_score(row['score'])}".rstrip(), pair, _why(row)]
+
+
+def _path(row: dict[str, Any]) -> str:
+    gold, pred = row["gold_path"], row["pred_path"]
+    run = f"run {row[REPEAT]}: " if row.get(REPEAT) else ""
+    if gold is None or pred is None or gold == pred:
+        return f"{run}{clip(gold or pred or row['field'], _PATH)}"
+    return f"{run}{clip(gold, _PATH)} ↔ {clip(pred, _PATH)}"
+
+
+def _value(row: Mapping[str, Any], side: str) -> str:
+    """Return a value as given, and as read where that adds information."""
+    raw, read = row[side], row[f"{side}_value"]
+    if row["kind"] != "value":
+        return "(item)" if row["kind"] == "item" and row[f"{side}_path"] else format_json(raw, _VALUE)
+    if (
+        raw is None
+        or read is None
+        or row["outcome"] not in ("mismatch", "partial")
+        or read == raw
+        or json.dumps(read, ensure_ascii=False) == raw
+    ):
+        return format_json(raw, _VALUE)
+    return f"{format_json(raw, _VALUE)} (read: {clip(read, _VALUE)})"
+
+
+def _with_source(row: Mapping[str, Any], between: str) -> str:
+    """Return the predicted value, and where it stands in its document if that is known."""
+    source = describe_source(row.get("source", ()), _QUOTE)
+    return f"{_value(row, 'pred')}{between}{source}" if source else _value(row, "pred")
+
+
+def _score(score: float | None) -> str:
+    return "" if score is None else format_number(score)
+
+
+def _why(row: dict[str, Any]) -> str:
+    """Return reason and main diagnoses in words; nothing for plain equality."""
+    if row["kind"] == "item" and row["outcome"] not in ("missing", "spurious"):
+        return f"paired; {format_rounded(100 * (row['score'] or 0), 0, 100.0)}% alike"
+    names = [name for name in row["diagnoses"] or () if name != "different"]
+    is_plain = row["reason"] in ("equal", "missing", "spurious", "present") or (
+        row["reason"] == "different" and names
+    )
+    said = [] if is_plain else [describe(REASONS, row["reason"])]
+    said += [describe(DIAGNOSES, name) for name in names]
+    return visible("; ".join(list(dict.fromkeys(said))[:3]))
+
+
+def _step(page: Page, step: Explanation, has_path: bool, source: Sequence[Mapping[str, Any]] = ()) -> None:
+    if has_path:
+        where = step.gold_path or step.pred_path or step.field
+        page.title(
+            f"{clip(where, _PATH)}"
+            + (f" ↔ {clip(step.pred_path, _PATH)}" if step.pred_path and step.pred_path != where else "")
+        )
+    rows = [
+        ["as given", clip(step.gold.raw, _LONG), clip(step.pred.raw, _LONG)],
+        [
+            f"read as {step.type}{f' ({step.read})' if step.read else ''}",
+            _reading(step.gold),
+            _reading(step.pred),
+        ],
+    ]
+    if any(_remark(side) for side in (step.gold, step.pred)):
+        rows.append(["remarks", _remark(step.gold), _remark(step.pred)])
+    if source:
+        rows.append(["source", "", describe_source(source, _LONG, has_place=True)])
+    page.table([Column("step"), Column("gold"), Column("predicted")], rows)
+    page.pairs(_verdict(step))
+
+
+def _reading(side: Side) -> str:
+    if side.raw is None:
+        return "no value"
+    if side.problem is not None:
+        return f"cannot be read: {clip(side.problem, _LONG)}"
+    return clip(side.value, _LONG)
+
+
+def _remark(side: Side) -> str:
+    return "; ".join(describe(FLAGS, flag) for flag in side.flags)
+
+
+def _are_steps(trials: Sequence[ComparisonStep]) -> bool:
+    return any(not trial.is_item for trial in trials)
+
+
+def _tried(trials: Sequence[ComparisonStep]) -> list[tuple[str, str]]:
+    """Return the steps of a cascade and the items of lists, each with its result."""
+    lines, number = [], 0
+    for trial in trials:
+        said = f"{json.dumps(round(trial.score, 6))}, {describe(REASONS, trial.reason)}"
+        if trial.is_item:
+            lines.append(
+                (
+                    f"  {trial.what}",
+                    f"{clip(trial.gold, 60) or '—'} ↔ {clip(trial.pred, 60) or '—'}: {said}",
+                )
+            )
+            continue
+        number += 1
+        lines.append((f"step {number}", f"{trial.what}: {said}"))
+    return lines
+
+
+def _verdict(step: Explanation) -> list[tuple[str, str]]:
+    """Return the steps from the comparison on, each with its name."""
+    lines = []
+    if step.gold.raw is not None and step.pred.raw is not None:
+        score = "no score" if step.score is None else f"score {json.dumps(round(step.score, 6))}"
+        is_text = step.gold.problem is not None or step.pred.problem is not None
+        how = "as text" if is_text else f"by {step.compared or 'its kind'}"
+        lines += _tried(step.trials)
+        lines.append(
+            (
+                "compared",
+                f"{'decided by the last step' if _are_steps(step.trials) else how}: {score}, "
+                f"{describe(REASONS, step.reason)}",
+            )
+        )
+        lines.append(
+            ("accepted", f"a match needs a score {step.accept}") if step.accept else ("accepted", "not asked")
+        )
+    lines.append(("outcome", f"{step.outcome}: {describe(OUTCOMES, step.outcome)}"))
+    lines += [("flag", describe(FLAGS, flag)) for flag in step.flags if flag not in ("ambiguous",)]
+    lines += [("diagnosis", f"{name}: {describe(DIAGNOSES, name)}") for name in step.diagnoses]
+    return lines

@@ -1,0 +1,257 @@
+"""Gates in a report, and the GO / NO-GO page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fieldassay.io.text.shown import clip, format_count, format_markdown
+from fieldassay.metrics.result.decision import UNGATED, Answer, Decision, DecisionPage, GateOutcome, Verdict
+from fieldassay.reports.writers.page import Column, Page, Screen
+
+STYLES = {
+    Verdict.PASS: "green",
+    Verdict.FAIL: "red",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.NO_LOSS: "dim",
+    Verdict.SKIPPED: "dim",
+    Answer.GO: "bold green",
+    Answer.NO_GO: "bold red",
+    Answer.INCONCLUSIVE: "bold yellow",
+}
+SIDE_BY_SIDE = 4
+"""The most systems side by side; more are listed one below the other."""
+
+_WIDE, _LONG = 200, 600
+
+
+def add_gates(page: Page, decisions: Sequence[Decision]) -> None:
+    """Add the gates of a result to its report: a line per applicable gate, with reasons where needed."""
+    if not decisions:
+        return
+    page.line()
+    page.title("Gates")
+    head, rows = _table(decisions)
+    if rows:
+        page.table([Column(name) for name in head], rows)
+    for line in _below(decisions):
+        page.line(clip(line, _LONG), "dim")
+
+
+def gates_markdown(decisions: Sequence[Decision]) -> list[str]:
+    """Return the gates of a result as paragraphs of Markdown."""
+    if not decisions:
+        return []
+    head, rows = _table(decisions)
+    why = "\n".join(f"- {_text(line, _LONG)}" for line in _below(decisions))
+    return ["## Gates", *([_markdown_table(head, rows)] if rows else []), *([why] if why else [])]
+
+
+def render_page(found: DecisionPage, screen: Screen) -> str:
+    """Return the GO / NO-GO page as text of at most the screen's width."""
+    page = Page(screen)
+    page.title(f"{clip(found.name, 100)}: {found.answer}")
+    if found.description:
+        page.line(clip(found.description, _LONG))
+    page.line()
+    page.pairs(
+        [("run", clip(line, _WIDE)) for line in _run_lines(found)]
+        + ([("records", clip(found.records, _WIDE))] if found.records else [])
+    )
+    for decision in found.decisions:
+        _add_decision(page, decision)
+    _add_rest(page, found)
+    return page.text()
+
+
+def render_page_markdown(found: DecisionPage) -> str:
+    """Return the GO / NO-GO page as Markdown that can be attached to a release."""
+    parts = [f"# {_text(found.name)}: {found.answer}"]
+    parts += [_text(found.description, _LONG)] if found.description else []
+    sources = [f"- run {_text(line, _WIDE)}" for line in _run_lines(found)]
+    parts.append(
+        "\n".join([*sources, *([f"- records {_text(found.records, _WIDE)}"] if found.records else [])])
+    )
+    parts += [part for decision in found.decisions for part in _decision_markdown(decision)]
+    if found.invalid:
+        parts += [
+            "## Records that do not count",
+            "\n".join(f"- {_text(str(problem), _LONG)}" for problem in found.invalid),
+        ]
+    if found.remarks:
+        parts += ["## Remarks", "\n".join(f"- {_text(remark, _LONG)}" for remark in found.remarks)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _add_decision(page: Page, decision: Decision) -> None:
+    page.line()
+    page.title(clip(_heading(decision), _WIDE))
+    rows = [[clip(cell, _WIDE) for cell in row] for row in map(_gate_row, decision.outcomes)]
+    page.table(
+        [
+            Column("gate", is_name=True),
+            Column("value", is_number=True),
+            Column("threshold"),
+            Column("verdict"),
+        ],
+        rows,
+    )
+    for outcome in decision.outcomes:
+        page.line()
+        page.line(clip(_name(outcome), _WIDE), STYLES[outcome.verdict])
+        for line in _evidence(outcome):
+            page.line(f"  {clip(line, _LONG)}")
+    page.line()
+    page.line(f"{decision.answer}: {clip('; '.join(decision.reasons), 4 * _LONG)}", STYLES[decision.answer])
+    if decision.chance:
+        page.line(f"chance: {clip(decision.chance, _LONG)}", "dim")
+
+
+def _decision_markdown(decision: Decision) -> list[str]:
+    parts = [f"## {_text(_heading(decision), _WIDE)}"]
+    parts.append(
+        _markdown_table(
+            ["gate", "value", "threshold", "verdict"], [_gate_row(outcome) for outcome in decision.outcomes]
+        )
+    )
+    reasons = [*decision.reasons, *([f"chance: {decision.chance}"] if decision.chance else [])]
+    parts += ["\n".join(f"- {_text(reason, _LONG)}" for reason in reasons), "### Evidence"]
+    for outcome in decision.outcomes:
+        parts.append(f"**{_text(_name(outcome), _WIDE)}**: {outcome.verdict}")
+        parts.append("\n".join(f"- {_text(line, _LONG)}" for line in _evidence(outcome)))
+    return parts
+
+
+def _add_rest(page: Page, found: DecisionPage) -> None:
+    for title, lines in (
+        ("Records that do not count", [str(problem) for problem in found.invalid]),
+        ("Remarks", found.remarks),
+    ):
+        if lines:
+            page.line()
+            page.title(title)
+        for line in lines:
+            page.line(clip(line, _LONG))
+
+
+def _run_lines(found: DecisionPage) -> list[str]:
+    lines = []
+    for run in found.runs:
+        spec = f"{run.spec} ({run.digest[:8]}), " if run.digest else ""
+        started = f", scored {run.started}" if run.started else ""
+        lines.append(
+            f"{run.label}: {spec}{format_count(run.documents, 'document')}, "
+            f"{', '.join(run.systems) or 'no system'}{started}"
+        )
+    return lines
+
+
+def _heading(decision: Decision) -> str:
+    about = f"{decision.system} in {decision.run}" if decision.run else decision.system
+    return f"{about}: {decision.answer}"
+
+
+def _name(outcome: GateOutcome) -> str:
+    if outcome.title == UNGATED:
+        return _about(outcome)
+    return f"{outcome.title}: {outcome.gate}" if outcome.title else str(outcome.gate)
+
+
+def _gate_row(outcome: GateOutcome) -> list[str]:
+    if outcome.title == UNGATED:
+        return [_about(outcome), outcome.value_text, "", str(outcome.verdict)]
+    return [
+        outcome.title or str(outcome.gate),
+        outcome.value_text,
+        outcome.threshold_text,
+        str(outcome.verdict),
+    ]
+
+
+def _evidence(outcome: GateOutcome) -> tuple[str, ...]:
+    return (outcome.rule, *outcome.evidence)
+
+
+def _table(decisions: Sequence[Decision]) -> tuple[list[str], list[list[str]]]:
+    """Return the head and rows of the applicable gates: systems side by side, or counted if many."""
+    gates = [_about(outcome) for outcome in decisions[0].outcomes]
+    rows = []
+    for place, gate in enumerate(gates):
+        outcomes = [(decision.system, decision.outcomes[place]) for decision in decisions]
+        if all(outcome.verdict is Verdict.SKIPPED for _, outcome in outcomes):
+            continue
+        if len(decisions) <= SIDE_BY_SIDE:
+            rows.append([clip(gate, 60), *(_cell(outcome) for _, outcome in outcomes)])
+        else:
+            others = [
+                f"{system} {_cell(outcome)}"
+                for system, outcome in outcomes
+                if outcome.verdict not in (Verdict.PASS, Verdict.NO_LOSS)
+            ]
+            rows.append(
+                [
+                    clip(gate, 60),
+                    f"{len(outcomes) - len(others)} of {len(outcomes)}",
+                    clip(", ".join(others), _WIDE),
+                ]
+            )
+    if len(decisions) > SIDE_BY_SIDE:
+        return ["", "passed", "not passed"], rows
+    return ["", *(clip(decision.system, 32) for decision in decisions)], rows
+
+
+def _about(outcome: GateOutcome) -> str:
+    """Return the gate; of documents without one which they are."""
+    if outcome.title != UNGATED or outcome.gate.metric.slice is None:
+        return str(outcome.gate)
+    key, value = outcome.gate.metric.slice
+    return f"{key}={value}, no threshold" if value else f"no {key}, no threshold"
+
+
+def _cell(outcome: GateOutcome) -> str:
+    return str(outcome.verdict) if outcome.value is None else f"{outcome.verdict} {outcome.value_text}"
+
+
+def _undecided(decisions: Sequence[Decision]) -> list[str]:
+    """Return the reasons for gates that say neither yes nor no, a line each; equal reasons together."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for decision in decisions:
+        for outcome in decision.outcomes:
+            if outcome.verdict in (Verdict.INCONCLUSIVE, Verdict.NO_LOSS):
+                gate = outcome.title if outcome.title == UNGATED else outcome.gate
+                found.setdefault((f"{outcome.verdict}: {gate}", outcome.rule), []).append(decision.system)
+    return [f"{gate} ({', '.join(systems)}): {rule}" for (gate, rule), systems in found.items()]
+
+
+def _skipped(decisions: Sequence[Decision]) -> list[str]:
+    """Return the reasons for gates that do not apply, a line for all with one reason."""
+    found: dict[str, dict[str, None]] = {}
+    for decision in decisions:
+        for outcome in decision.outcomes:
+            if outcome.verdict is Verdict.SKIPPED:
+                found.setdefault(outcome.rule, {})[str(outcome.gate)] = None
+    return [
+        f"SKIPPED: {next(iter(gates)) if len(gates) == 1 else f'{len(gates):,} gates'}: "
+        f"{rule.removeprefix('does not apply: ')}"
+        for rule, gates in found.items()
+    ]
+
+
+def _chances(decisions: Sequence[Decision]) -> list[str]:
+    """Return how often chance alone would fail a gate that passed, a line for each system."""
+    return [f"chance: {decision.system}: {decision.chance}" for decision in decisions if decision.chance]
+
+
+def _below(decisions: Sequence[Decision]) -> list[str]:
+    """Return the lines below the table of gates."""
+    return [*_undecided(decisions), *_skipped(decisions), *_chances(decisions)]
+
+
+def _markdown_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [list(head), ["---"] * len(head), *rows]
+    return "\n".join(
+        f"| {' | '.join(line if at == 1 else map(_text, line))} |" for at, line in enumerate(lines)
+    )
+
+
+def _text(text: str, width: int = _WIDE) -> str:
+    return format_markdown(text, width)

@@ -1,0 +1,427 @@
+"""The content of a report on a result, before its layout."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.io.text.shown import clip
+from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.notation import FEW, format_share, is_narrow
+from fieldassay.metrics.result.decision import Decision
+from fieldassay.metrics.result.headline import find_main, is_same_metric
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.result.violations import CheckCount, worst_first
+from fieldassay.reports.content.run.asked import Grid, list_grids
+from fieldassay.reports.content.run.comparisons import Compared, summarize_comparisons
+from fieldassay.reports.content.run.repeats import RepeatsShown, list_repeats
+from fieldassay.reports.findings.failed_answers import mark_failed_answers
+from fieldassay.reports.findings.findings import name_lost
+from fieldassay.reports.findings.losses import Loss, find_losses
+from fieldassay.reports.findings.mistakes import Mistake, count_mistakes
+from fieldassay.reports.findings.ranking import FAILURES, Order, list_silent, order_systems
+from fieldassay.reports.findings.recommendation import Recommendation, Standing, list_standings, recommend
+from fieldassay.reports.findings.suspicious_gold import SuspiciousGold, find_suspicious_gold
+from fieldassay.reports.wording.folders import hide_folders
+from fieldassay.reports.wording.sentences import join_names
+
+if TYPE_CHECKING:
+    import polars as pl
+
+HEADLINE: dict[str, str] = {
+    "accuracy": "accuracy",
+    "f1": "F1, strict",
+    "critical_accuracy": "critical accuracy",
+    "perfect_documents": "perfect documents",
+    "latency_p50": "latency, median",
+    "latency_p95": "latency, 95th percentile",
+    "cost_usd": "cost per document",
+    "total_tokens": "tokens per document",
+    "out_of_type": "values outside their type",
+    "failed": "judgements that failed",
+    "check_violations": "violations of checks",
+}
+"""The default metrics at the head of a report, and their names there."""
+
+SIDE_BY_SIDE = 4
+"""The most systems side by side; more are one below the other, with fewer fields each."""
+MOST_FIELDS, FEW_FIELDS = 8, 3
+MOST_DIAGNOSES = 8
+MOST_CHECKS = 8
+MOST_LOSSES = 5
+MOST_SUSPICIOUS = 10
+MOST_SLICES = 12
+
+
+class Line(Struct, frozen=True):
+    """One metric of the head, or one slice: a label, and each system's estimate (None: there is none)."""
+
+    label: str
+    estimates: tuple[Estimate | None, ...]
+
+
+class FieldLine(Struct, frozen=True):
+    """One field of one system: its accuracy, and its most frequent error (None: not kept)."""
+
+    field: str
+    accuracy: Estimate
+    precision: Estimate | None
+    recall: Estimate | None
+    mistake: Mistake | None
+
+
+class SliceTable(Struct, frozen=True):
+    """One metric by the values of one slice key; `hidden` values are not listed."""
+
+    key: str
+    metric: str
+    lines: tuple[Line, ...]
+    hidden: int
+
+
+class Summary(Struct, frozen=True, eq=False):
+    """A result in the order of a report, the best system first.
+
+    Sequences by system have one entry for each of `systems`.
+    """
+
+    name: str
+    documents: int
+    standings: tuple[Standing, ...]
+    recommendation: Recommendation
+    order: Order | None
+    """The lead of the best system over the others by the main metric; None for one system."""
+    failed: tuple[int, ...]
+    """The answers of each system that failed: missing, unreadable, errors, timeouts."""
+    headline: tuple[Line, ...]
+    failures: tuple[str, ...]
+    fields: tuple[tuple[FieldLine, ...], ...]
+    flawless: tuple[int, ...]
+    """How many fields of each system have no error."""
+    hidden_fields: tuple[int, ...]
+    """How many fields with errors are not listed."""
+    diagnoses: tuple[tuple[str, tuple[int, ...]], ...]
+    slices: tuple[SliceTable, ...]
+    checks: tuple[CheckCount, ...]
+    hidden_checks: int
+    """How many violated checks are not listed."""
+    method: str
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+    decisions: tuple[Decision, ...] = ()
+    silent: str = ""
+    """The systems that never answered, in a sentence."""
+    compared: Compared | None = None
+    """None: one system."""
+    lost: str = "accuracy"
+    """What losses are points of."""
+    losses: tuple[tuple[Loss, ...], ...] = ()
+    """The costliest losses of accuracy of each system, without intervals; empty without judged values."""
+    suspicious: SuspiciousGold = SuspiciousGold()
+    """Gold values that all or most systems contradict in the same way, the first ones."""
+    hidden_suspicious: int = 0
+    grids: tuple[Grid, ...] = ()
+    """Tables of requested metrics."""
+    repeats: tuple[RepeatsShown, ...] = ()
+    """The systems with repeated runs."""
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """Return the names of the systems, the best by the main metric first."""
+        return tuple(one.system for one in self.standings)
+
+
+def summarize(
+    result: Result,
+    evidence: pl.LazyFrame | None = None,
+    *,
+    shows_all: bool = False,
+    decisions: tuple[Decision, ...] = (),
+) -> Summary:
+    """Return the summary of a result; `evidence` replaces the result's own rows where these are in a file.
+
+    `shows_all` puts every requested metric at the head instead of the usual ones.
+    """
+    answers = [decision.to_dict() for decision in decisions]
+    standings = list_standings(result, answers)
+    systems = tuple(one.system for one in standings)
+    main = {one.system: one.main for one in standings if one.main is not None}
+    paths = input_paths(result)
+    mistakes, losses, suspicious = _find(result, evidence, systems)
+    violated = worst_first(result.checks)
+    fields = [_fields(result, system, mistakes) for system in systems]
+    headline = _headline(result, systems, shows_all)
+    counts = [inner_mapping(inner_mapping(result.counts, "systems"), system) for system in systems]
+    most = MOST_FIELDS if len(systems) <= SIDE_BY_SIDE else FEW_FIELDS
+    return Summary(
+        name=str(inner_mapping(result.run, "spec").get("name") or "result"),
+        documents=int(result.counts.get("documents", 0)),
+        standings=standings,
+        recommendation=recommend(result, answers, standings),
+        order=order_systems(result, main),
+        failed=tuple(sum(int(own.get(name) or 0) for name in FAILURES) for own in counts),
+        headline=headline,
+        failures=tuple(map(_failures, counts)),
+        fields=tuple(tuple(line for line in lines if _is_flawed(line))[:most] for lines in fields),
+        flawless=tuple(sum(not _is_flawed(line) for line in lines) for lines in fields),
+        hidden_fields=tuple(max(0, sum(map(_is_flawed, lines)) - most) for lines in fields),
+        diagnoses=_diagnoses(systems, mistakes),
+        slices=_slices(result, systems, headline),
+        checks=violated[:MOST_CHECKS],
+        hidden_checks=max(0, len(violated) - MOST_CHECKS),
+        method=_method(result),
+        notes=tuple(hide_folders(text, paths) for text in _grouped(result.notes, systems)),
+        warnings=tuple(hide_folders(text, paths) for text in _grouped(result.warnings, systems)),
+        decisions=tuple(sorted(decisions, key=lambda one: _place_of(one.system, systems))),
+        silent=describe_silent(result),
+        compared=summarize_comparisons(
+            [one for one in result.comparisons if not {*one.systems} & {*list_silent(result)}],
+            result.rankings,
+            {**HEADLINE, "f1": "F1"},
+        ),
+        lost=name_lost(standings[0].main if standings else None),
+        losses=losses,
+        **cut_suspicious(suspicious),
+        grids=list_grids(result),
+        repeats=list_repeats(result),
+    )
+
+
+def cut_suspicious(found: SuspiciousGold) -> dict[str, Any]:
+    """Return the first suspicious gold values and the number of the others, as a summary has them."""
+    first = replace(found, values=found.values[:MOST_SUSPICIOUS])
+    return {"suspicious": first, "hidden_suspicious": len(found.values) - len(first.values)}
+
+
+_Found: TypeAlias = tuple[tuple[Mistake, ...], tuple[tuple[Loss, ...], ...], SuspiciousGold]
+
+
+def _find(result: Result, evidence: pl.LazyFrame | None, systems: tuple[str, ...]) -> _Found:
+    """Return the mistakes, the costliest losses of each system, and the suspicious gold values."""
+    rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
+    documents = result.documents
+    rows = mark_failed_answers(rows, documents)
+    if rows is None:
+        return (), (), SuspiciousGold()
+    mistakes = count_mistakes(rows)
+    if documents is None:
+        return mistakes, (), SuspiciousGold()
+    suspicious = find_suspicious_gold(rows, documents, result.systems)
+    if "leaves" not in documents.columns:
+        return mistakes, (), suspicious
+    losses = find_losses(rows, documents, systems, MOST_LOSSES, replicates=0)
+    return mistakes, tuple(losses[system] for system in systems), suspicious
+
+
+def describe_silent(result: Result) -> str:
+    """Return which systems have no usable answer to any document; empty where all have one."""
+    silent = list_silent(result)
+    if not silent or len(result.systems) == 1:
+        return ""
+    names, whom = join_names([clip(name, 60) for name in silent]), "it" if len(silent) == 1 else "them"
+    return f"{names} answered none of the documents, so nothing is said of {whom}"
+
+
+def _place_of(system: str, systems: Sequence[str]) -> int:
+    """Return the place of a system; one of another run comes last."""
+    return systems.index(system) if system in systems else len(systems)
+
+
+def inner_mapping(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """Return the mapping under a key; an empty one where there is none.
+
+    >>> inner_mapping({"spec": None}, "spec")
+    {}
+    """
+    found = data.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def input_paths(result: Result) -> tuple[str, ...]:
+    """Return the paths of a result's gold and predictions, as they were named."""
+    inputs = inner_mapping(result.run, "inputs")
+    return tuple(
+        str(path) for path in (inputs.get("gold"), *inner_mapping(inputs, "predictions").values()) if path
+    )
+
+
+def _grouped(texts: Sequence[str], systems: Sequence[str]) -> tuple[str, ...]:
+    """Return sentences that differ only in the system at their beginning as one sentence."""
+    groups: dict[str, list[str]] = {}
+    for text in texts:
+        system = next((name for name in systems if text.startswith(f"{name}: ")), "")
+        said = text.removeprefix(f"{system}: ") if system else text
+        alike = re.sub(r"\([0-9]+\)", "(*)", said) if system else said
+        groups.setdefault(alike, []).append(text)
+    return tuple(text for group in groups.values() for text in _merged(group))
+
+
+def _merged(group: list[str]) -> list[str]:
+    return group if len(group) < 3 else [f"{group[0]} (and likewise for {len(group) - 1} more systems)"]
+
+
+def _headline(result: Result, systems: tuple[str, ...], shows_all: bool) -> tuple[Line, ...]:
+    calls = [parse_metric(text) for text in result.run.get("metrics", ())]
+    own = [call for call in calls if call.name in _definitions(result) and _is_whole(call)]
+    known = {call.name for call in own}
+    usual = {
+        call.name: call
+        for call in reversed(calls)
+        if call.name in HEADLINE and call.name not in known and _is_whole(call)
+    }
+    if shows_all or not (usual or own):
+        lines = [_line(result, systems, call, str(call)) for call in calls]
+    else:
+        lines = [_line(result, systems, call, str(call)) for call in own]
+        lines += [
+            _line(result, systems, usual[name], label) for name, label in HEADLINE.items() if name in usual
+        ]
+    told = [line for line in lines if any(line.estimates)]
+    if shows_all:
+        return tuple(told)
+    main = find_main(result)
+    told.sort(key=lambda line: not any(main and one and is_same_metric(one, main) for one in line.estimates))
+    return tuple(line for line in told if any(_says_something(estimate) for estimate in line.estimates))
+
+
+def _definitions(result: Result) -> Sequence[str]:
+    """Return the names of the metrics that the spec defines itself, in their order."""
+    return [str(name) for name in result.run.get("definitions", ())]
+
+
+def _is_whole(call: MetricCall) -> bool:
+    """Return whether a metric covers all values of all documents: no field, slice, or choice of values."""
+    return call.field is None and call.slice is None and all(name == "regime" for name, _ in call.parameters)
+
+
+def _says_something(estimate: Estimate | None) -> bool:
+    """Return whether an estimate is worth a line of its own: it is defined, and no count of nothing."""
+    return (
+        estimate is not None
+        and estimate.value is not None
+        and not (estimate.unit == "count" and estimate.value == 0)
+    )
+
+
+def _line(result: Result, systems: tuple[str, ...], call: MetricCall, label: str) -> Line:
+    found = {estimate.system: estimate for estimate in reversed(list(result.select(call)))}
+    return Line(label, tuple(found.get(system) for system in systems))
+
+
+def _failures(counts: Mapping[str, Any]) -> str:
+    named = [f"{counts[name]:,} {name}" for name in FAILURES if counts.get(name)]
+    return ", ".join(named) or "none"
+
+
+def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[FieldLine]:
+    """Return the fields of a system, the worst first; fields without a judged value are left out."""
+    table: dict[str, dict[str, Estimate]] = {}
+    for estimate in result.estimates:
+        if (
+            estimate.system == system
+            and estimate.field is not None
+            and not estimate.slice
+            and not estimate.parameters
+        ):
+            table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
+    own = next((table[name] for name in _definitions(result) if name in table), {})
+    main = table.get("field_accuracy_strict") or table.get("field_accuracy") or own
+    worst: dict[str, Mistake] = {}
+    for mistake in mistakes:
+        if mistake.system == system:
+            worst.setdefault(mistake.field, mistake)
+    lines = [
+        FieldLine(
+            field,
+            estimate,
+            table.get("precision", {}).get(field),
+            table.get("recall", {}).get(field),
+            worst.get(field),
+        )
+        for field, estimate in main.items()
+        if estimate.value is not None
+    ]
+    return sorted(lines, key=lambda line: (line.accuracy.value or 0.0, -line.accuracy.n))
+
+
+def _is_flawed(line: FieldLine) -> bool:
+    return line.accuracy.value is not None and line.accuracy.value < 1.0
+
+
+def measure_name(lines: Sequence[FieldLine]) -> str:
+    """Return the sort key of fields in a word or two.
+
+    >>> measure_name(())
+    'strict'
+    """
+    name = lines[0].accuracy.metric if lines else "field_accuracy_strict"
+    return {"field_accuracy_strict": "strict", "field_accuracy": "accuracy"}.get(name, name)
+
+
+def has_detection(lines: Sequence[FieldLine]) -> bool:
+    """Return whether precision and recall of the fields are known."""
+    return any(line.precision is not None or line.recall is not None for line in lines)
+
+
+def _diagnoses(
+    systems: tuple[str, ...], mistakes: Sequence[Mistake]
+) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    totals: dict[str, list[int]] = {}
+    for mistake in mistakes:
+        totals.setdefault(mistake.diagnosis, [0] * len(systems))[systems.index(mistake.system)] += (
+            mistake.count
+        )
+    ordered = sorted(totals.items(), key=lambda item: (-sum(item[1]), item[0]))
+    return tuple((name, tuple(counts)) for name, counts in ordered[:MOST_DIAGNOSES])
+
+
+def _slices(result: Result, systems: tuple[str, ...], headline: tuple[Line, ...]) -> tuple[SliceTable, ...]:
+    """Return the first metric of the head by each slice key of the run."""
+    calls = [parse_metric(text) for text in result.run.get("metrics", ())]
+    names = {
+        line.estimates[0].metric for line in headline if line.estimates and line.estimates[0] is not None
+    }
+    call = next(
+        (call for call in calls if call.name in names and call.field is None and call.slice is None), None
+    )
+    if call is None:
+        return ()
+    tables = []
+    for key in result.run.get("slices", ()):
+        values = dict.fromkeys(estimate.slice[key] for estimate in result.estimates if key in estimate.slice)
+        lines = [
+            _line(result, systems, MetricCall(call.name, call.parameters, None, (key, value)), value)
+            for value in values
+        ]
+        tables.append(
+            SliceTable(str(key), str(call), tuple(lines[:MOST_SLICES]), max(0, len(lines) - MOST_SLICES))
+        )
+    return tuple(table for table in tables if table.lines)
+
+
+def describe_method(summary: Summary, most_systems: int | None = None) -> str:
+    """Return how a report's intervals are computed, and the legend of `few` where a shown one has that mark.
+
+    With more than `most_systems` a report has only the intervals of its first metric.
+    """
+    is_short = most_systems is not None and len(summary.systems) > most_systems
+    sliced = [line for table in summary.slices for line in table.lines]
+    lines = summary.headline[:1] if is_short else (*summary.headline, *sliced)
+    is_marked = any(is_narrow(one) for line in lines for one in line.estimates)
+    return f"{summary.method}; {FEW}" if is_marked else summary.method
+
+
+def _method(result: Result) -> str:
+    bootstrap = inner_mapping(result.run, "bootstrap")
+    if not bootstrap.get("replicates"):
+        return "no intervals"
+    level = format_share(float(bootstrap.get("level", 0.95)))
+    return (
+        f"intervals: {level}, over documents ({bootstrap['replicates']:,} bootstrap replicates, "
+        f"seed {bootstrap.get('seed', 0)})"
+    )

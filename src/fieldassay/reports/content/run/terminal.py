@@ -1,0 +1,289 @@
+"""A result for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fieldassay.io.text.shown import clip, format_count, format_pair
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.notation import format_both, format_interval, format_value
+from fieldassay.metrics.result.violations import CheckCount
+from fieldassay.regex import lazy_regex
+from fieldassay.reports.content.run.answer import REPAIRS, add_answer, add_repairs, shorten_names
+from fieldassay.reports.content.run.asked import Grid
+from fieldassay.reports.content.run.checked import describe_first
+from fieldassay.reports.content.run.comparisons import add_comparisons
+from fieldassay.reports.content.run.gates import add_gates
+from fieldassay.reports.content.run.repeats import add_repeats
+from fieldassay.reports.content.run.summary import (
+    MOST_LOSSES,
+    SIDE_BY_SIDE,
+    FieldLine,
+    Line,
+    SliceTable,
+    Summary,
+    describe_method,
+    has_detection,
+    measure_name,
+)
+from fieldassay.reports.findings.ranking import LONGEST_NAME
+from fieldassay.reports.wording.sentences import join_names
+from fieldassay.reports.writers.page import Column, Page, Screen
+
+_NAME, _LONG = 32, 100
+
+
+_PART = lazy_regex(r"^(?:\S+: )?[\d,]+ of [\d,]+ documents: ")
+"""A note that only a part of the documents was scored, which no answer leaves out."""
+
+
+def render_answer(summary: Summary, screen: Screen, *, has_numbers: bool = False) -> str:
+    """Return the answer of a run, within the screen's width: verdict, systems, and what to fix first.
+
+    With `has_numbers` the tables of metrics and slices are there too, for somebody who asked for them.
+    """
+    page = Page(screen)
+    add_answer(page, summary)
+    if has_numbers:
+        page.line()
+        _head(page, summary)
+        _tables(page, summary)
+    page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
+    first = summary.systems.index(next(iter(summary.recommendation.systems), summary.systems[0]))
+    if any(summary.losses):
+        add_repairs(page, summary, (first,), REPAIRS)
+    else:
+        _fields(page, summary, first, REPAIRS)
+    _remarks(page, summary.warnings, [note for note in summary.notes if _PART.search(note)])
+    _hint(page, summary)
+    return page.text()
+
+
+def render_terminal(summary: Summary, screen: Screen) -> str:
+    """Return the whole report of a result as text within the screen's width: the answer, then all of it."""
+    page = Page(screen)
+    add_answer(page, summary)
+    page.line()
+    _head(page, summary)
+    page.line(describe_method(summary, SIDE_BY_SIDE), "dim")
+    positions = range(len(summary.systems))
+    add_repairs(page, summary, positions, MOST_LOSSES)
+    if summary.compared is not None:
+        add_comparisons(page, summary.compared)
+    add_repeats(page, summary.repeats)
+    for position in positions:
+        _fields(page, summary, position)
+    _diagnoses(page, summary)
+    _checks(page, summary)
+    _tables(page, summary)
+    add_gates(page, summary.decisions)
+    _remarks(page, summary.warnings, summary.notes)
+    return page.text()
+
+
+def _tables(page: Page, summary: Summary) -> None:
+    for table in summary.slices:
+        _slice(page, summary, table)
+    for grid in summary.grids:
+        _grid(page, grid)
+
+
+def _hint(page: Page, summary: Summary) -> None:
+    """Add a line on the parts of the whole report that the answer leaves out."""
+    gates = max((len(one.outcomes) for one in summary.decisions), default=0)
+    violations = sum(one.violations for one in summary.checks)
+    parts = [
+        "all metrics and fields",
+        *(["comparisons"] if summary.compared is not None else []),
+        *([format_count(gates, "gate")] if gates else []),
+        *([format_count(violations, "violation") + " of checks"] if violations else []),
+        *(["repeated runs"] if summary.repeats else []),
+        *([format_count(len(summary.notes), "note")] if summary.notes else []),
+    ]
+    page.line(f"--verbose shows {join_names(parts, len(parts))}", "dim")
+
+
+def _head(page: Page, summary: Summary) -> None:
+    names = _names(summary)
+    if len(names) <= SIDE_BY_SIDE and page.width >= 22 + 16 * len(names):
+        room = (page.width - 24) // len(names) - 2
+        rows = [[line.label, *_cells(line, room)] for line in summary.headline]
+        rows.append(["failures", *summary.failures])
+        page.table([Column(""), *(Column(name) for name in names)], rows)
+    elif len(names) <= SIDE_BY_SIDE:
+        for position, name in enumerate(names):
+            rows = [[line.label, _cells(line, page.width - 30)[position]] for line in summary.headline]
+            page.table([Column(name), Column("")], [*rows, ["failures", summary.failures[position]]])
+            page.line()
+    else:
+        _below(page, summary, names)
+
+
+def _names(summary: Summary) -> list[str]:
+    """Return the systems' names, shortened if they stay apart."""
+    short = [clip(system, _NAME) for system in summary.systems]
+    return short if len(set(short)) == len(short) else [clip(system, 200) for system in summary.systems]
+
+
+def _cells(line: Line, room: int) -> list[str]:
+    return [_cell(line, estimate, room) for estimate in line.estimates]
+
+
+def _cell(line: Line, estimate: Estimate | None, room: int) -> str:
+    """Return value and interval, on two lines where they do not fit on one."""
+    value, interval = format_value(estimate), format_interval(estimate)
+    interval = f"({interval})" if interval else ""
+    if line.label == "accuracy" and estimate is not None:
+        interval = f"{interval} n={estimate.n:,}".lstrip()
+    gap = " " if len(value) + len(interval) < room else "\n"
+    return f"{value}{gap}{interval}".rstrip()
+
+
+def _below(page: Page, summary: Summary, names: list[str]) -> None:
+    """Add many systems, one below the other; the first metrics that fit, the first with its interval."""
+    fitting = max(1, (page.width - max(map(len, names)) - 36) // 14)
+    lines = summary.headline[:fitting]
+    columns = [
+        Column("system", is_name=True),
+        *(Column(line.label, is_number=True) for line in lines),
+        Column("failures"),
+    ]
+    rows = []
+    for position, name in enumerate(names):
+        values = [format_value(line.estimates[position]) for line in lines]
+        if values:
+            values[0] = format_both(lines[0].estimates[position])
+        rows.append([name, *values, summary.failures[position]])
+    page.table(columns, rows)
+
+
+def _fields(page: Page, summary: Summary, position: int, most: int | None = None) -> None:
+    lines, system = summary.fields[position][:most], _names(summary)[position]
+    if not lines and not summary.flawless[position]:
+        return
+    page.line()
+    if not lines:
+        page.title(f"{system}: no field has an error ({format_count(summary.flawless[position], 'field')})")
+        return
+    page.title(f"Worst fields of {system}")
+    is_wide, is_narrow = page.width >= 100, page.width < 76
+    columns = [Column("field", is_name=True), Column(measure_name(lines), is_number=True)]
+    has_both = is_wide and has_detection(lines)
+    if has_both:
+        columns += [Column("precision", is_number=True), Column("recall", is_number=True)]
+    columns += [Column("n", is_number=True), Column("most often wrong" if is_narrow else "most often")]
+    columns += [] if is_narrow else [Column("gold → predicted")]
+    page.table(columns, [_field_row(line, page.width, has_both) for line in lines])
+    hidden = summary.hidden_fields[position] + len(summary.fields[position]) - len(lines)
+    rest = [f"{hidden} more with errors"] if hidden else []
+    rest += [f"{summary.flawless[position]} without an error"] if summary.flawless[position] else []
+    if rest:
+        page.line(f"and {', '.join(rest)}", "dim")
+
+
+def _field_row(line: FieldLine, width: int, has_both: bool) -> list[str]:
+    cells = [clip(line.field, _LONG), format_value(line.accuracy)]
+    if has_both:
+        cells += [format_value(line.precision), format_value(line.recall)]
+    cells.append(f"{line.accuracy.n:,}")
+    if line.mistake is None:
+        return [*cells, ""] if width < 76 else [*cells, "", ""]
+    kind = f"{line.mistake.diagnosis.replace('_', ' ')} ({line.mistake.count:,})"
+    room = max(10, (width - 60) // 2) if width >= 76 else 12
+    example = " → ".join(format_pair(line.mistake.gold, line.mistake.pred, room))
+    return [*cells, f"{kind}: {example}"] if width < 76 else [*cells, kind, example]
+
+
+def _diagnoses(page: Page, summary: Summary) -> None:
+    if not summary.diagnoses:
+        return
+    page.line()
+    page.title("Most frequent kinds of error")
+    if len(summary.systems) > SIDE_BY_SIDE:
+        rows = [[name.replace("_", " "), f"{sum(counts):,}"] for name, counts in summary.diagnoses]
+        page.table([Column(""), Column("all systems", is_number=True)], rows)
+        return
+    names = _names(summary)
+    rows = [
+        [name.replace("_", " "), *(f"{count:,}" for count in counts)] for name, counts in summary.diagnoses
+    ]
+    page.table([Column(""), *(Column(name, is_number=True) for name in names)], rows)
+
+
+def _checks(page: Page, summary: Summary) -> None:
+    if not summary.checks:
+        return
+    page.line()
+    page.title("Checks that predictions violate")
+    is_narrow, has_systems = page.width < 76, len(summary.systems) > 1
+    heads = [
+        *([Column("system", is_name=True)] if has_systems else []),
+        Column("check"),
+        Column("path", is_name=True),
+        Column("violations", is_number=True),
+    ]
+    heads += (
+        []
+        if is_narrow
+        else [Column("of values", is_number=True), Column("documents", is_number=True), Column("for example")]
+    )
+    page.table(
+        heads,
+        [_check_row(one, page.width)[0 if has_systems else 1 :][: len(heads)] for one in summary.checks],
+    )
+    if summary.hidden_checks:
+        page.line(f"and {summary.hidden_checks} more", "dim")
+
+
+def _check_row(one: CheckCount, width: int) -> list[str]:
+    names = [clip(one.system, _NAME), clip(one.check), clip(one.at, _LONG)]
+    numbers = (one.violations, one.values, one.documents)
+    return [*names, *(f"{number:,}" for number in numbers), describe_first(one, max(20, width // 2))]
+
+
+def _slice(page: Page, summary: Summary, table: SliceTable) -> None:
+    page.line()
+    page.title(f"{clip(table.metric, 60)} by {clip(table.key)}")
+    names = _names(summary)
+    if len(names) > SIDE_BY_SIDE:
+        columns = [
+            Column("system", is_name=True),
+            *(Column(clip(line.label, 20), is_number=True) for line in table.lines),
+        ]
+        rows = [
+            [name, *(format_value(line.estimates[position]) for line in table.lines)]
+            for position, name in enumerate(names)
+        ]
+    else:
+        columns = [Column(""), Column("documents", is_number=True), *(Column(name) for name in names)]
+        room = (page.width - 34) // len(names) - 2
+        rows = [[clip(line.label, 30), _documents(line), *_cells(line, room)] for line in table.lines]
+    page.table(columns, rows)
+    if table.hidden:
+        page.line(f"and {table.hidden} more", "dim")
+
+
+def _grid(page: Page, grid: Grid) -> None:
+    page.line()
+    page.title(clip(grid.title, 60))
+    named = [[clip(row[0], LONGEST_NAME), *row[1:]] for row in grid.rows]
+    whole = sum(3 + max(map(len, column)) for column in zip(grid.head, *named, strict=True))
+    heads = [name if whole <= page.width else name.replace(" ", "\n") for name in grid.head[1:]]
+    columns = [Column(grid.head[0], is_name=True), *(Column(name, is_number=True) for name in heads)]
+    page.table(columns, shorten_names(page, columns, grid.rows, 0))
+    if grid.hidden:
+        page.line(f"and {grid.hidden} more", "dim")
+
+
+def _documents(line: Line) -> str:
+    counts = [estimate.documents for estimate in line.estimates if estimate is not None]
+    return f"{max(counts):,}" if counts else ""
+
+
+def _remarks(page: Page, warnings: Sequence[str], notes: Sequence[str]) -> None:
+    if warnings or notes:
+        page.line()
+    for warning in warnings:
+        page.line(f"warning: {clip(warning, 600)}", "yellow")
+    for note in notes:
+        page.line(f"note: {clip(note, 600)}")

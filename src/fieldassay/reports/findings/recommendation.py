@@ -1,0 +1,366 @@
+"""Which system to use, by fixed rules over gates, comparisons, cost and time; all systems, the best first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from fieldassay.io.text.shown import clip, format_count
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.notation import format_cost, format_in_unit, format_seconds, format_size
+from fieldassay.metrics.result.headline import by_system, find_main, find_named
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.findings.ranking import LONGEST_NAME, Lead, list_places, list_silent, order_systems
+from fieldassay.reports.wording.sentences import describe_interval, join_names
+
+FEWEST = 20
+"""With fewer documents nothing is recommended."""
+
+_NAMES = 100
+
+_MOST_COUNTS = 6
+
+
+class Standing(Struct, frozen=True):
+    """One system among all: its possible places, its gates, and the numbers that decide."""
+
+    system: str
+    place: str
+    answer: str
+    passed: int
+    gates: int
+    main: Estimate | None
+    critical: Estimate | None
+    perfect: Estimate | None
+    median: Estimate | None
+    slow: Estimate | None
+    cost: Estimate | None
+
+
+class Recommendation(Struct, frozen=True):
+    """The answer in a sentence, what it rests on, and its tone: `good`, `bad`, `unsure` or `none`.
+
+    `further` are those of the reasons that a table of all systems does not show. `systems` are those to use,
+    the best first; none where nothing is recommended.
+    """
+
+    answer: str
+    reasons: tuple[str, ...]
+    tone: str
+    further: tuple[str, ...] = ()
+    systems: tuple[str, ...] = ()
+
+
+def count_apart(found: Sequence[Estimate | None], documents: int) -> list[str]:
+    """Return " n = 25" for each estimate, its documents; "" for all of them if each has the number expected.
+
+    Times and costs of systems with failures stand on other documents, and cannot be compared as they are.
+    """
+    counts = [None if one is None or one.value is None else one.documents for one in found]
+    is_apart = any(count is not None and count != documents for count in counts)
+    return [f" n = {count:,}" if is_apart and count is not None else "" for count in counts]
+
+
+def describe_counts(standings: Sequence[Standing]) -> str:
+    """Return the documents behind times and costs in the order of the systems; empty if all have all."""
+    documents = max((one.main.documents for one in standings if one.main is not None), default=0)
+    columns = {"median time": [one.median for one in standings], "cost": [one.cost for one in standings]}
+    parts = []
+    for name, found in columns.items():
+        counts = [one.documents for one in found if one is not None]
+        if any(count_apart(found, documents)):
+            listed = ", ".join(f"{count:,}" for count in counts)
+            few = len(counts) <= _MOST_COUNTS
+            parts.append(f"{name} over {listed if few else f'{min(counts):,} to {max(counts):,}'}")
+    return f"{'; '.join(parts)} documents" if parts else ""
+
+
+def list_standings(result: Result, decisions: Sequence[Mapping[str, Any]]) -> tuple[Standing, ...]:
+    """Return the systems, the best by the main metric first; those without a value last.
+
+    Of systems with the same value the cheaper comes first, of equally expensive ones the faster.
+    """
+    main = find_main(result)
+    values = {} if main is None else by_system(result, main)
+    places = list_places(result, result.systems, values)
+    decided = {str(one["system"]): one for one in decisions}
+    sign = 1.0 if main is not None and main.better == "lower" else -1.0
+    found = [
+        _stand(result, values.get(system), system, places[system], decided.get(system, {}))
+        for system in result.systems
+    ]
+
+    def key(one: Standing) -> tuple[float, float, float]:
+        value = None if one.main is None else one.main.value
+        prices = [price.read(one) for price in _PRICES]
+        cost, time = (float("inf") if price is None else price for price in prices)
+        return float("inf") if value is None else sign * value, cost, time
+
+    return tuple(sorted(found, key=key))
+
+
+def _stand(
+    result: Result, main: Estimate | None, system: str, place: str, decision: Mapping[str, Any]
+) -> Standing:
+    verdicts = [str(gate["verdict"]) for gate in decision.get("gates", ())]
+    names = ("critical_accuracy", "perfect_documents", "latency_p50", "latency_p95", "cost_usd")
+    found = [find_named(result, system, (name,)) for name in names]
+    critical, perfect, median, slow, cost = (
+        one if one is not None and one.value is not None else None for one in found
+    )
+    return Standing(
+        system, place, str(decision.get("answer") or ""),
+        verdicts.count("PASS"), len(verdicts) - verdicts.count("SKIPPED"),
+        main, critical, perfect, median, slow, cost,
+    )  # fmt: skip
+
+
+def recommend(
+    result: Result, decisions: Sequence[Mapping[str, Any]], standings: Sequence[Standing]
+) -> Recommendation:
+    """Return the recommendation on a result, the same for every report.
+
+    1. One system passes all gates: use it. 2. Several do: use the best of them by the main metric; with it
+    are named those that it is not shown to lead, else those that it leads on documents like these only. Of
+    systems with the same value it is the cheaper or faster alone. 3. None does: nothing is recommended, and
+    the closest is named. Without gates, or with fewer than `FEWEST` documents, nothing is recommended.
+    """
+    documents = max((one.main.documents for one in standings if one.main is not None), default=0)
+    usable = [one for one in standings if one.answer == "GO"]
+    if not standings or standings[0].main is None:
+        return Recommendation("There is no number to decide by", (), "none")
+    first = standings[0]
+    if documents < FEWEST:
+        few = f"{format_count(documents, 'document')}: too few to recommend a system"
+        return Recommendation(few, _facts(result, first, standings), "none")
+    if not decisions:
+        return Recommendation(_describe_first(standings), _facts(result, first, standings), "none")
+    if usable:
+        return _use(result, usable, standings)
+    if len(standings) == 1:
+        answer = (
+            "is not decided by its gates" if first.answer == "INCONCLUSIVE" else "does not pass its gates"
+        )
+        told = f"{clip(first.system, LONGEST_NAME)} {answer}"
+    else:
+        told = "No system passes all gates"
+    closest = max(standings, key=lambda one: one.passed)
+    tone = "unsure" if any(one.answer == "INCONCLUSIVE" for one in standings) else "bad"
+    gap = (_describe_gap(closest, decisions, is_alone=len(standings) == 1),)
+    return Recommendation(told, (*gap, *_facts(result, first, standings)), tone, gap)
+
+
+def _use(result: Result, usable: Sequence[Standing], standings: Sequence[Standing]) -> Recommendation:
+    first, name = usable[0], clip(usable[0].system, LONGEST_NAME)
+    if len(usable) == 1:
+        gates = f"all of its {first.gates:,} gates" if first.gates > 1 else "its gate"
+        is_alone = len(standings) == 1
+        why = (
+            f"{name} passes {gates}" if is_alone else f"Use {name}: it alone passes all gates ({first.gates})"
+        )
+        return Recommendation(why, _facts(result, first, standings), "good", (), (first.system,))
+    return _choose(result, usable)
+
+
+def _choose(result: Result, usable: Sequence[Standing]) -> Recommendation:
+    """Return which of several systems that pass all gates to use."""
+    first, name = usable[0], clip(usable[0].system, LONGEST_NAME)
+    leads = {one.system: _lead(result, first, one) for one in usable[1:]}
+    equal = [one for one in usable[1:] if _value(one) == _value(first)]
+    costlier = equal if all(_saving(first, one) for one in equal) else []
+    behind = [one for one in usable[1:] if leads[one.system].is_shown]
+    doubtful = [one for one in behind if not leads[one.system].is_guarded]
+    rivals = [one for one in usable[1:] if one not in (*behind, *costlier)]
+    named = [first, *(rivals or doubtful)]
+    others = [one for one in usable if one not in (*named, *doubtful)]
+    too = f" ({_pass_too(others)})" if others else ""
+    metric = first.main.metric.replace("_", " ") if first.main is not None else ""
+    every = f"{'both' if len(named) == 2 else f'all {len(named)}'} pass all gates{too}"
+    further = []
+    if costlier:
+        saving = f"{name} {_describe_saving(first, costlier)}"
+        further.append(f"{name} and {_name(costlier)} are equal in {metric}, and {saving}")
+    if doubtful:
+        doubt = "on documents like these, but perhaps not on others"
+        apart = (
+            f"{_pass_too(doubtful)}; {name} is better"
+            if rivals
+            else f"{name} is better than {_name(doubtful)}"
+        )
+        further.append(f"{apart} {doubt}")
+    if rivals:
+        why = f"{every}, and {_describe_rivals(first, rivals, leads, metric)}"
+    elif doubtful:
+        why = f"{every}, and {further.pop()}"
+    else:
+        why = further.pop() if further else f"it is the best of those that pass all gates{too}"
+    further += _cheaper(first, rivals)
+    reasons = (*_facts(result, first, usable), *further)
+    systems = tuple(one.system for one in named)
+    return Recommendation(f"Use {_name(named, 'or')}: {why}", reasons, "good", tuple(further), systems)
+
+
+def _pass_too(standings: Sequence[Standing]) -> str:
+    return f"{_name(standings)} {'passes' if len(standings) == 1 else 'pass'} them too"
+
+
+def _describe_rivals(
+    first: Standing, rivals: Sequence[Standing], leads: Mapping[str, Lead], metric: str
+) -> str:
+    """Return why one system is not recommended before others that it is not shown to lead."""
+    equal = [one for one in rivals if _value(one) == _value(first)]
+    untested = [one for one in rivals if one not in equal and leads[one.system].certainty == "unknown"]
+    open_ = [one for one in rivals if one not in (*equal, *untested)]
+    if len(equal) == len(rivals):
+        return f"they are equal in {metric}"
+    name = clip(first.system, LONGEST_NAME)
+    said = [f"{_name([first, *equal])} are equal in {metric}"] if equal else []
+    if open_:
+        whom = "them" if len(open_) == len(rivals) else f"{name} and {_name(open_)}"
+        said.append(f"no difference in {metric} could be shown between {whom}")
+    if untested:
+        said.append(f"the difference of {name} to {_name(untested)} was not tested")
+    return "; ".join(said)
+
+
+def _name(standings: Sequence[Standing], last: str = "and") -> str:
+    """Return the names of systems, or how many they are where their names would be longer than the answer."""
+    names = join_names([clip(one.system, LONGEST_NAME) for one in standings], last=last)
+    if len(names) <= _NAMES or len(standings) < 3:
+        return names
+    return f"{clip(standings[0].system, LONGEST_NAME)} {last} {len(standings) - 1} others"
+
+
+def _describe_first(standings: Sequence[Standing]) -> str:
+    first = standings[0]
+    assert first.main is not None
+    metric = first.main.metric.replace("_", " ")
+    value = format_in_unit(first.main.value, first.main.unit)
+    if len(standings) == 1:
+        return (
+            f"{clip(first.system, LONGEST_NAME)} has {value} {metric}; it has no gates, so nothing is decided"
+        )
+    word = "lowest" if first.main.better == "lower" else "highest"
+    equal = [one for one in standings if _value(one) == _value(first)]
+    who = f"{_name(equal)} have" if len(equal) > 1 else f"{clip(first.system, LONGEST_NAME)} has"
+    return f"{who} the {word} {metric}; there are no gates, so nothing is decided"
+
+
+def _value(one: Standing) -> float | None:
+    return None if one.main is None or one.main.value is None else round(one.main.value, 12)
+
+
+def _facts(result: Result, one: Standing, standings: Sequence[Standing]) -> tuple[str, ...]:
+    """Return the value of a system, and how far it is from the next one, in accuracy, time and cost."""
+    if one.main is None:
+        return ()
+    sure = describe_interval(one.main.interval, one.main.level, one.main.unit)
+    value = format_in_unit(one.main.value, one.main.unit)
+    silent = (one.system, *list_silent(result))
+    rival = next((other for other in standings if other.system not in silent), None)
+    whose = f"{clip(one.system, LONGEST_NAME)} has " if rival is not None else ""
+    told = f"{whose}{value} {one.main.metric.replace('_', ' ')}{f' ({sure})' if sure else ''}"
+    lead = "" if rival is None else _describe_lead(result, one, rival)
+    return (f"{told}{f', {lead}' if lead else ''}", *_describe_price(one, rival))
+
+
+def _describe_lead(result: Result, one: Standing, rival: Standing) -> str:
+    if one.main is None or rival.main is None or one.main.value is None or rival.main.value is None:
+        return ""
+    name = clip(rival.system, LONGEST_NAME)
+    if _value(one) == _value(rival):
+        return f"as {name} has"
+    is_ahead = (one.main.value > rival.main.value) == (one.main.better != "lower")
+    size = format_size(one.main.value - rival.main.value, one.main.unit)
+    said = {"beyond_chance": "beyond chance", "may_be_chance": "which may be chance", "unknown": "not tested"}
+    lead = _lead(result, one, rival)
+    scope = " on documents like these" if lead.is_shown and not lead.is_guarded else ""
+    return f"{size} {'ahead of' if is_ahead else 'behind'} {name}, {said[lead.certainty]}{scope}"
+
+
+def _lead(result: Result, one: Standing, rival: Standing) -> Lead:
+    estimates = {part.system: part.main for part in (one, rival) if part.main is not None}
+    order = order_systems(result, estimates)
+    return order.leads[0] if order is not None else Lead(rival.system, 0.0, "unknown")
+
+
+class _Price(Struct, frozen=True):
+    """What a system takes: its name, how it is read and written, and the word for less of it."""
+
+    name: str
+    read: Callable[[Standing], float | None]
+    form: Callable[[float], str]
+    less: str
+
+
+def _describe_price(one: Standing, rival: Standing | None) -> tuple[str, ...]:
+    told = []
+    for price in reversed(_PRICES):
+        own, other = price.read(one), None if rival is None else price.read(rival)
+        beside = (
+            ""
+            if rival is None or other is None
+            else f", {clip(rival.system, LONGEST_NAME)} {price.form(other)}"
+        )
+        if own is not None:
+            told.append(f"{price.name} {price.form(own)}{beside}")
+    return tuple(told)
+
+
+def _saving(one: Standing, other: Standing) -> _Price | None:
+    """Return what one system takes less of than another: the first price in which they differ, if any."""
+    for price in _PRICES:
+        own, theirs = price.read(one), price.read(other)
+        if own is not None and theirs is not None and own != theirs:
+            return price if own < theirs else None
+    return None
+
+
+def _describe_saving(one: Standing, others: Sequence[Standing]) -> str:
+    price = next(price for other in others if (price := _saving(one, other)) is not None)
+    own, *theirs = [price.form(value) for each in (one, *others) if (value := price.read(each)) is not None]
+    return f"is {price.less}: {own} against {join_names(theirs)}"
+
+
+def _cheaper(first: Standing, rivals: Sequence[Standing]) -> tuple[str, ...]:
+    """Return the cheapest and the fastest of the systems that are not shown to be worse."""
+    savings: dict[str, list[str]] = {}
+    for price in _PRICES:
+        known = {one.system: value for one in rivals if (value := price.read(one)) is not None}
+        own = price.read(first)
+        best = min(known, key=lambda system: known[system], default=None)
+        if best is not None and own is not None and known[best] < own:
+            saving = f"{price.less} ({price.form(known[best])} against {price.form(own)})"
+            savings.setdefault(best, []).append(saving)
+    return tuple(
+        f"{clip(system, LONGEST_NAME)} is not shown to be worse, and {join_names(said)}"
+        for system, said in savings.items()
+    )
+
+
+def _median(one: Standing) -> float | None:
+    return None if one.median is None else one.median.value
+
+
+def _cost(one: Standing) -> float | None:
+    return None if one.cost is None else one.cost.value
+
+
+_PRICES = (
+    _Price("Cost of 1,000 documents", _cost, format_cost, "cheaper"),
+    _Price("Median time of a document", _median, format_seconds, "faster"),
+)
+
+
+def _describe_gap(closest: Standing, decisions: Sequence[Mapping[str, Any]], *, is_alone: bool) -> str:
+    """Return how many gates the closest system passes, and the first one that it fails."""
+    decision = next(one for one in decisions if one["system"] == closest.system)
+    reasons = [str(reason) for reason in decision.get("reasons", ())]
+    count = f"{closest.passed} of {format_count(closest.gates, 'gate')}"
+    passed = (
+        f"It passes {count}" if is_alone else f"Closest: {clip(closest.system, LONGEST_NAME)} passes {count}"
+    )
+    more = f", and {len(reasons) - 1} more" if len(reasons) > 1 else ""
+    return f"{passed}; {clip(reasons[0], 160)}{more}" if reasons else passed

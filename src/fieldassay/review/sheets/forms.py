@@ -1,0 +1,235 @@
+"""The fields of a spec as a person fills them in: typed texts, read by the spec's own readers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from fieldassay.paths import field_of, join_path, split_path
+from fieldassay.scoring.explain import find_leaf
+from fieldassay.spec.plan.describe import describe
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.values.types.base import Reader
+from fieldassay.values.types.column import Reading
+from fieldassay.values.types.enums import EnumReader
+from fieldassay.values.types.numbers.locales import territory_currencies
+from fieldassay.values.types.numbers.money import MoneyReader
+from fieldassay.values.types.numbers.quantities import QuantityReader
+from fieldassay.values.types.scaled import ScaledReader
+from fieldassay.values.types.text import json_text
+
+_BETWEEN = " | "
+_MOST_CHOICES = 200
+
+
+class Form(Struct, frozen=True, dict=True):
+    """The fields of a plan, for asking and reading."""
+
+    plan: Plan
+
+    @cached_property
+    def _leaves(self) -> dict[str, Leaf | None]:
+        return {}
+
+    def leaf(self, field: str) -> Leaf | None:
+        """Return the leaf of a field; None for lists, objects and what the spec does not declare."""
+        if field not in self._leaves:
+            self._leaves[field] = find_leaf(self.plan, field)[0]
+        return self._leaves[field]
+
+    @cached_property
+    def asked(self) -> tuple[str, ...]:
+        """Return the places of a document that are asked where nothing was predicted: leaves and lists.
+
+        Trees without a schema are not among them: nobody knows what to ask.
+        """
+        return tuple(_places(self.plan.root))
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {info.path: position for position, info in enumerate(self.plan.fields)}
+
+    def place(self, path: str) -> tuple[tuple[int, int, str], ...]:
+        """Return the place of a path in the order of the spec: items by number, their values together."""
+        steps = split_path(path)
+        found = []
+        for end, step in enumerate(steps, 1):
+            above = field_of(join_path(steps[:end]))
+            number = step if isinstance(step, int) else 0
+            found.append((self._positions.get(above, len(self._positions)), number, above))
+        return tuple(found)
+
+    @cached_property
+    def lists(self) -> dict[str, ListNode]:
+        """Return the lists with items of their own, by field."""
+        return {node.path: node for node in _lists(self.plan.root)}
+
+    def kind(self, field: str) -> Literal["rows", "items", "value", "tree", "none"]:
+        """Return how a field is asked: as rows, as items or one value in one text, in a tree, or not."""
+        if field in self.lists:
+            return "rows"
+        leaf = self.leaf(field)
+        if leaf is not None:
+            return "items" if leaf.is_list else "value"
+        is_tree = any(
+            not tree or field == tree or field.startswith((f"{tree}.", f"{tree}[")) for tree in self._trees
+        )
+        return "tree" if is_tree else "none"
+
+    @cached_property
+    def _trees(self) -> tuple[str, ...]:
+        return tuple(_trees(self.plan.root))
+
+    def cells(self, item: str) -> Iterator[tuple[str, str]]:
+        """Yield the node and the field of each single value of an item of a list."""
+        listed = self.lists.get(field_of(item).removesuffix("[]"))
+        for node in () if listed is None else _columns(listed.items):
+            if isinstance(node, Leaf):
+                yield item + node.path[len(field_of(item)) :], node.path
+
+    @cached_property
+    def types_of(self) -> dict[str, frozenset[str]]:
+        """Return the document types that have a place, for places that not all have."""
+        return dict(_applying(self.plan.root, frozenset()))
+
+    def read(self, field: str, text: str) -> Reading | None:
+        """Return a text as the spec reads it in a field; None where the text means that there is no value."""
+        leaf = self.leaf(field)
+        if leaf is None:
+            return Reading(text, text, text)
+        if not leaf.is_list and (not text.strip() or text.strip().casefold() in leaf.null_values):
+            return None
+        return leaf.reader.read(self.to_read(field, text))
+
+    def to_read(self, field: str, text: str) -> Any:
+        """Return what the reader of a field is given for a text: its items where a list is one value."""
+        leaf = self.leaf(field)
+        return split_items(leaf, text) if leaf is not None and leaf.is_list else text
+
+    def canonical(self, field: str, data: Any) -> str | None:
+        """Return the canonical text of a value as JSON holds it; None for no value."""
+        leaf = self.leaf(field)
+        if data is None or isinstance(data, dict) or leaf is None:
+            return None if data is None else json_text(data)
+        if isinstance(data, list) and not leaf.is_list:
+            return json.dumps(data, ensure_ascii=False)
+        return leaf.reader.read(data).canonical
+
+    def describe(self) -> list[dict[str, Any]]:
+        """Return the fields for a page: path, type, and what helps to fill them in."""
+        told = {row["field"]: row for row in describe(self.plan)}
+        return [self._describe(info.path, told.get(info.path, {})) for info in self.plan.fields if info.path]
+
+    def _describe(self, path: str, told: dict[str, str]) -> dict[str, Any]:
+        leaf, listed = self.leaf(path), self.lists.get(path)
+        found: dict[str, Any] = {
+            "field": path,
+            "type": "list" if listed is not None else leaf.type if leaf is not None else "object",
+            "is_grid": listed is not None,
+            "read": told.get("read", ""),
+            "types": sorted(self.types_of.get(path, ())),
+        }
+        if listed is not None:
+            found["columns"] = [one.path for one in _columns(listed.items)]
+        if leaf is not None:
+            found["choices"] = _choices(leaf)
+            found["endings"] = _endings(leaf.reader)
+            found["is_list"] = leaf.is_list
+        return found
+
+
+def show(leaf: Leaf | None, data: Any) -> str:
+    """Return a value of JSON as the text that a person edits.
+
+    >>> show(None, 12.5), show(None, "a"), show(None, ["a", "b"]), show(None, {"a": 1})
+    ('12.5', 'a', 'a | b', '{"a": 1}')
+    """
+    if isinstance(data, dict):
+        return json.dumps(data, ensure_ascii=False)
+    if not isinstance(data, list):
+        return json_text(data)
+    between = leaf.separator if leaf is not None and leaf.separator else _BETWEEN
+    texts = [json_text(item) if not isinstance(item, dict | list) else "" for item in data]
+    is_plain = all(between.strip() not in text and text == text.strip() and text for text in texts)
+    return between.join(texts) if is_plain else json.dumps(data, ensure_ascii=False)
+
+
+def split_items(leaf: Leaf, text: str) -> list[Any]:
+    """Return the items in the text of a list that is judged as one value."""
+    if text.lstrip().startswith("["):
+        try:
+            data = json.loads(text)
+        except ValueError:
+            data = None
+        if isinstance(data, list):
+            return data
+    between = leaf.separator or _BETWEEN.strip()
+    return [item for part in text.split(between) if (item := part.strip())]
+
+
+def _choices(leaf: Leaf) -> list[str]:
+    if leaf.type == "boolean":
+        return ["yes", "no"]
+    if isinstance(leaf.reader, EnumReader):
+        return [json_text(value) for value in leaf.reader.values[:_MOST_CHOICES]]
+    return []
+
+
+def _endings(reader: Reader) -> list[str]:
+    """Return the currencies or units that the spec names for a field, which may follow a typed amount."""
+    if isinstance(reader, ScaledReader):
+        return _endings(reader.inner)
+    if isinstance(reader, MoneyReader):
+        named = [reader.currency, *territory_currencies(reader.locale)]
+    elif isinstance(reader, QuantityReader):
+        named = [reader.unit, reader.canonical]
+    else:
+        named = []
+    return list(dict.fromkeys(one for one in named if one is not None))
+
+
+def _places(node: Node) -> Iterator[str]:
+    if isinstance(node, ObjectNode):
+        for child in node.children:
+            yield from _places(child)
+    elif not isinstance(node, AnyNode):
+        yield node.path
+
+
+def _lists(node: Node) -> Iterator[ListNode]:
+    if isinstance(node, ObjectNode):
+        for child in node.children:
+            yield from _lists(child)
+    elif isinstance(node, ListNode):
+        yield node
+        yield from _lists(node.items)
+
+
+def _trees(node: Node) -> Iterator[str]:
+    if isinstance(node, AnyNode):
+        yield node.path
+    elif not isinstance(node, Leaf):
+        for child in node.children if isinstance(node, ObjectNode) else (node.items,):
+            yield from _trees(child)
+
+
+def _columns(node: Node) -> Iterator[Node]:
+    """Yield the places of an item: its leaves, and lists in it."""
+    if isinstance(node, ObjectNode):
+        for child in node.children:
+            yield from _columns(child)
+    elif not isinstance(node, AnyNode):
+        yield node
+
+
+def _applying(node: Node, inherited: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
+    wanted = node.applies_to & inherited if node.applies_to and inherited else node.applies_to or inherited
+    if wanted:
+        yield node.path, wanted
+    children = node.children if isinstance(node, ObjectNode) else ()
+    for child in (node.items,) if isinstance(node, ListNode) else children:
+        yield from _applying(child, wanted)

@@ -1,0 +1,311 @@
+"""A new review: from predictions, policy, gold and documents to what is asked, in the order of its worth."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
+
+from fieldassay.decisions.calibration.checking import list_items
+from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy, Task, plan_review
+from fieldassay.decisions.calibration.policy_file import policy_bytes
+from fieldassay.decisions.calibration.queue import find_plan, read_values
+from fieldassay.decisions.calibration.result import Promise
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.io.files.sealed_json import checksum
+from fieldassay.io.json_value import read_given
+from fieldassay.records.ids import stem_of
+from fieldassay.records.record import Record
+from fieldassay.records.sources.source import CHUNK, Source
+from fieldassay.reports.export.tables import list_suspicious_gold_of_run
+from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.store import Store, create_store
+from fieldassay.review.sheets.draw import Shares, spread, uniform
+from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.questions import Document, Interview, Predicted, Questions, ask_blind
+from fieldassay.runs.run import Run
+from fieldassay.scoring.engine.applicability import canonical_type
+from fieldassay.scoring.inputs.inputs import open_gold, open_predictions
+from fieldassay.scoring.inputs.options import InputOptions
+from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Plan
+from fieldassay.version import __version__
+
+_MOST_NAMED = 5
+
+
+class Request(Struct, frozen=True):
+    """The inputs of a new review.
+
+    Without predictions every field of every document is asked, blind. `gold` is trusted: planted errors and
+    the accuracy of reviewers stand on it.
+    """
+
+    spec: Any = None
+    predictions: Mapping[str, Any] = field(default_factory=dict)
+    policy: ReviewPolicy | None = None
+    gold: Any = None
+    documents: Path | None = None
+    shares: Shares = Shares()
+    inputs: InputOptions = InputOptions()
+    actor: str = "command"
+
+
+class Made(Struct, frozen=True):
+    """A new review: how much it asks, and remarks."""
+
+    store: Store
+    documents: int
+    sheets: int
+    asked: int
+    notes: tuple[str, ...] = ()
+
+
+class _Known(Struct, frozen=True, eq=False):
+    """Everything that was read of the inputs."""
+
+    plan: Plan
+    system: str | None
+    names: Sequence[str]
+    values: Mapping[str, Sequence[Predicted]] = field(default_factory=dict)
+    tasks: Mapping[str, Mapping[str, Task]] = field(default_factory=dict)
+    truth: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    gold_digests: Mapping[str, str] = field(default_factory=dict)
+    accepted: int = 0
+    notes: tuple[str, ...] = ()
+
+
+def make_review(folder: Path, request: Request) -> Made:
+    """Return a new review in a folder. Raises `ProblemsError` with the problems of the inputs."""
+    known = _read(request)
+    form = Form(known.plan)
+    audit_share = request.policy.audit_share if request.policy is not None else 0.0
+    interview = Interview(form, request.shares, audit_share, known.system is not None)
+    kind_of = _kinds(known)
+    asked = {
+        name: questions
+        for name in known.names
+        if (questions := interview.ask(_document(known, name, kind_of(name)))) is not None
+    }
+    return _create(folder, request, known, asked)
+
+
+def make_suspicious_review(folder: Path, run: Run, request: Request) -> Made:
+    """Return a new review of the gold values that all or most systems of a run contradict in the same way.
+
+    Each is asked with nothing shown: neither gold nor the systems' value.
+    """
+    listing = list_suspicious_gold_of_run(run)
+    if not listing.rows:
+        what = f"no gold value is contradicted by all or most systems in the same way; {listing.extent}"
+        raise problem(run.folder, what, "there is nothing to review", "nothing_to_review")
+    places: dict[str, list[tuple[str, str, str]]] = {}
+    for doc, path, _, gold, agreed, *_ in listing.rows:
+        places.setdefault(doc, []).append((path, agreed or "null", gold or "null"))
+    known = _Known(run.plan, None, tuple(places))
+    return _create(folder, request, known, {name: ask_blind(asked) for name, asked in places.items()})
+
+
+def _read(request: Request) -> _Known:
+    if request.policy is not None:
+        plan = find_plan(request.policy, request.spec)
+    else:
+        plan = request.spec if isinstance(request.spec, Plan) else read_plan(request.spec)
+    if request.predictions:
+        known = _read_predictions(plan, request)
+    elif request.documents is not None:
+        known = _Known(plan, None, tuple(_files(request.documents)))
+    else:
+        remedy = "give --pred NAME=FILE, or --documents DIR to label from the beginning"
+        raise problem("review", "there is nothing to review", remedy, "missing_option")
+    return known if request.gold is None else _with_gold(known, request)
+
+
+def _read_predictions(plan: Plan, request: Request) -> _Known:
+    sources = open_predictions(plan, request.predictions, request.inputs)
+    if len(sources) != 1:
+        what = f"predictions of several systems ({', '.join(sources)})"[:300]
+        remedy = "review those of one system at a time"
+        raise problem("--pred", what, remedy, "policy_mismatch")
+    [(system, source)] = sources.items()
+    if request.policy is not None and system != request.policy.system:
+        what = f"the policy is for the system {request.policy.system!r}, not for {system!r}"
+        raise problem("--policy", what, "give predictions of that system", "policy_mismatch")
+    policy = request.policy or ReviewPolicy(system, Promise(), (), Basis("", 0, 0, ""))
+    rows, unread = read_values(plan, source)
+    planned = plan_review(policy, list_items(rows, policy.scale))
+    tasks: dict[str, dict[str, Task]] = {}
+    for task in (*planned.reviews, *planned.audits):
+        tasks.setdefault(task.item.document, {})[task.item.path] = task
+    values: dict[str, list[Predicted]] = {}
+    for doc, *rest in rows.select("doc", "pred_path", "field", "pred").iter_rows():
+        values.setdefault(doc, []).append(Predicted(*rest))
+    notes = [str(note) for note in source.notes]
+    if unread:
+        notes.append(
+            f"{source.label}: {len(unread):,} answers could not be read, such as that of {unread[0]!r}: they "
+            "count as documents without predictions"
+        )
+    names = tuple(source.ids())
+    return _Known(plan, system, names, values, tasks, accepted=planned.accepted, notes=tuple(notes))
+
+
+def _with_gold(known: _Known, request: Request) -> _Known:
+    """Return what is known with the truth of documents that have trusted gold."""
+    source = open_gold(known.plan, request.gold, request.inputs)
+    rows, _ = read_values(known.plan, source)
+    wanted = set(known.names)
+    truth: dict[str, dict[str, str]] = {}
+    for doc, path, value in rows.select("doc", "pred_path", "pred").iter_rows():
+        if doc in wanted:
+            truth.setdefault(doc, {})[path] = value
+    digests = {record.id: checksum(record.data) for record in _records(source) if record.id in wanted}
+    if not digests:
+        what = "has no document of the review"
+        remedy = "give gold with the ids of the predictions"
+        raise problem(source.label, what, remedy, "unknown_document")
+    return replace(known, truth=truth, gold_digests=digests)
+
+
+def _records(source: Source) -> Iterator[Record]:
+    for start in range(0, len(source), CHUNK):
+        yield from source.fetch(range(start, min(start + CHUNK, len(source))))
+
+
+def _document(known: _Known, name: str, kind: str | None) -> Document:
+    nothing: dict[str, Any] = {}
+    return Document(
+        name, known.values.get(name, ()), known.tasks.get(name, nothing), known.truth.get(name, nothing), kind
+    )
+
+
+def _kinds(known: _Known) -> Any:
+    """Return a function from a document to its predicted type."""
+    declared = known.plan.spec.document_type
+    place = None if declared is None else declared.field
+
+    def kind_of(name: str) -> str | None:
+        found = next((one for one in known.values.get(name, ()) if one.path == place), None)
+        return None if found is None else canonical_type(known.plan, read_given(found.value))
+
+    return kind_of
+
+
+def _create(folder: Path, request: Request, known: _Known, asked: Mapping[str, Questions]) -> Made:
+    if not asked:
+        what = "no value is sent to review, audited or drawn"
+        raise problem("review", what, "nothing is left to review", "nothing_to_review")
+    files = {} if request.documents is None else _find_files(request.documents, tuple(asked))
+    ordered = _place(asked, request.shares.seed)
+    entries = (_facts(request, known), *_events(ordered, files, known))
+    store = create_store(folder, entries)
+    counted = [one for questions in asked.values() for one in questions.asked if one.shown != "context"]
+    slots = sum(questions.slots for questions in asked.values())
+    return Made(store, len(asked), slots, len(counted), known.notes)
+
+
+def _facts(request: Request, known: _Known) -> Entry:
+    policy = None if request.policy is None else json.loads(policy_bytes(request.policy))
+    facts = {
+        "spec": write_spec(known.plan.spec),
+        "plan_digest": known.plan.digest,
+        "system": known.system,
+        "policy": policy,
+        "shares": asdict(request.shares),
+        "accepted": known.accepted,
+        "values": sum(map(len, known.values.values())),
+        "documents": None if request.documents is None else str(request.documents.resolve()),
+        "fieldassay": __version__,
+        "closed": False,
+    }
+    return Entry("review", facts, request.actor)
+
+
+def _place(asked: Mapping[str, Questions], seed: int) -> list[tuple[str, Questions]]:
+    """Return the documents with margins by which they are taken in turn.
+
+    Documents that the policy sends to review come by what that is worth; the others, audits and blind ones,
+    are spread among them by chance, so that their place tells nothing.
+    """
+    flagged: list[float] = []
+    for questions in asked.values():
+        if questions.is_flagged:
+            insort(flagged, -questions.margin)
+    margins = [-margin for margin in flagged]
+    return [
+        (
+            name,
+            questions
+            if questions.is_flagged
+            else replace(questions, margin=spread(margins, uniform(seed, "place", name))),
+        )
+        for name, questions in asked.items()
+    ]
+
+
+def _events(
+    ordered: Iterable[tuple[str, Questions]], files: Mapping[str, DocumentFile], known: _Known
+) -> Iterator[Entry]:
+    sheet = 0
+    for number, (name, questions) in enumerate(ordered, 1):
+        file = files.get(name)
+        sheets = []
+        for slot in range(questions.slots):
+            sheet += 1
+            sheets.append(
+                {"id": sheet, "slot": slot, "blind": int(questions.is_blind), "margin": questions.margin}
+            )
+        body = {
+            "id": number,
+            "name": name,
+            "path": None if file is None else file.id,
+            "sha256": None if file is None else hashlib.sha256(file.read()).hexdigest(),
+            "gold_digest": known.gold_digests.get(name),
+            "asked": [list(one) for one in questions.asked],
+            "sheets": sheets,
+        }
+        yield Entry("document", body, "command")
+
+
+def _files(folder: Path) -> dict[str, DocumentFile]:
+    return {file.id: file for file in list_documents(folder).files}
+
+
+def _find_files(folder: Path, names: Sequence[str]) -> dict[str, DocumentFile]:
+    """Return the file of each document: with its id as its name, or else as the only one with that stem."""
+    files = _files(folder)
+    stems: dict[str, list[DocumentFile]] = {}
+    for file in files.values():
+        stems.setdefault(stem_of(file.id), []).append(file)
+    found: dict[str, DocumentFile] = {}
+    missing = []
+    for name in names:
+        same = [files[name]] if name in files else stems.get(stem_of(name), [])
+        if len(same) == 1:
+            found[name] = same[0]
+        else:
+            missing.append((name, len(same)))
+    if missing:
+        problems = [
+            Problem(
+                str(folder),
+                f"{count or 'no'} file{'s' if count else ''} for the document {name[:100]!r}",
+                "name files by the ids of the documents",
+                "no_document_file",
+            )
+            for name, count in missing[:_MOST_NAMED]
+        ]
+        more = len(missing) - len(problems)
+        if more:
+            what = f"the same of {more:,} more documents"
+            problems.append(Problem(str(folder), what, "", "no_document_file"))
+        raise ProblemsError(problems)
+    return found

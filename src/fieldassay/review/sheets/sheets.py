@@ -1,0 +1,408 @@
+"""The sheets of a review in the hands of people: claimed, labeled, finished, undone, declined."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from fieldassay.io.json_value import read_given
+from fieldassay.paths import field_of, join_path, split_path
+from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.nodes import items_above, number_of
+from fieldassay.review.sheets.draw import Shown
+from fieldassay.review.sheets.forms import Form
+from fieldassay.scoring.engine.applicability import canonical_type
+
+LEASE = timedelta(minutes=30)
+"""How long a sheet is held for somebody who shows no sign of life."""
+
+State = Literal["value", "absent", "illegible", "skipped", "open"]
+STATES = ("value", "absent", "illegible", "skipped", "open")
+_LONGEST, _MOST_ITEMS = 20_000, 20_000
+
+
+class RefusedError(Exception):
+    """What a person may not do with a sheet; `kind` is the status of the answer."""
+
+    def __init__(self, kind: Literal["conflict", "forbidden", "invalid", "unknown"], message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
+class Person(Struct, frozen=True):
+    """Somebody who labels: the number, the alias in logs and exports, and the role."""
+
+    id: int
+    alias: str
+    role: str
+
+
+class Answer(Struct, frozen=True):
+    """A label as it arrives: `expects` is the event of the label that it replaces, 0 for none."""
+
+    node: str
+    state: State
+    text: str | None = None
+    regions: Sequence[Mapping[str, Any]] = ()
+    note: str = ""
+    active_ms: int = 0
+    keys: int = 0
+    expects: int = 0
+
+
+def claim(journal: Journal, person: Person, now: datetime) -> int | None:
+    """Return the sheet that a person works on: the one held, or else the next one; None without any.
+
+    Nobody gets both sheets of a document, but for somebody who works alone. Sheets whose lease has ended come
+    back first, and those whose lease ends later than any can: the clock was wrong when they were claimed.
+    """
+    db = journal.db
+    check_open(db)
+    held = db.execute(
+        "SELECT id FROM sheet WHERE holder=? AND state='held' ORDER BY margin DESC, id LIMIT 1", (person.id,)
+    ).fetchone()
+    if held is not None:
+        renew(db, held[0], now)
+        return int(held[0])
+    for (ended,) in db.execute(
+        "SELECT id FROM sheet WHERE state='held' AND until IS NOT NULL AND (until < ? OR until > ?)",
+        (now.isoformat(), (now + 2 * LEASE).isoformat()),
+    ).fetchall():
+        journal.append(Entry("release", {"why": "the lease ended"}, "system", ended))
+    found = _next(db, person, may_repeat=False) or (
+        _next(db, person, may_repeat=True) if is_alone(db) else None
+    )
+    if found is not None:
+        journal.append(Entry("claim", {"person": person.id}, person.alias, found))
+        renew(db, found, now)
+    return found
+
+
+def _next(db: sqlite3.Connection, person: Person, *, may_repeat: bool) -> int | None:
+    other = (
+        ""
+        if may_repeat
+        else "AND NOT EXISTS (SELECT 1 FROM sheet AS other WHERE other.document=sheet.document "
+        "AND other.id<>sheet.id AND (other.holder=:person OR other.done_by=:person)) "
+    )
+    row = db.execute(
+        "SELECT id FROM sheet WHERE state='open' AND NOT EXISTS (SELECT 1 FROM decline WHERE "
+        f"decline.sheet=sheet.id AND decline.person=:person) {other}ORDER BY margin DESC, id LIMIT 1",
+        {"person": person.id},
+    ).fetchone()
+    return None if row is None else int(row[0])
+
+
+def is_alone(db: sqlite3.Connection) -> bool:
+    """Return whether only one person works on the review."""
+    return bool(db.execute("SELECT count(*) = 1 FROM person WHERE disabled=0").fetchone()[0])
+
+
+def renew(db: sqlite3.Connection, sheet: int, now: datetime) -> None:
+    """Begin the lease of a held sheet anew; no event, since nothing but waiting depends on it."""
+    db.execute("UPDATE sheet SET until=? WHERE id=? AND state='held'", ((now + LEASE).isoformat(), sheet))
+
+
+def check_open(db: sqlite3.Connection) -> None:
+    """Raise `RefusedError` for a closed review."""
+    if db.execute("SELECT value FROM fact WHERE name='closed'").fetchone() == ("true",):
+        raise RefusedError("conflict", "the review is closed; a later correction is a new review")
+
+
+def check_holder(db: sqlite3.Connection, person: Person, sheet: int) -> None:
+    """Raise `RefusedError` unless a person holds a sheet. Whether another one has it is not told."""
+    row = db.execute("SELECT holder, state, done_by FROM sheet WHERE id=?", (sheet,)).fetchone()
+    if row is None or (row[0] != person.id and row[2] != person.id):
+        raise RefusedError("forbidden", "this sheet is not yours; it may have gone back after a long pause")
+    if row[1] != "held":
+        raise RefusedError("conflict", "this sheet is finished; undo that first")
+
+
+def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer: Answer) -> int:
+    """Return the event of a new label. Raises `RefusedError` for anything that is not asked for."""
+    db = journal.db
+    check_open(db)
+    check_holder(db, person, sheet)
+    given = _given(db, form, sheet, answer.node)
+    row = db.execute("SELECT seq FROM label WHERE sheet=? AND node=?", (sheet, answer.node)).fetchone()
+    if (0 if row is None else row[0]) != answer.expects:
+        raise RefusedError("conflict", "this value was labeled elsewhere meanwhile; the newer label is shown")
+    body = label_body(form, person, given, answer)
+    return journal.append(Entry("label", body, person.alias, sheet))
+
+
+def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> str | None:
+    """Return what is shown at a node, None for nothing. Raises `RefusedError` where nothing is asked."""
+    row = db.execute(
+        "SELECT shown, given FROM asked WHERE node=? AND document=(SELECT document FROM sheet WHERE id=?)",
+        (node, sheet),
+    ).fetchone()
+    if row is not None and row[0] != Shown.CONTEXT:
+        return None if row[1] is None else str(row[1])
+    above = _items_of(node)
+    is_cell = bool(above) and form.leaf(field_of(node)) is not None
+    live = is_cell and all(
+        db.execute("SELECT 1 FROM item WHERE sheet=? AND list=? AND node=?", (sheet, listed, item)).fetchone()
+        for listed, item in above
+    )
+    if row is None and live:
+        return None
+    raise RefusedError("invalid", "this value is not asked")
+
+
+def _items_of(node: str) -> list[tuple[str, str]]:
+    try:
+        return list(items_above(node))
+    except ValueError:
+        return []
+
+
+def label_body(form: Form, person: Person, given: str | None, answer: Answer) -> dict[str, Any]:
+    """Return the content of the event of a label: its text as the spec reads it, and its origin.
+
+    Raises `RefusedError` for a text that is no value.
+    """
+    field, text, canonical, flags = field_of(answer.node), None, None, list[str]()
+    if answer.state not in STATES or len(answer.text or "") > _LONGEST or len(answer.note) > _LONGEST:
+        raise RefusedError("invalid", "no such label")
+    if answer.state == "value" and field not in form.lists:
+        text = (answer.text or "").strip()
+        reading = form.read(field, text)
+        if not text or reading is None:
+            raise RefusedError("invalid", "an empty text is no value: say that it is absent, or illegible")
+        canonical = reading.canonical
+        flags = [*reading.flags, *(["unreadable"] if reading.problem is not None else [])]
+    origin = "blind"
+    if given is not None:
+        shown = form.read(field, given)
+        is_same = canonical is not None and shown is not None and shown.canonical == canonical
+        origin = "confirmed" if is_same else "corrected"
+    return {
+        "node": answer.node,
+        "state": answer.state,
+        "text": text,
+        "canonical": canonical,
+        "flags": flags,
+        "origin": origin,
+        "note": answer.note,
+        "person": person.id,
+        "active_ms": max(0, min(int(answer.active_ms), 3_600_000)),
+        "keys": max(0, min(int(answer.keys), 100_000)),
+        "regions": [_region(one) for one in answer.regions[:20]],
+    }
+
+
+def _region(given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        page, box, text = int(given["page"]), [float(side) for side in given["box"]], str(given["text"])[:500]
+    except (KeyError, TypeError, ValueError):
+        raise RefusedError("invalid", "no such region") from None
+    is_box = (
+        len(box) == 4 and all(0.0 <= side <= 1.0 for side in box) and box[0] <= box[2] and box[1] <= box[3]
+    )
+    if page < 1 or not is_box:
+        raise RefusedError("invalid", "no such region")
+    return {"page": page, "box": box, "text": text}
+
+
+def save_items(
+    journal: Journal, form: Form, person: Person, sheet: int, listed: str, nodes: Sequence[str | None]
+) -> list[str]:
+    """Return the items of a list in their new order; None among them is a new item.
+
+    An item keeps its name while others come and go, and so do its labels. Raises `RefusedError`.
+    """
+    db = journal.db
+    check_open(db)
+    check_holder(db, person, sheet)
+    known = [row[0] for row in db.execute("SELECT node FROM item WHERE sheet=? AND list=?", (sheet, listed))]
+    ever = {*known, *_labeled_items(db, sheet, listed)}
+    is_list = _is_asked_list(db, form, sheet, listed)
+    wanted = [node for node in nodes if node is not None]
+    if len(nodes) > _MOST_ITEMS:
+        raise RefusedError("invalid", f"a list takes at most {_MOST_ITEMS:,} rows")
+    if not is_list or len(set(wanted)) < len(wanted) or set(wanted) - ever:
+        raise RefusedError("invalid", "no such items")
+    free = 1 + max((number_of(node) for node in ever), default=-1)
+    named = []
+    for node in nodes:
+        named.append(join_path((*split_path(listed), free)) if node is None else node)
+        free += node is None
+    journal.append(Entry("items", {"list": listed, "nodes": named}, person.alias, sheet))
+    return named
+
+
+def _is_asked_list(db: sqlite3.Connection, form: Form, sheet: int, listed: str) -> bool:
+    """Return whether rows may be added to a list: it is asked, values in it are, or its item is there."""
+    try:
+        if field_of(listed) not in form.lists:
+            return False
+    except ValueError:
+        return False
+    document = db.execute("SELECT document FROM sheet WHERE id=?", (sheet,)).fetchone()[0]
+    asked = db.execute("SELECT node FROM asked WHERE document=? AND shown<>'context'", (document,))
+    above = _items_of(listed)
+    is_inside = (
+        bool(above)
+        and db.execute("SELECT 1 FROM item WHERE sheet=? AND node=?", (sheet, above[-1][1])).fetchone()
+    )
+    return bool(is_inside) or any(node == listed or node.startswith(f"{listed}[") for (node,) in asked)
+
+
+def _labeled_items(db: sqlite3.Connection, sheet: int, listed: str) -> set[str]:
+    """Return the items of a list that were asked or labeled, those that were removed too."""
+    nodes = db.execute(
+        "SELECT node FROM label WHERE sheet=:sheet UNION SELECT node FROM asked WHERE document="
+        "(SELECT document FROM sheet WHERE id=:sheet)",
+        {"sheet": sheet},
+    )
+    return {item for (node,) in nodes for name, item in _items_of(node) if name == listed}
+
+
+def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
+    """Return the asked nodes of a sheet that have no label yet, in order.
+
+    A value of a removed item needs none, nor does a field that documents of the labeled type do not have, on
+    a sheet that shows nothing. A list is answered by its first row.
+    """
+    document, is_blind = db.execute("SELECT document, blind FROM sheet WHERE id=?", (sheet,)).fetchone()
+    labels = dict(db.execute("SELECT node, text FROM label WHERE sheet=?", (sheet,)))
+    lists = {row[0] for row in db.execute("SELECT list FROM item WHERE sheet=?", (sheet,))}
+    live = {row[0] for row in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
+    kind = _labeled_kind(form, labels) if is_blind else None
+    asked = db.execute(
+        "SELECT node FROM asked WHERE document=? AND shown<>'context' ORDER BY place", (document,)
+    )
+    return [
+        node
+        for (node,) in asked
+        if node not in labels
+        and node not in lists
+        and all(item in live for _, item in items_above(node))
+        and not (kind is not None and kind not in form.types_of.get(field_of(node), {kind}))
+    ]
+
+
+def _labeled_kind(form: Form, labels: Mapping[str, str | None]) -> str | None:
+    declared = form.plan.spec.document_type
+    return None if declared is None else canonical_type(form.plan, labels.get(declared.field))
+
+
+def finish(journal: Journal, form: Form, person: Person, sheet: int) -> list[dict[str, Any]]:
+    """Return the errors that were planted on a sheet that is now done, and whether each was seen.
+
+    Raises `RefusedError` while anything is open.
+    """
+    db = journal.db
+    check_open(db)
+    check_holder(db, person, sheet)
+    missing = open_nodes(db, form, sheet)
+    if missing:
+        raise RefusedError("conflict", f"{len(missing)} open: {', '.join(missing[:5])}")
+    told = _planted(db, form, sheet)
+    body = {"person": person.id, "planted": {one["node"]: one["is_caught"] for one in told}}
+    journal.append(Entry("finish", body, person.alias, sheet))
+    return told
+
+
+def _planted(db: sqlite3.Connection, form: Form, sheet: int) -> list[dict[str, Any]]:
+    rows = db.execute(
+        "SELECT asked.node, asked.given, asked.truth, label.canonical, label.text FROM asked JOIN sheet ON "
+        "sheet.document=asked.document JOIN label ON label.sheet=sheet.id AND label.node=asked.node "
+        "WHERE sheet.id=? AND asked.shown='planted' AND label.state<>'skipped'",
+        (sheet,),
+    )
+    told = []
+    for node, given, truth, canonical, text in rows:
+        shown = form.read(field_of(node), given)
+        is_caught = shown is None or shown.canonical != canonical
+        told.append(
+            {"node": node, "given": given, "truth": read_given(truth), "label": text, "is_caught": is_caught}
+        )
+    return told
+
+
+def undo_finish(journal: Journal, person: Person, sheet: int) -> None:
+    """Give a finished sheet back to its person. Raises `RefusedError` once a planted error was told."""
+    db = journal.db
+    check_open(db)
+    row = db.execute("SELECT state, done_by FROM sheet WHERE id=?", (sheet,)).fetchone()
+    if row is None or row[1] != person.id:
+        raise RefusedError("forbidden", "this sheet is not yours")
+    if row[0] != "done":
+        raise RefusedError("conflict", "this sheet is ruled upon already")
+    if db.execute("SELECT 1 FROM caught WHERE sheet=?", (sheet,)).fetchone():
+        raise RefusedError("conflict", "this sheet had a test, and its answer was told: it stays as it is")
+    if db.execute("SELECT 1 FROM sheet WHERE holder=? AND state='held'", (person.id,)).fetchone():
+        release_all(journal, person)
+    journal.append(Entry("undo", {"person": person.id}, person.alias, sheet))
+
+
+def release_all(journal: Journal, person: Person) -> None:
+    """Put the sheets that a person holds back into the queue, with the labels that they have."""
+    for (sheet,) in journal.db.execute(
+        "SELECT id FROM sheet WHERE holder=? AND state='held'", (person.id,)
+    ).fetchall():
+        journal.append(Entry("release", {"why": "put back"}, person.alias, sheet))
+
+
+def release(journal: Journal, person: Person, sheet: int) -> None:
+    """Put a held sheet back into the queue."""
+    check_holder(journal.db, person, sheet)
+    journal.append(Entry("release", {"why": "put back"}, person.alias, sheet))
+
+
+def decline(journal: Journal, person: Person, sheet: int, note: str) -> None:
+    """Put a held sheet back for others; this person does not get it again."""
+    check_holder(journal.db, person, sheet)
+    journal.append(Entry("decline", {"person": person.id, "note": note[:_LONGEST]}, person.alias, sheet))
+
+
+def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict[str, Any]:
+    """Return a sheet for its person. Raises `RefusedError` for others.
+
+    It holds neither predictions that are not shown, nor why a value is asked, nor labels of other people.
+    """
+    row = db.execute(
+        "SELECT document.id, document.name, document.path IS NOT NULL, sheet.state, holder, done_by FROM "
+        "sheet JOIN document ON document.id=sheet.document WHERE sheet.id=?",
+        (sheet,),
+    ).fetchone()
+    if row is None or person.id not in (row[4], row[5]):
+        raise RefusedError("forbidden", "this sheet is not yours; it may have gone back after a long pause")
+    asked = db.execute(
+        "SELECT node, field, given, shown='context' FROM asked WHERE document=? ORDER BY place", (row[0],)
+    )
+    items: dict[str, list[str]] = {}
+    for listed, node in db.execute("SELECT list, node FROM item WHERE sheet=? ORDER BY list, rank", (sheet,)):
+        items.setdefault(listed, []).append(node)
+    return {
+        "id": sheet,
+        "document": {"id": row[0], "name": row[1], "has_pages": bool(row[2])},
+        "state": row[3],
+        "asked": [
+            {"node": node, "field": field, "given": given, "is_context": bool(is_context)}
+            for node, field, given, is_context in asked
+        ],
+        "items": items,
+        "labels": _labels(db, sheet),
+        "open": open_nodes(db, form, sheet),
+    }
+
+
+def _labels(db: sqlite3.Connection, sheet: int) -> dict[str, dict[str, Any]]:
+    found = {
+        node: {"state": state, "text": text, "note": note, "seq": seq, "regions": []}
+        for node, state, text, note, seq in db.execute(
+            "SELECT node, state, text, note, seq FROM label WHERE sheet=?", (sheet,)
+        )
+    }
+    for node, page, x0, y0, x1, y1, text in db.execute(
+        "SELECT node, page, x0, y0, x1, y1, text FROM region WHERE sheet=? ORDER BY node, n", (sheet,)
+    ):
+        found[node]["regions"].append({"page": page, "box": [x0, y0, x1, y1], "text": text})
+    return found

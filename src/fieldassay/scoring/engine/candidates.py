@@ -1,0 +1,144 @@
+"""Candidate pairs: every gold item with every predicted item of the same list, as flat arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from fieldassay.scoring.engine.scopes import Ints, Masks
+from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode
+from fieldassay.values.aligners.base import Aligner
+
+Index = npt.NDArray[np.intp]
+
+MOST_PAIRS = 25_000_000
+"""Candidate pairs compared at once: one pair of lists with more is refused, a batch is judged in portions."""
+
+
+class Members(Struct, frozen=True, eq=False):
+    """The active nodes of one side by parent.
+
+    Those of parent k are `nodes[start[k] : start[k] + size[k]]`.
+    """
+
+    nodes: Index
+    start: Index
+    size: Index
+
+
+class Cells(Struct, frozen=True, eq=False):
+    """Candidate pairs of g groups (pairs of lists).
+
+    Group k has `rows[k]` x `columns[k]` cells, starting at `offset[k]`, row by row. `gold` and `pred` are the
+    nodes of each cell.
+    """
+
+    rows: Index
+    columns: Index
+    offset: Index
+    gold: Index
+    pred: Index
+
+    def __len__(self) -> int:
+        return len(self.gold)
+
+
+def members(parent: Ints, active: Masks, parents: int) -> Members:
+    """Return the active nodes grouped by parent, in order."""
+    nodes = np.flatnonzero(active)
+    size = np.bincount(parent[nodes], minlength=parents).astype(np.intp)
+    return Members(nodes, np.cumsum(size) - size, size)
+
+
+def candidate_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> Cells:
+    """Return the cells of the lists of each pair of parents."""
+    gold_parent, pred_parent = pairs
+    rows, columns = gold.size[gold_parent], pred.size[pred_parent]
+    sizes = rows * columns
+    offset = np.cumsum(sizes) - sizes
+    row_sizes = np.repeat(columns, rows)  # one entry per row of every group
+    first_row = np.cumsum(rows) - rows
+    row_in_group = np.arange(len(row_sizes)) - np.repeat(first_row, rows)
+    row_node = np.repeat(gold.start[gold_parent], rows) + row_in_group
+    row_start = np.cumsum(row_sizes) - row_sizes
+    column_start = np.repeat(pred.start[pred_parent], rows)
+    total = int(sizes.sum())
+    column = np.arange(total) - np.repeat(row_start - column_start, row_sizes)
+    return Cells(rows, columns, offset, gold.nodes[np.repeat(row_node, row_sizes)], pred.nodes[column])
+
+
+def positional_cells(
+    gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]], aligner: Aligner
+) -> Cells:
+    """Return only the cells that become pairs, for a positional aligner: one column each."""
+    counts, of_gold, of_pred = [], [np.zeros(0, dtype=np.intp)], [np.zeros(0, dtype=np.intp)]
+    for one, other in zip(pairs[0].tolist(), pairs[1].tolist(), strict=True):
+        shape = (int(gold.size[one]), int(pred.size[other]))
+        rows, columns = aligner.pair(np.broadcast_to(np.float64(0), shape))
+        counts.append(len(rows))
+        of_gold.append(gold.nodes[gold.start[one] + np.asarray(rows, dtype=np.intp)])
+        of_pred.append(pred.nodes[pred.start[other] + np.asarray(columns, dtype=np.intp)])
+    sizes = np.array(counts, dtype=np.intp)
+    offset = np.cumsum(sizes) - sizes
+    return Cells(
+        sizes, np.ones(len(sizes), dtype=np.intp), offset, np.concatenate(of_gold), np.concatenate(of_pred)
+    )
+
+
+def count_pairs(root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """Return the number of candidate pairs in each document's declared lists.
+
+    Lists inside items are included, trees are not.
+    """
+    total = np.zeros(len(gold), dtype=np.int64)
+    for child in root.children:
+        if (
+            isinstance(child, ListNode)
+            and isinstance(child.items, (Leaf, ObjectNode))
+            and not _has_lists(child.items)
+        ):
+            lengths = (
+                np.array([_length(record.get(child.name)) for record in side], dtype=np.int64)
+                for side in (gold, pred)
+            )
+            total += np.prod(list(lengths), axis=0) * child.aligner.needs_similarity
+        elif isinstance(child, (ListNode, ObjectNode)):
+            total += [
+                _count_under(ObjectNode("", "", -1, (child,)), [one], [other])
+                for one, other in zip(gold, pred, strict=True)
+            ]
+    return total
+
+
+def _has_lists(node: Node) -> bool:
+    return isinstance(node, ListNode) or (
+        isinstance(node, ObjectNode) and any(map(_has_lists, node.children))
+    )
+
+
+def _length(value: Any) -> int:
+    return len(value) if value.__class__ is list else 0
+
+
+def _count_under(node: Node, gold: list[Any], pred: list[Any]) -> int:
+    """Return the number of candidate pairs under all values of a place on each side."""
+    if isinstance(node, ObjectNode):
+        return sum(
+            _count_under(
+                child,
+                *(
+                    [value[child.name] for value in side if isinstance(value, dict) and child.name in value]
+                    for side in (gold, pred)
+                ),
+            )
+            for child in node.children
+            if isinstance(child, (ObjectNode, ListNode))
+        )
+    if not isinstance(node, ListNode) or not node.aligner.needs_similarity:
+        return 0
+    items = [[item for value in side if isinstance(value, list) for item in value] for side in (gold, pred)]
+    return len(items[0]) * len(items[1]) + _count_under(node.items, *items)

@@ -1,0 +1,389 @@
+"""Reading by distinct value: a leaf's raw values as codes into one column of readings."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from decimal import Decimal
+from itertools import compress, count
+from typing import Any
+
+import msgspec
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.io.text.printable import make_printable
+from fieldassay.scoring.engine.flatten import LONGEST_NULL, is_empty_text
+from fieldassay.scoring.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace
+from fieldassay.scoring.engine.variations import Acceptance, find_accepted, leaf_content, plain_leaf
+from fieldassay.spec.language.freeze import thaw
+from fieldassay.spec.plan.nodes import Leaf
+from fieldassay.values.types.column import Column, Reading
+
+_MOST_BITS = 10_000
+"""Larger integers are written by Decimal, since str() refuses more than 4,300 digits."""
+
+
+class Coded(Struct, frozen=True, eq=False):
+    """The values of one leaf place.
+
+    `gold` and `pred` index the u distinct readings in `column`, -1 without a value. `meaning` (u positions)
+    is equal for two distinct raw values if and only if they mean the same. `is_opaque` marks values withheld
+    from comparators: unreadable values, null as a value, other kinds of JSON. `is_container` marks objects
+    and lists where a scalar is declared. `raws` are the distinct values as given.
+    """
+
+    leaf: Leaf
+    gold: Codes
+    pred: Codes
+    raws: list[Any]
+    column: Column
+    meaning: Codes
+    is_opaque: Masks
+    is_container: Masks
+    is_exact: bool
+    """True if values with different meanings always score 0."""
+    accepted: Acceptance | None = None
+    """The values accepted beside gold, by code; a gold value with variations of its own has its own code."""
+    spared: Acceptance | None = None
+    """A mask of the predictions (by code) accepted at gold nodes without a value."""
+
+    def meanings(self, side: str) -> Codes:
+        """Return the meaning at each node of a side, -1 without a value."""
+        codes: Codes = getattr(self, side)
+        return np.where(codes >= 0, self.meaning[codes], -1) if len(self.meaning) else codes
+
+
+class WrongKindValues(Struct, frozen=True, eq=False):
+    """Values of another kind where a container is declared.
+
+    Equal numbers stand for equal JSON texts, -1 for none.
+    """
+
+    gold: Codes
+    pred: Codes
+    texts: tuple[str, ...]
+    place: ObjectPlace | ListPlace
+
+
+def code_wrong_kinds(place: ObjectPlace | ListPlace) -> WrongKindValues | None:
+    """Return the values of another kind at a container's place.
+
+    None if there are none, or if other branches of a tree judge them.
+    """
+    if place.is_grown or not (place.gold.wrong or place.pred.wrong):
+        return None
+    numbers = _numbering()
+    sides = []
+    for kinds in (place.gold, place.pred):
+        codes = np.full(len(kinds.codes), -1, dtype=np.intp)
+        for node, value in kinds.wrong.items():
+            codes[node] = numbers[odd_text(value)]
+        sides.append(codes)
+    return WrongKindValues(sides[0], sides[1], tuple(numbers), place)
+
+
+def odd_text(value: Any) -> str:
+    """Return the text to compare for a value of another kind: its trimmed text, or its JSON text."""
+    return value.strip() if isinstance(value, str) else json_text(value)
+
+
+def code(place: LeafPlace) -> Coded:
+    """Return the place's values as codes; each distinct raw value is read once."""
+    leaf = place.node
+    values = (
+        [only_item(value) for value in place.gold + place.pred]
+        if leaf.takes_only_item
+        else place.gold + place.pred
+    )
+    raws, codes, kinds = _distinct(values, leaf, place.is_grown and leaf.null_is_value and not leaf.is_list)
+    raws, codes = _without_empty(raws, codes, leaf, kinds)
+    column, is_container = _read(raws, leaf, kinds)
+    hollow = leaf.reader.find_empty(column)
+    if hollow is not None and hollow.any():
+        kept, codes = _without(hollow, codes)
+        raws, column, is_container = [raws[at] for at in kept.tolist()], column.take(kept), is_container[kept]
+    is_opaque = is_container.copy()
+    is_opaque[list(column.problems)] = True
+    meaning = _meanings(raws, column, is_opaque)
+    accepted = spared = None
+    if place.accepted or leaf.accepted:
+        noted = _noted_codes(place, codes, is_container)
+        accepted, spared = _accepted(place, (raws, column, is_container), noted)
+        known, codes = len(raws), codes.copy()
+        again = np.array([codes[node] for node in noted], dtype=np.intp)
+        codes[noted] = known + np.arange(len(noted))
+        each = np.append(np.arange(known), again)
+        raws = [raws[at] for at in each.tolist()]
+        column = column.take(each) if noted else column
+        meaning, is_opaque, is_container = meaning[each], is_opaque[each], is_container[each]
+    n = len(place.gold)
+    return Coded(
+        leaf,
+        codes[:n],
+        codes[n:],
+        raws,
+        column,
+        meaning,
+        is_opaque,
+        is_container,
+        leaf.comparator.is_exact_on(column),
+        accepted,
+        spared,
+    )
+
+
+def only_item(value: Any) -> Any:
+    """Return the only value of a list of one; anything else unchanged.
+
+    >>> only_item(["Lima"]), only_item(["Lima", "Quito"]), only_item([["Lima"]])
+    ('Lima', ['Lima', 'Quito'], [['Lima']])
+    """
+    return (
+        value[0]
+        if isinstance(value, list) and len(value) == 1 and not isinstance(value[0], dict | list)
+        else value
+    )
+
+
+def _noted_codes(place: LeafPlace, codes: Codes, is_container: Masks) -> list[int]:
+    """Return the gold nodes with a value and variations of their own.
+
+    In a tree, objects and lists are judged by other branches.
+    """
+    return [
+        node
+        for node in place.accepted
+        if codes[node] >= 0 and not (place.is_grown and is_container[codes[node]])
+    ]
+
+
+def _accepted(
+    place: LeafPlace, known: tuple[list[Any], Column, Masks], noted: list[int]
+) -> tuple[Acceptance, Acceptance | None]:
+    """Return the values accepted beside gold's values, and where gold has none.
+
+    Gold values with variations of their own come after all known ones.
+    """
+    raws, column, is_container = known
+    leaf, plain = place.node, plain_leaf(place.node)
+    texts = [
+        leaf_content(leaf, raw, place.is_grown) if odd else text
+        for raw, text, odd in zip(raws, column.canonical, is_container, strict=True)
+    ]
+    as_given = texts if plain is leaf else [leaf_content(plain, raw, place.is_grown) for raw in raws]
+    own = {
+        node: [leaf_content(plain, value, place.is_grown) for value in values]
+        for node, values in place.accepted.items()
+    }
+    everywhere = frozenset(leaf_content(leaf, thaw(value), place.is_grown) for value in leaf.accepted)
+    after = ["\0"] * len(noted)
+    size = len(raws) + len(noted)
+    every = find_accepted(np.ones(size, dtype=bool), [*texts, *after], {}, everywhere)
+    each = find_accepted(
+        every.gold[:-1],
+        [*as_given, *after],
+        {len(raws) + at: own[node] for at, node in enumerate(noted)},
+        frozenset(),
+    )
+    found = replace(every, pairs=each.pairs, lacking=every.lacking | each.lacking)
+    silent = {node: listed for node, listed in own.items() if node not in noted}
+    if not silent:
+        return found, None
+    return found, find_accepted(
+        np.zeros(len(place.gold), dtype=bool), [*as_given, *after], silent, frozenset()
+    )
+
+
+def _distinct(
+    values: list[Any], leaf: Leaf, keeps_hollow: bool = False
+) -> tuple[list[Any], Codes, set[type]]:
+    """Return the distinct values, the code of each value, and the types of the distinct values.
+
+    The code is -1 for None, ABSENT and, unless kept, empty containers.
+    """
+    nothing = {type(None), ABSENT.__class__}
+    kinds = set(map(type, values))
+    some = kinds - nothing
+    is_null_value = leaf.null_is_value and type(None) in kinds
+    if len(some) > 1 or not some <= {str, int, float, bool} or is_null_value or leaf.is_empty_if_other:
+        order, codes = _numbered([_key(value, leaf, keeps_hollow) for value in values])
+        raws = [values[at] for at in order.values()]
+        return raws, codes, set(map(type, raws))
+    numbered = _distinct_floats(values) if kinds <= {float, type(None)} else None
+    if numbered is None:
+        order, codes = _numbered(values)
+        numbered = list(order), codes
+    return *numbered, some
+
+
+def _numbered(keys: list[Any]) -> tuple[dict[Any, int], Codes]:
+    """Return the position of the first of each key, and the number of each key in the order of these.
+
+    None and ABSENT have the number -1.
+    """
+    order: dict[Any, int] = {None: -1, ABSENT: -1}
+    first = np.fromiter(map(order.setdefault, keys, count()), dtype=np.intp, count=len(keys))
+    del order[None], order[ABSENT]
+    numbers = np.append(np.cumsum(first == np.arange(len(first))) - 1, -1)
+    return order, numbers[first]
+
+
+def _distinct_floats(values: list[Any]) -> tuple[list[Any], Codes] | None:
+    """Return the same for floats and None; None for floats that need their texts.
+
+    These are non-finite floats and the negative zero.
+    """
+    floats = np.array(values, dtype=np.float64)
+    is_none = np.isnan(floats)
+    if (
+        any(values[at] is not None for at in np.flatnonzero(is_none).tolist())
+        or np.isinf(floats).any()
+        or (np.signbit(floats) & (floats == 0)).any()
+    ):
+        return None
+    distinct, inverse = np.unique(floats[~is_none], return_inverse=True)
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[~is_none] = inverse
+    return distinct.tolist(), codes
+
+
+def _numbering() -> defaultdict[Any, int]:
+    """Return a mapping that numbers its keys from 0 in order of first use."""
+    return defaultdict(count().__next__)
+
+
+def _key(value: Any, leaf: Leaf, keeps_hollow: bool) -> tuple[str, Any] | None:
+    if (
+        value is ABSENT
+        or (value is None and not leaf.null_is_value)
+        or (leaf.is_empty_if_other and not isinstance(value, list))
+    ):
+        return None
+    if isinstance(value, (dict, list)):
+        return ("json", json_text(value)) if keeps_hollow or not _is_hollow(value, leaf) else None
+    return (value.__class__.__name__, value)
+
+
+def _is_hollow(value: Any, leaf: Leaf) -> bool:
+    """Return whether a container holds only empty values."""
+    if isinstance(value, dict):
+        return all(_is_hollow(member, leaf) for member in value.values())
+    if isinstance(value, list):
+        return all(_is_hollow(member, leaf) for member in value)
+    return value is None or (isinstance(value, str) and _is_empty(value, leaf.null_values))
+
+
+def json_text(value: Any) -> str:
+    """Return the value as JSON text, keys in their order.
+
+    Values outside JSON (NaN, Infinity, other types) are plain text.
+    """
+    if isinstance(value, float) and value - value != 0:
+        return str(value)
+    if isinstance(value, int) and value.bit_length() > _MOST_BITS:
+        return str(Decimal(value))
+    try:
+        return msgspec.json.encode(value).decode()
+    except UnicodeEncodeError:
+        return make_printable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+    except (TypeError, ValueError, RecursionError):
+        return repr(value) if isinstance(value, (str, dict, list)) else str(value)
+
+
+def _is_empty(text: str, null_values: frozenset[str]) -> bool:
+    return is_empty_text(text) or (
+        len(text) <= LONGEST_NULL and bool(null_values) and text.strip().casefold() in null_values
+    )
+
+
+def _says_nothing(text: str, leaf: Leaf) -> bool:
+    """Return whether a text is empty; a text of several items is empty if each of them is."""
+    if _is_empty(text, leaf.null_values) or not leaf.is_list or leaf.separator is None:
+        return _is_empty(text, leaf.null_values)
+    return all(_is_empty(item, leaf.null_values) for item in text.split(leaf.separator))
+
+
+def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf, kinds: set[type]) -> tuple[list[Any], Codes]:
+    if (
+        leaf.blank_is_value
+        or str not in kinds
+        or (
+            kinds == {str}
+            and not leaf.null_values
+            and leaf.separator is None
+            and all(raws)
+            and True not in map(str.isspace, raws)
+        )
+    ):
+        return raws, codes
+    empty = [index for index, raw in enumerate(raws) if raw.__class__ is str and _says_nothing(raw, leaf)]
+    if not empty:
+        return raws, codes
+    is_empty = np.zeros(len(raws), dtype=bool)
+    is_empty[empty] = True
+    kept, codes = _without(is_empty, codes)
+    return [raws[at] for at in kept.tolist()], codes
+
+
+def _without(empty: Masks, codes: Codes) -> tuple[Codes, Codes]:
+    """Return the positions of the non-empty distinct values, and the codes renumbered (-1: empty)."""
+    keep = np.append(~empty, False)
+    renumbered = np.where(keep, np.cumsum(keep) - 1, -1)  # the last one: code -1 stays -1
+    return np.flatnonzero(keep), renumbered[codes]
+
+
+def _read(raws: list[Any], leaf: Leaf, kinds: set[type]) -> tuple[Column, Masks]:
+    if kinds <= {str, int, float, bool} or (leaf.is_list and dict not in kinds and type(None) not in kinds):
+        return leaf.reader.read_column(raws), np.zeros(len(raws), dtype=bool)
+    known = [index for index, raw in enumerate(raws) if not _is_foreign(raw, leaf)]
+    column = leaf.reader.read_column([raws[index] for index in known])
+    merged = [_foreign(raw) for raw in raws]
+    for position, index in enumerate(known):
+        merged[index] = column.reading(position)
+    is_container = np.fromiter(
+        (isinstance(raw, (dict, list)) and _is_foreign(raw, leaf) for raw in raws),
+        dtype=bool,
+        count=len(raws),
+    )
+    return Column.of(merged), is_container
+
+
+def _is_foreign(raw: Any, leaf: Leaf) -> bool:
+    if isinstance(raw, list):
+        return not leaf.is_list
+    return not isinstance(raw, (str, int, float, bool))
+
+
+def _foreign(raw: Any) -> Reading:
+    """Return the reading of a value withheld from the leaf's reader."""
+    text = "null" if raw is None else json_text(raw)
+    word = (
+        "null"
+        if raw is None
+        else "an object"
+        if isinstance(raw, dict)
+        else "a list"
+        if isinstance(raw, list)
+        else type(raw).__name__
+    )
+    return Reading(text, None, text, problem=f"is {word}")
+
+
+def _meanings(raws: list[Any], column: Column, is_opaque: Masks) -> Codes:
+    """Return the meaning of each distinct value: the position of the first that means the same."""
+    meaning = np.arange(len(raws))
+    if column.write is not None:  # floats, which mean the same only if they are equal
+        return meaning
+    keys: list[Any] = column.meanings()
+    if is_opaque.any():
+        keys = [
+            ("opaque", key) if is_no_value else key for key, is_no_value in zip(keys, is_opaque, strict=True)
+        ]
+    # Texts that are read as they are differ from each other.
+    others = {key for key, raw in zip(keys, raws, strict=True) if key is not raw}
+    at = list(compress(range(len(keys)), map(others.__contains__, keys))) if others else []
+    first: dict[Any, int] = {}
+    meaning[at] = [first.setdefault(keys[position], position) for position in at]
+    return meaning

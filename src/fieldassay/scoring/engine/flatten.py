@@ -1,0 +1,415 @@
+"""Records to columns: one walk of the plan's tree per batch lists the raw values of every place."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from itertools import chain, repeat
+from typing import Any
+
+import numpy as np
+from msgspec import Struct
+from msgspec import field as default
+from msgspec.structs import replace
+
+from fieldassay.scoring.engine.schema_inference import extra_tree, grow, member_path
+from fieldassay.scoring.engine.scopes import (
+    ABSENT,
+    GOOD,
+    NONE,
+    WRONG,
+    FieldTable,
+    Kinds,
+    LeafPlace,
+    ListPlace,
+    Masks,
+    ObjectPlace,
+    Scope,
+    Side,
+)
+from fieldassay.scoring.engine.variations import Acceptance, Noted, content_of, find_accepted
+from fieldassay.spec.language.freeze import thaw
+from fieldassay.spec.plan.joint import with_units
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
+from fieldassay.spec.plan.renaming import apply_aliases
+
+_NOTHING: dict[str, Any] = {}
+_UNLIKE = "\0"
+"""The content of values that are not compared."""
+DEEPEST = 100
+"""The maximum nesting of a JSON text that is read as its list or object."""
+LONGEST_NULL = 200
+"""The maximum of characters in a null value."""
+_PORTION = 500
+"""The number of objects read at a time, few enough for the processor's cache."""
+_LONGEST_KEY = 200
+"""The maximum of characters in a counted key; longer keys are cut."""
+
+
+class Undeclared(Struct, frozen=True):
+    """The number of undeclared keys of each side, by path."""
+
+    gold: dict[str, int] = default(default_factory=dict)
+    pred: dict[str, int] = default(default_factory=dict)
+
+
+class Flattener(Struct, frozen=True, eq=False):
+    """Walks one batch.
+
+    `applies` maps a field path to a mask of the documents that have it (absent: all); `undeclared` collects
+    the undeclared keys.
+    """
+
+    table: FieldTable
+    applies: dict[str, Masks]
+    undeclared: Undeclared
+    null_values: frozenset[str] = frozenset()
+    absent: Any = None
+    """The value of a missing key: None, or ABSENT where null is a value."""
+    grown: frozenset[int] = frozenset()
+    takes_null: bool = False
+    """True inside a tree in which null is a value, and so are empty containers, each a kind of its own."""
+    takes_blank: bool = False
+    """True inside a tree in which blank texts are values."""
+
+    def flatten(
+        self, root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any], noted: Noted | None = None
+    ) -> Scope:
+        """Return the scope of the documents.
+
+        `gold[i]` and `pred[i]` are document i's objects, `{}` if absent. `noted` are the values that gold
+        documents accept.
+        """
+        documents = np.arange(len(gold), dtype=np.int32)
+        side = Side(documents, documents, np.zeros(len(gold), dtype=np.int32))
+        scope = Scope(side, side, noted=noted)
+        self._children(root, scope, (list(gold), list(pred)), ())
+        return scope
+
+    def _children(
+        self,
+        node: ObjectNode,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        ancestors: tuple[ObjectPlace, ...],
+    ) -> None:
+        gold, pred = (_renamed(column, node) for column in values)
+        members = (_members(column, node.children, self.absent) for column in (gold, pred))
+        for child, of_gold, of_pred in zip(node.children, *members, strict=True):
+            if isinstance(child, Leaf) and child.unit_fields:
+                of_gold, of_pred = _joint(child, gold, of_gold), _joint(child, pred, of_pred)
+            mask = self.applies.get(child.path)
+            if mask is not None:
+                of_gold, of_pred = (
+                    _masked(of_gold, mask[scope.gold.doc]),
+                    _masked(of_pred, mask[scope.pred.doc]),
+                )
+            self._walk(child, scope, (of_gold, of_pred), ancestors)
+        self._undeclared(node, scope, (gold, pred), ancestors)
+
+    def _walk(
+        self,
+        node: Node,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        ancestors: tuple[ObjectPlace, ...],
+    ) -> None:
+        is_grown = node.field in self.grown
+        if isinstance(node, AnyNode):
+            branches, fields, leaf = grow(node, values, self.table)
+            takes_null = leaf.null_is_value and self.absent is ABSENT
+            inner = replace(
+                self,
+                applies={},
+                grown=self.grown | fields,
+                takes_null=takes_null,
+                takes_blank=takes_null and leaf.blank_is_value,
+            )
+            for branch in branches:
+                inner._walk(branch, scope, values, ancestors)
+        elif isinstance(node, Leaf):
+            accepted = scope.noted.at(node.path) if scope.noted is not None else {}
+            scope.leaves.append(
+                LeafPlace(node, *values, ancestors, is_grown, accepted, self._excuse(node, scope, values))
+            )
+        elif isinstance(node, ObjectNode):
+            (gold, gold_kinds), (pred, pred_kinds) = (
+                self._as_objects(column, node, is_grown) for column in values
+            )
+            place = ObjectPlace(
+                node,
+                gold_kinds,
+                pred_kinds,
+                ancestors,
+                is_grown,
+                self._excuse(node, scope, values, gold_kinds),
+            )
+            scope.objects.append(place)
+            self._children(node, scope, (gold, pred), (*ancestors, place))
+        else:
+            self._list(node, scope, values, ancestors)
+
+    def _list(
+        self,
+        node: ListNode,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        ancestors: tuple[ObjectPlace, ...],
+    ) -> None:
+        is_grown = node.field in self.grown
+        (gold, gold_kinds), (pred, pred_kinds) = (self._as_lists(column, node, is_grown) for column in values)
+        gold_side, gold_items = _items(scope.gold, gold)
+        pred_side, pred_items = _items(scope.pred, pred)
+        noted = scope.noted.under(gold_side.parent, gold_side.position) if scope.noted is not None else None
+        items = Scope(gold_side, pred_side, noted=noted)
+        self._walk(node.items, items, (gold_items, pred_items), ())
+        excuse = self._excuse(node, scope, values, gold_kinds)
+        scope.lists.append(ListPlace(node, gold_kinds, pred_kinds, items, ancestors, is_grown, excuse))
+
+    def _excuse(
+        self,
+        node: Leaf | ObjectNode | ListNode,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        kinds: Kinds | None = None,
+    ) -> Acceptance | None:
+        """Return the values accepted in place of gold's objects and lists; None without any.
+
+        A tree's leaf stands beside both.
+        """
+        own = scope.noted.at(node.path) if scope.noted is not None else {}
+        is_grown = node.field in self.grown
+        if not (own or node.accepted) or (kinds is None and not is_grown):
+            return None
+        takes_null = self.takes_null if is_grown else None
+        gold, pred = values
+        if is_grown or kinds is None:
+            held = np.fromiter(
+                (
+                    isinstance(raw, dict | list) and (self.takes_null or self._has_content(raw))
+                    for raw in gold
+                ),
+                bool,
+                len(gold),
+            )
+        else:
+            held = kinds.codes == GOOD
+        everywhere = frozenset(content_of(node, thaw(value), takes_null) for value in node.accepted)
+        by_gold = {
+            at: [content_of(node, value, takes_null) for value in listed]
+            for at, listed in own.items()
+            if held[at]
+        }
+        near = {at: np.flatnonzero(scope.pred.doc == scope.gold.doc[at]).tolist() for at in by_gold}
+        wanted = (
+            range(len(pred)) if everywhere and held.any() else {at for nodes in near.values() for at in nodes}
+        )
+        contents = [_UNLIKE] * len(pred)
+        for at in wanted:
+            value = pred[at]
+            if value is not ABSENT or not takes_null:
+                contents[at] = content_of(node, None if value is ABSENT else value, takes_null)
+        return find_accepted(held, contents, by_gold, everywhere, near)
+
+    def _undeclared(
+        self,
+        node: ObjectNode,
+        scope: Scope,
+        values: tuple[list[Any], list[Any]],
+        ancestors: tuple[ObjectPlace, ...],
+    ) -> None:
+        declared = {child.name for child in node.children}
+        declared.update(
+            name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields
+        )
+        if any(not child.path for child in node.children):
+            return  # the record is judged as a whole, as a tree
+        gold, pred = values
+        _count_keys(node, gold, declared, self.undeclared.gold)
+        if not node.are_extra_keys_spurious:
+            _count_keys(node, pred, declared, self.undeclared.pred)
+            return
+        for key in sorted(set().union(*pred) - declared):
+            tree = extra_tree(node, key, member_path(node.path, key))
+            (found,) = _members(pred, [tree], self.absent)
+            self._walk(tree, scope, ([self.absent] * len(scope.gold), found), ancestors)
+
+    def _as_objects(self, column: list[Any], node: ObjectNode, is_grown: bool) -> tuple[list[Any], Kinds]:
+        """Return the values as objects (`{}` if absent), and the kind of each."""
+        if set(map(type, column)) == {dict} and not (is_grown and self.takes_null):
+            # The row of an item depends on its values.
+            is_filled = bool if node.path.endswith("[]") and not is_grown else self._has_content
+            return column, Kinds(
+                np.fromiter(map(is_filled, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column
+            )
+        codes = np.full(len(column), GOOD, dtype=np.int8)
+        wrong: dict[int, Any] = {}
+        coerced = []
+        found = []
+        for index, value in enumerate(column):
+            if value.__class__ is str and not is_grown:
+                value, was_text = _parsed(value, "{", dict)
+                if was_text:
+                    coerced.append(index)
+            if value.__class__ is dict:
+                codes[index] = GOOD if self._is_there(value, value, is_grown) else NONE
+                found.append(value)
+                continue
+            found.append(_NOTHING)
+            codes[index] = NONE if self._is_nothing_here(value, is_grown) else WRONG
+            if codes[index] == WRONG:
+                wrong[index] = value
+        return found, Kinds(codes, column, wrong, frozenset(coerced))
+
+    def _as_lists(self, column: list[Any], node: ListNode, is_grown: bool) -> tuple[list[list[Any]], Kinds]:
+        """Return the values as lists (`[]` if absent), and the kind of each."""
+        if set(map(type, column)) == {list} and not (is_grown and self.takes_null):
+            return column, Kinds(
+                np.fromiter(map(self._has_content, column), dtype=np.int8, count=len(column)) * np.int8(GOOD),
+                column,
+            )
+        codes = np.full(len(column), GOOD, dtype=np.int8)
+        wrong: dict[int, Any] = {}
+        coerced = []
+        found: list[list[Any]] = []
+        for index, value in enumerate(column):
+            if value.__class__ is list:
+                items, is_wrong = value, False
+            elif node.is_empty_if_other:  # the content of a JSON text or a single object counts as items too
+                items, is_wrong = (
+                    [] if isinstance(node.items, Leaf) else self._coerced_list(value, node)[0],
+                    False,
+                )
+            elif is_grown:  # a tree takes every value as it is
+                items, is_wrong = [], not self._is_nothing_here(value, is_grown)
+            else:
+                items, is_wrong = self._coerced_list(value, node)
+                if items:
+                    coerced.append(index)
+            found.append(items)
+            if is_wrong:
+                wrong[index] = value
+            codes[index] = WRONG if is_wrong else GOOD if self._is_there(items, value, is_grown) else NONE
+        return found, Kinds(codes, column, wrong, frozenset(coerced))
+
+    def _coerced_list(self, value: Any, node: ListNode) -> tuple[list[Any], bool]:
+        """Return the items of a value of another kind, and whether a non-empty value gives none."""
+        if self._is_nothing(value):
+            return [], False
+        parsed, was_text = _parsed(value, "[", list)
+        if was_text:
+            return parsed, False
+        if isinstance(value, str) and node.separator is not None:
+            return [part.strip() for part in value.split(node.separator)], False
+        takes_scalars = isinstance(node.items, Leaf)
+        is_scalar = not isinstance(value, dict)
+        if takes_scalars == is_scalar and not isinstance(node.items, ListNode):
+            return [value], False
+        return [], True
+
+    def _is_there(self, members: Any, value: Any, is_grown: bool) -> bool:
+        """Return whether a container is present: not empty or, where null is a value, a container at all."""
+        return self._has_content(members) or (
+            is_grown and self.takes_null and isinstance(value, (dict, list))
+        )
+
+    def _has_content(self, value: Any) -> bool:
+        """Return whether a container holds a non-empty value; where null is a value, null counts."""
+        for member in value.values() if value.__class__ is dict else value:
+            kind = member.__class__
+            if kind is float or kind is int:
+                return True
+            if kind is dict or kind is list:
+                if self._has_content(member):
+                    return True
+            elif not self._is_nothing(member) or (member is None and self.absent is ABSENT):
+                return True
+        return False
+
+    def _is_nothing_here(self, value: Any, is_grown: bool) -> bool:
+        """Return whether a value of another kind counts as absent.
+
+        In some trees null and blank text are values.
+        """
+        if is_grown and self.takes_null and not (isinstance(value, str) and not self.takes_blank):
+            return value is ABSENT
+        return self._is_nothing(value)
+
+    def _is_nothing(self, value: Any) -> bool:
+        if isinstance(value, str):
+            return is_empty_text(value) or (
+                bool(self.null_values)
+                and len(value) <= LONGEST_NULL
+                and value.strip().casefold() in self.null_values
+            )
+        return value is None or value is ABSENT or (isinstance(value, (dict, list)) and not value)
+
+
+def _count_keys(node: ObjectNode, column: list[Any], declared: set[str], counts: dict[str, int]) -> None:
+    """Count the undeclared keys of objects, by path."""
+    extra = set().union(*column) - declared
+    if not extra:
+        return
+    found = Counter(chain.from_iterable(column))
+    for key in extra:
+        path = member_path(node.path, key if len(key) <= _LONGEST_KEY else f"{key[:_LONGEST_KEY]}…")
+        counts[path] = counts.get(path, 0) + found[key]
+
+
+def _members(column: list[Any], children: Sequence[Node], absent: Any) -> list[list[Any]]:
+    """Return the values of each child; the child without a path is the record itself, as a tree."""
+    found: list[list[Any]] = [[] for _ in children]
+    for start in range(0, len(column), _PORTION):
+        part = column[start : start + _PORTION]
+        for child, values in zip(children, found, strict=True):
+            values += map(dict.get, part, repeat(child.name), repeat(absent)) if child.path else part
+    return found
+
+
+def _joint(leaf: Leaf, holders: list[Any], values: list[Any]) -> list[Any]:
+    return [with_units(leaf, holder, value) for holder, value in zip(holders, values, strict=True)]
+
+
+def _renamed(column: list[Any], node: ObjectNode) -> list[Any]:
+    return [apply_aliases(value, node.other_names) for value in column] if node.other_names else column
+
+
+def _masked(column: list[Any], mask: Masks) -> list[Any]:
+    return [value if applies else None for value, applies in zip(column, mask.tolist(), strict=True)]
+
+
+def is_empty_text(text: str) -> bool:
+    """Return whether the text is empty or white space."""
+    return not text or text.isspace()
+
+
+def _parsed(value: Any, opening: str, kind: type) -> tuple[Any, bool]:
+    """Return the container in a JSON text, and whether there is one of that kind."""
+    if not isinstance(value, str) or not value.lstrip().startswith(opening):
+        return value, False
+    try:
+        parsed = json.loads(value)
+    except (ValueError, RecursionError):
+        return value, False
+    return (parsed, True) if isinstance(parsed, kind) and _is_shallow(parsed) else (value, False)
+
+
+def _is_shallow(value: Any) -> bool:
+    """Return whether a value is nested at most `DEEPEST` levels, like records; deeper texts stay texts."""
+    level = [value]
+    for _ in range(DEEPEST):
+        members = (container.values() if isinstance(container, dict) else container for container in level)
+        level = [member for container in members for member in container if isinstance(member, (dict, list))]
+        if not level:
+            return True
+    return False
+
+
+def _items(parents: Side, lists: list[list[Any]]) -> tuple[Side, list[Any]]:
+    """Return the nodes of the items of each parent's list, in order, and their raw values."""
+    counts = np.fromiter(map(len, lists), dtype=np.int32, count=len(lists))
+    parent = np.repeat(np.arange(len(lists), dtype=np.int32), counts)
+    starts = np.cumsum(counts) - counts
+    position = np.arange(len(parent), dtype=np.int32) - np.repeat(starts, counts).astype(np.int32)
+    return Side(parents.doc[parent], parent, position), [*chain.from_iterable(lists)]

@@ -1,0 +1,404 @@
+"""Alignment, bottom-up: all candidate item pairs of a batch are compared at once, then paired by list."""
+
+from __future__ import annotations
+
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.scoring.engine.candidates import (
+    MOST_PAIRS,
+    Cells,
+    Index,
+    Members,
+    candidate_cells,
+    members,
+    positional_cells,
+)
+from fieldassay.scoring.engine.coding import Coded, WrongKindValues
+from fieldassay.scoring.engine.compare import compare_codes
+from fieldassay.scoring.engine.pairing import ContentKeys, Floats, pair_cells
+from fieldassay.scoring.engine.scopes import Codes, Ints, ListPlace, Masks, ObjectPlace, Scope
+from fieldassay.spec.plan.nodes import Leaf, ListNode
+
+
+class CodedScope(Struct, eq=False):
+    """A scope after reading.
+
+    It holds the coded leaves and lists in the scope's order, the values of another kind, and the values under
+    each node.
+    """
+
+    scope: Scope
+    leaves: list[Coded]
+    lists: list[CodedList]
+    odd: list[WrongKindValues]
+    gold_leaves: npt.NDArray[np.int64]
+    pred_leaves: npt.NDArray[np.int64]
+
+
+class CodedList(Struct, eq=False):
+    """A list place after reading, with the scope of its items."""
+
+    place: ListPlace
+    items: CodedScope
+    gold_active: Masks
+    pred_active: Masks
+
+
+class PairWorth(Struct, frozen=True, eq=False):
+    """The agreement of pairs of items.
+
+    It is leaf scores / leaves present on either side, and the similarity used for pairing (else NaN).
+    """
+
+    score: Floats
+    similarity: Floats
+
+    def take(self, at: Index) -> PairWorth:
+        """Return the worth of the pairs at the positions."""
+        return PairWorth(self.score[at], self.similarity[at])
+
+
+class Aligned(Struct, frozen=True, eq=False):
+    """The alignment of one list field for p pairs of parents.
+
+    `cells` are the candidates of all pairs of parents, `chosen` the cells that became item pairs; `nested`
+    are the alignments of the lists inside the items, whose pairs of parents are `cells`. `score` and `union`
+    are per pair of parents: the sum of leaf scores under the list, and the number of leaves present on either
+    side.
+    """
+
+    place: CodedList
+    cells: Cells
+    chosen: Index
+    nested: tuple[Aligned, ...]
+    score: Floats
+    union: Floats
+    worth: PairWorth
+    """The agreement of each chosen cell."""
+
+
+def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> Aligned:
+    """Return the alignment of a list field for the pairs of parent nodes."""
+    node, items = coded.place.node, coded.items
+    gold_side, pred_side = coded.place.items.gold, coded.place.items.pred
+    gold = members(gold_side.parent, coded.gold_active, len(coded.place.gold.codes))
+    pred = members(pred_side.parent, coded.pred_active, len(coded.place.pred.codes))
+    if node.aligner.needs_similarity:
+        _refuse_too_many(coded.place, gold, pred, pairs)
+        cells = candidate_cells(gold, pred, pairs)
+    else:
+        cells = positional_cells(gold, pred, pairs, node.aligner)
+    nested = tuple(_excused(align(inner, (cells.gold, cells.pred)), cells) for inner in items.lists)
+    sums = _CellSums(cells, items, nested)
+    if node.aligner.needs_similarity:
+        keys = (content_keys(items, "gold"), content_keys(items, "pred"))
+        similarity = sums.similarity(node)
+        chosen = pair_cells(cells, similarity, node.aligner, keys)
+        paired_by = np.minimum(similarity[chosen], 1.0)
+    else:
+        chosen = np.arange(len(cells))
+        paired_by = np.full(len(cells), np.nan)
+    groups = np.repeat(np.arange(len(cells.rows)), cells.rows * cells.columns)[chosen]
+    score, both = sums.score_and_both(chosen)
+    of_gold = np.bincount(
+        gold_side.parent, weights=items.gold_leaves * coded.gold_active, minlength=len(gold.size)
+    )[pairs[0]]
+    of_pred = np.bincount(
+        pred_side.parent, weights=items.pred_leaves * coded.pred_active, minlength=len(pred.size)
+    )[pairs[1]]
+    total = np.bincount(groups, weights=score, minlength=len(cells.rows)).astype(np.float64)
+    shared = np.bincount(groups, weights=both, minlength=len(cells.rows))
+    leaves = items.gold_leaves[cells.gold[chosen]] + items.pred_leaves[cells.pred[chosen]] - both
+    pair_score = np.divide(score, leaves, out=np.zeros(len(score)), where=leaves > 0)
+    return Aligned(
+        coded, cells, chosen, nested, total, of_gold + of_pred - shared, PairWorth(pair_score, paired_by)
+    )
+
+
+class TooManyPairsError(Exception):
+    """Two lists of document number `doc` of the batch are too long for pairing by similarity."""
+
+    def __init__(self, path: str, doc: int, sizes: tuple[int, int]) -> None:
+        self.doc = doc
+        super().__init__(
+            f"{path}: {sizes[0]:,} gold items and {sizes[1]:,} predicted items "
+            "are too many to pair by similarity"
+        )
+
+
+def _refuse_too_many(
+    place: ListPlace, gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]
+) -> None:
+    rows, columns = gold.size[pairs[0]], pred.size[pairs[1]]
+    if len(rows) and (rows * columns).max() > MOST_PAIRS:
+        at = int(np.argmax(rows * columns))
+        node = gold.nodes[gold.start[pairs[0][at]]]
+        raise TooManyPairsError(
+            place.node.path, int(place.items.gold.doc[node]), (int(rows[at]), int(columns[at]))
+        )
+
+
+class _CellSums(Struct, frozen=True, eq=False):
+    """The agreement of candidate pairs: leaf by leaf, and each list inside the items as one component."""
+
+    cells: Cells
+    items: CodedScope
+    nested: tuple[Aligned, ...]
+
+    def similarity(self, node: ListNode) -> Floats:
+        """Return the pair similarity of every cell: of the aligner's key fields if any, else of all."""
+        whole = self._combined(node, self._parts(node, ()))
+        return self._by_key(node, whole) if node.aligner.key_fields else whole
+
+    def _by_key(self, node: ListNode, whole: Floats) -> Floats:
+        """Return the similarity of the keys.
+
+        Anything but an object has no keys and is similar only to an equal value.
+        """
+        parts = self._parts(node, node.aligner.key_fields)
+        has_key = reduce(np.logical_or, [is_there for _, (_, is_there) in parts], _NOWHERE)
+        keyless = 1.0 + _KEY_TIE * whole if node.aligner.pairs_keyless else whole
+        found = np.where(has_key, self._mean(parts) + _KEY_TIE * whole, keyless)
+        for values in self.items.odd:
+            same, is_odd = self._odd(values, slice(None))
+            found = np.where(is_odd, same, found)
+        return found
+
+    def _parts(self, node: ListNode, wanted: tuple[str, ...]) -> list[tuple[float, tuple[Floats, Masks]]]:
+        """Return the components of the similarity: weight, score per cell, and a mask of presence.
+
+        Scores of 0 and 1 are a mask, too; presence in every cell is the mask `_EVERYWHERE`.
+        """
+        both = zip(self.items.leaves, self.items.scope.leaves, strict=True)
+        leaves = ((coded, place) for coded, place in both if _is_wanted(coded.leaf, node, wanted))
+        nested = (inner for inner in self.nested if _is_wanted(inner.place.place.node, node, wanted))
+        filled = node.aligner.filled_fields
+        found: list[tuple[Leaf | ListNode, tuple[Floats, Masks]]] = []
+        found += [
+            (
+                coded.leaf,
+                (self._filled if _is_in(coded.leaf, node, filled) else self._leaf)(coded, place.ancestors),
+            )
+            for coded, place in leaves
+        ]
+        found += [(inner.place.place.node, _share(inner)) for inner in nested]
+        return [(_weight(of, node), part) for of, part in found]
+
+    def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
+        """Return the combination of the components under the list's `combine` rule."""
+        odd = [self._odd(values, slice(None)) for values in self.items.odd]
+        # A field absent on both sides has distance 0; a value of another kind is no field.
+        if node.combine == "product":
+            distance = np.ones(len(self.cells))
+            for _, (share, is_there) in parts:
+                distance *= np.where(is_there, 1 - share, 0.0)
+            for share, is_there in odd:
+                distance *= np.where(is_there, 1 - share, 1.0)
+            return 1 - distance
+        if node.combine == "agreement":  # here, too, a value of another kind is no field
+            return self._mean(
+                [
+                    (factor, (np.where(is_there, share, 1.0), np.ones_like(is_there)))
+                    for factor, (share, is_there) in parts
+                ]
+            )
+        return self._mean([*parts, *((1.0, found) for found in odd)])
+
+    def _mean(self, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
+        """Return the weighted mean of the components; masks alone are counted in bytes."""
+        are_masks = len(parts) < 128 and all(
+            one == 1 and share.dtype == np.bool_ for one, (share, _) in parts
+        )
+        total: npt.NDArray[Any] = np.zeros(len(self.cells), np.int8 if are_masks else np.float64)
+        weight = np.zeros(())
+        for factor, (share, is_there) in parts:
+            total += share.view(np.int8) if are_masks else share if factor == 1 else factor * share
+            weight = weight + (is_there if factor == 1 else factor * is_there)
+        mean = total.astype(np.float64, copy=False)
+        return np.divide(mean, weight, out=mean, where=weight > 0)
+
+    def _odd(self, odd: WrongKindValues, chosen: Index | slice) -> tuple[Floats, Masks]:
+        gold, pred = odd.gold[self.cells.gold[chosen]], odd.pred[self.cells.pred[chosen]]
+        is_there = (gold >= 0) | (pred >= 0)
+        excused = self._are_excused((*odd.place.ancestors, odd.place), chosen)
+        if excused is not None:
+            is_there &= ~excused
+        return ((gold == pred) & is_there).astype(np.float64), is_there
+
+    def _are_excused(
+        self, containers: tuple[ObjectPlace | ListPlace, ...], chosen: Index | slice
+    ) -> Masks | None:
+        """Return a mask of the cells with a container accepted as a whole; None without any."""
+        masks = [
+            place.excuse.of(self.cells.gold[chosen], self.cells.pred[chosen])
+            for place in containers
+            if place.excuse is not None
+        ]
+        found: Masks | None = np.logical_or.reduce(masks) if masks else None
+        return found
+
+    def _leaf(self, coded: Coded, ancestors: tuple[ObjectPlace, ...]) -> tuple[Floats, Masks]:
+        """Return a leaf's score in every cell, and a mask of presence on either side.
+
+        The score is 0 unless both sides have the leaf, or it is accepted.
+        """
+        score, is_there = self._compared(coded)
+        excused = self._are_excused(ancestors, slice(None))
+        if excused is not None:
+            has_gold = coded.gold[self.cells.gold] >= 0
+            score, is_there = np.where(excused, has_gold, score), np.where(excused, has_gold, is_there)
+        return score, is_there
+
+    def _compared(self, coded: Coded) -> tuple[Floats, Masks]:
+        if coded.is_exact and coded.accepted is None:
+            of_gold, of_pred = (coded.meanings(side).astype(np.int32) for side in ("gold", "pred"))
+            right, read = _spread(self.cells, of_gold, of_pred)
+            same = right == read
+            if (of_gold >= 0).all():
+                return same, _EVERYWHERE
+            is_there = (right >= 0) | (read >= 0)
+            return same & is_there, is_there
+        gold, pred = coded.gold[self.cells.gold], coded.pred[self.cells.pred]
+        has_gold, has_pred = gold >= 0, pred >= 0
+        score = np.zeros(len(gold))
+        at = np.flatnonzero(has_gold & has_pred)
+        if len(at) == len(gold):
+            score = np.nan_to_num(compare_codes(coded, gold, pred).score, copy=False)
+        else:
+            score[at] = np.nan_to_num(compare_codes(coded, gold[at], pred[at]).score, copy=False)
+        if coded.accepted is not None:
+            score[coded.accepted.of(gold, pred) & ~has_pred] = 1.0
+        return score, has_gold | has_pred
+
+    def _filled(self, coded: Coded, ancestors: tuple[ObjectPlace, ...]) -> tuple[Floats, Masks]:
+        """Return the same for a field whose absence on both sides is no agreement.
+
+        A field that gold lacks gets a tiny worth, so that it only breaks ties.
+        """
+        score, is_there = self._leaf(coded, ancestors)
+        return np.where(coded.gold[self.cells.gold] < 0, _LACKING, score), np.ones_like(is_there)
+
+    def score_and_both(self, chosen: Index) -> tuple[Floats, Floats]:
+        """Return the sum of leaf scores and the number of leaves on both sides, for the chosen cells."""
+        score, both = np.zeros(len(chosen)), np.zeros(len(chosen))
+        for coded, place in zip(self.items.leaves, self.items.scope.leaves, strict=True):
+            gold, pred = coded.gold[self.cells.gold[chosen]], coded.pred[self.cells.pred[chosen]]
+            at = np.flatnonzero((gold >= 0) & (pred >= 0))
+            own, shared = np.zeros(len(chosen)), np.zeros(len(chosen))
+            own[at], shared[at] = in_units(compare_codes(coded, gold[at], pred[at]).score), 1
+            if coded.accepted is not None:
+                own[coded.accepted.of(gold, pred) & (pred < 0)] = 1
+            excused = self._are_excused(place.ancestors, chosen)
+            if excused is not None:  # as many leaves as gold has
+                own, shared = np.where(excused, gold >= 0, own), np.where(excused, pred >= 0, shared)
+            score += own
+            both += shared
+        for odd in self.items.odd:
+            score += self._odd(odd, chosen)[0]
+            excused = self._are_excused((*odd.place.ancestors, odd.place), chosen)
+            has_gold, has_pred = (
+                odd.gold[self.cells.gold[chosen]] >= 0,
+                odd.pred[self.cells.pred[chosen]] >= 0,
+            )
+            both += has_gold & has_pred if excused is None else has_pred & (has_gold | excused)
+        for inner in self.nested:
+            gold_leaves = _under(inner, self.cells.gold[chosen], "gold")
+            pred_leaves = _under(inner, self.cells.pred[chosen], "pred")
+            score += inner.score[chosen]
+            both += gold_leaves + pred_leaves - inner.union[chosen]
+        return score, both
+
+
+_NOWHERE, _EVERYWHERE = np.zeros((), dtype=bool), np.ones((), dtype=bool)
+_KEY_TIE = 1e-6
+"""The weight of the whole items' similarity beside their keys': it decides only between equal keys."""
+_LACKING = 0.02
+"""The worth of a field that gold lacks, where absence is no agreement: less than any field that is right."""
+
+
+def _spread(cells: Cells, of_gold: Ints, of_pred: Ints) -> tuple[Ints, Ints]:
+    """Return the numbers of the gold and predicted nodes of each candidate cell."""
+    if len(cells.rows) != 1:
+        return of_gold[cells.gold], of_pred[cells.pred]
+    m, n = int(cells.rows[0]), int(cells.columns[0])  # one group, whose rows and columns follow each other
+    return np.repeat(of_gold[cells.gold[:: max(n, 1)]], n), np.tile(of_pred[cells.pred[:n]], m)
+
+
+def _excused(inner: Aligned, cells: Cells) -> Aligned:
+    """Return the alignment of an inner list, with all of gold right where the prediction is accepted."""
+    place = inner.place.place
+    containers: tuple[ObjectPlace | ListPlace, ...] = (*place.ancestors, place)
+    masks = [one.excuse.of(cells.gold, cells.pred) for one in containers if one.excuse is not None]
+    if not masks:
+        return inner
+    excused, leaves = np.logical_or.reduce(masks), _under(inner, cells.gold, "gold")
+    return replace(
+        inner, score=np.where(excused, leaves, inner.score), union=np.where(excused, leaves, inner.union)
+    )
+
+
+def _share(inner: Aligned) -> tuple[Floats, Masks]:
+    """Return the share of an inner list in every cell (leaf scores / leaves), and a mask of any leaf."""
+    is_there = inner.union > 0
+    return np.divide(inner.score, inner.union, out=np.zeros(len(inner.score)), where=is_there), is_there
+
+
+def _under(inner: Aligned, nodes: Index, side: str) -> Floats:
+    """Return the number of active leaves under each node's list."""
+    place = inner.place.place
+    parent = getattr(place.items, side).parent
+    leaves = getattr(inner.place.items, f"{side}_leaves") * getattr(inner.place, f"{side}_active")
+    count = np.bincount(parent, weights=leaves, minlength=len(getattr(place, side).codes)).astype(np.float64)
+    return count[nodes]
+
+
+def _is_wanted(leaf: Leaf | ListNode, node: ListNode, wanted: tuple[str, ...]) -> bool:
+    return not wanted or _is_in(leaf, node, wanted)
+
+
+def _is_in(leaf: Leaf | ListNode, node: ListNode, wanted: tuple[str, ...]) -> bool:
+    return leaf.path.removeprefix(f"{node.path}[].") in wanted
+
+
+def in_units(score: Floats) -> Floats:
+    """Return scores as multiples of 2^-32, NaN as 0.
+
+    Their sums are exact and therefore independent of the order of addition.
+    """
+    return np.nan_to_num(np.rint(score * 2.0**32) * 2.0**-32)
+
+
+def _weight(node: Leaf | ListNode, of: ListNode) -> float:
+    return node.weight if of.combine == "weighted" else 1.0
+
+
+def _texts_at(coded: Coded, codes: Codes) -> list[Any]:
+    """Return the canonical texts of codes, empty for -1."""
+    texts = np.full(len(codes), "", dtype=object)
+    texts[codes >= 0] = coded.column.take(codes[codes >= 0]).canonical
+    return texts.tolist()
+
+
+def content_keys(scope: CodedScope, side: str) -> ContentKeys:
+    """Return a function from nodes to sort keys of their content, the same in any batch."""
+    lists_of: list[tuple[Ints, ContentKeys]] = [
+        (getattr(inner.place.items, side).parent, content_keys(inner.items, side)) for inner in scope.lists
+    ]
+
+    def list_keys(nodes: Index) -> list[Any]:
+        columns: list[list[Any]] = [_texts_at(coded, getattr(coded, side)[nodes]) for coded in scope.leaves]
+        for odd in scope.odd:
+            columns.append([odd.texts[code] if code >= 0 else "" for code in getattr(odd, side)[nodes]])
+        for parent, inner_keys in lists_of:  # the items of a node are in a row
+            starts, stops = (np.searchsorted(parent, nodes, end).tolist() for end in ("left", "right"))
+            ranges = map(np.arange, starts, stops)
+            columns.append([repr(sorted(inner_keys(items))) for items in ranges])
+        return [list(texts) for texts in zip(*columns, strict=True)] if columns else [[]] * len(nodes)
+
+    return list_keys

@@ -1,0 +1,177 @@
+"""The evidence table with all its texts, as Polars, gathered from the distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from fieldassay.io.text.printable import make_printable
+from fieldassay.metrics.evidence import REPEAT, Evidence, FieldInfo, Kind, Outcome, flag_names
+from fieldassay.scoring.engine.blocks import Block
+from fieldassay.scoring.engine.coding import Coded, json_text
+from fieldassay.scoring.engine.diagnose import diagnose
+from fieldassay.scoring.engine.judge import Judged
+from fieldassay.scoring.engine.paths_of_rows import Gathered, RowPaths, gather
+from fieldassay.values.diagnosis.catalogue import diagnosis_names
+
+Texts: TypeAlias = Sequence[pl.Series | None]
+"""The distinct texts of each block; None for blocks of containers."""
+
+_NEEDS_ESCAPE = r'["\\\x00-\x1f\x7f]'
+
+
+def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
+    """Return the rows with the columns of `evidence_schema`, then the extras; blocks in order."""
+    fields, blocks, diagnosed = evidence.fields, judged.blocks, diagnose(judged)
+    kinds = [kind.name.lower() for kind in Kind]
+    outcomes = [outcome.name.lower() for outcome in Outcome]
+    paths = RowPaths({})
+    names = text_series([info.path for info in fields])
+    given, read = _texts(blocks)
+    columns: dict[str, Any] = {
+        "system": pl.repeat(make_printable(evidence.system), len(evidence), eager=True, dtype=pl.String),
+        "doc": _named(evidence.documents, evidence.doc),
+        "field": _named([info.path for info in fields], evidence.field),
+        "gold_path": gather([paths.of(block, fields[block.field], "gold") for block in blocks]),
+        "pred_path": gather([paths.of(block, fields[block.field], "pred") for block in blocks]),
+        "kind": _named(kinds, evidence.kind),
+        "type": _named([info.type for info in fields], evidence.field),
+        "gold": _values(blocks, given, "gold"),
+        "pred": _values(blocks, given, "pred"),
+        "gold_value": _values(blocks, read, "gold", has_raws=False),
+        "pred_value": _values(blocks, read, "pred", has_raws=False),
+        "outcome": _named(outcomes, evidence.outcome),
+        "score": pl.Series(evidence.score, dtype=pl.Float64).fill_nan(None),
+        "reason": _named(evidence.reasons, evidence.reason),
+        "diagnoses": _bit_lists(
+            np.concatenate([found.bits for found in diagnosed] or [np.zeros(0, np.int64)]), diagnosis_names
+        ),
+        "flags": _bit_lists(evidence.flags, flag_names),
+        "confidence": pl.Series(evidence.confidence, dtype=pl.Float64).fill_nan(None),
+        "weight": evidence.weight,
+        "critical": evidence.critical,
+        "other_field": gather(
+            [_part(block, names, one.other_field, {}) for block, one in zip(blocks, diagnosed, strict=True)]
+        ),
+    }
+    if evidence.repeat:
+        columns[REPEAT] = pl.repeat(evidence.repeat, len(evidence), eager=True, dtype=pl.Int64)
+    columns |= {name: pl.Series(values).fill_nan(None) for name, values in evidence.extras.items()}
+    return pl.DataFrame(columns)
+
+
+def answer_table(judged: Judged) -> pl.DataFrame:
+    """Return each gold value with the answer to it: document (its position), field, path, outcome, answer.
+
+    `answer` is the prediction as read, `given` the same as JSON text; null without a prediction.
+    """
+    fields = judged.fields
+    blocks = [block for block in judged.blocks if block.kind == Kind.VALUE]
+    paths = RowPaths({})
+    given, read = _texts(blocks)
+    nothing = np.zeros(0, np.int64)
+    columns = {
+        "doc": np.concatenate([nothing, *(block.pairs.doc for block in blocks)]),
+        "field": np.concatenate([nothing, *(np.full(len(block), block.field) for block in blocks)]),
+        "path": gather([paths.of(block, fields[block.field], "gold") for block in blocks]),
+        "outcome": np.concatenate([nothing, *(block.outcome for block in blocks)]),
+        "answer": _values(blocks, read, "pred"),
+        "given": _values(blocks, given, "pred"),
+    }
+    names = [info.path for info in fields]
+    frame = pl.DataFrame(columns).filter(pl.col("path").is_not_null())
+    return frame.with_columns(_named(names, frame["field"].to_numpy()).alias("field"))
+
+
+def row_confidence(
+    blocks: Sequence[Block], fields: Sequence[FieldInfo], given: Sequence[Mapping[str, float] | None]
+) -> npt.NDArray[np.float64]:
+    """Return each row's confidence: of its predicted path, else its field, else the record; else NaN."""
+    found = np.full(sum(map(len, blocks)), np.nan)
+    has = np.array([bool(confidence) for confidence in given], dtype=bool)
+    paths = RowPaths({})
+    start = 0
+    for block in blocks:
+        path = fields[block.field].path
+        rows = np.flatnonzero(has[block.pairs.doc])
+        concrete = (
+            gather([paths.of(block, fields[block.field], "pred")]).gather(rows).to_list() if len(rows) else []
+        )
+        for row, own in zip(rows.tolist(), concrete, strict=True):
+            confidence = given[block.pairs.doc[row]] or {}
+            value = confidence.get(own or "\0", confidence.get(path, confidence.get("")))
+            if own is not None and value is not None:
+                found[start + row] = value
+        start += len(block)
+    return found
+
+
+def _texts(blocks: Sequence[Block]) -> tuple[Texts, Texts]:
+    """Return each block's distinct values as given, as JSON text, and as read."""
+    given = [given_texts(block.coded) if block.coded else None for block in blocks]
+    read = [text_series(block.coded.column.canonical.tolist()) if block.coded else None for block in blocks]
+    return given, read
+
+
+def _values(blocks: Sequence[Block], texts: Texts, side: str, *, has_raws: bool = True) -> pl.Series:
+    """Return each row's value of gold or prediction; those of containers only with `has_raws`."""
+    return gather(
+        [
+            _part(
+                block, own, getattr(block, f"{side}_code"), getattr(block, f"{side}_raws") if has_raws else {}
+            )
+            for block, own in zip(blocks, texts, strict=True)
+        ]
+    )
+
+
+def _part(
+    block: Block, texts: pl.Series | None, codes: npt.NDArray[Any] | None, raws: Mapping[int, Any]
+) -> Gathered:
+    """Return a block's values as texts and positions; a container's few values are given by row."""
+    if texts is not None and codes is not None:
+        return texts, codes
+    positions = np.full(len(block), -1, dtype=np.intp)
+    positions[list(raws)] = np.arange(len(raws))
+    return text_series([json_text(value) for value in raws.values()]), positions
+
+
+def text_series(texts: Sequence[str | None]) -> pl.Series:
+    """Return the texts as a series; lone surrogates, invalid in UTF-8, become backslash escapes."""
+    try:
+        return pl.Series(texts, dtype=pl.String)
+    except UnicodeEncodeError:
+        return pl.Series([None if text is None else make_printable(text) for text in texts], dtype=pl.String)
+
+
+def given_texts(coded: Coded) -> pl.Series:
+    """Return the distinct values of a place as JSON text."""
+    kinds = set(map(type, coded.raws))
+    if kinds <= {int, float}:
+        return text_series(coded.column.texts.tolist())
+    if kinds != {str}:
+        return text_series([json_text(raw) for raw in coded.raws])
+    raws = text_series(coded.raws)
+    quoted = '"' + raws + '"'
+    odd = raws.str.contains(_NEEDS_ESCAPE).arg_true()
+    if len(odd):
+        quoted = quoted.scatter(odd, [json_text(coded.raws[index]) for index in odd])
+    return quoted
+
+
+def _named(names: Sequence[str], codes: npt.NDArray[Any]) -> pl.Series:
+    table = text_series(names)
+    return table.gather(codes.astype(np.uint32)) if len(codes) else pl.Series([], dtype=pl.String)
+
+
+def _bit_lists(bits: npt.NDArray[np.int64], names: Any) -> pl.Series:
+    at = np.flatnonzero(bits)  # most rows have none
+    distinct, inverse = np.unique(bits[at], return_inverse=True)
+    table = pl.Series([[], *(list(names(int(mask))) for mask in distinct)], dtype=pl.List(pl.String))
+    codes = np.zeros(len(bits), dtype=np.uint32)
+    codes[at] = inverse + 1
+    return table.gather(codes)

@@ -1,0 +1,319 @@
+"""Opening gold and predictions: paths, frames, lists and mappings, as sources that are matched by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from msgspec.structs import replace
+
+from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.records.formats.formats import split_sheet
+from fieldassay.records.matching import Matching, find_duplicates, match
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.record import Record, Repeat
+from fieldassay.records.sources.memory import hold_records
+from fieldassay.records.sources.repeats import are_runs, name_repeats, split_runs
+from fieldassay.records.sources.source import Source, open_source, open_systems
+from fieldassay.records.sources.variants import split_variants
+from fieldassay.records.value_objects import Scalars
+from fieldassay.scoring.inputs.choosing import Choice, choose_documents
+from fieldassay.scoring.inputs.options import InputOptions
+from fieldassay.scoring.inputs.trees import data_names, named_keys, survey_tree
+from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan
+
+_AT_ONCE = 5_000
+"""Gold records looked at together."""
+
+Records: TypeAlias = Any
+"""A path, `-`, a list of objects, a mapping from id to object, a Polars or pandas frame."""
+
+
+def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
+    """Return the options for reading gold under a plan."""
+    others = dict(plan.root.other_names)
+    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
+    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
+    return SourceOptions(
+        id_names=inputs.id_names or plan.spec.id or None,
+        data_key=inputs.gold_key,
+        data_keys=() if inputs.gold_key is not None else plan.spec.gold_keys,
+        wrap=inputs.wrap,
+        encoding=inputs.encoding,
+        unpacked=inputs.unpacked,
+        item_lists=tuple(_item_lists(plan.root.children)),
+        group=inputs.group or plan.spec.groups_rows,
+        declared=declared,
+        nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
+        is_gold=True,
+        other_names=plan.root.other_names,
+        answer_keys=named_keys(plan),
+    )
+
+
+def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the path of each list of objects outside other lists, with the names of its items' fields."""
+    for node in nodes:
+        if isinstance(node, ListNode) and isinstance(node.items, ObjectNode):
+            yield prefix + node.name, frozenset(child.name for child in node.items.children)
+        elif isinstance(node, ObjectNode):
+            yield from _item_lists(node.children, f"{prefix}{node.name}.")
+
+
+def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
+    """Return the options for reading predictions under a plan."""
+    keys = () if inputs.pred_key is not None or inputs.systems_key is not None else plan.spec.pred_keys
+    options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, data_keys=keys)
+    declared = options.declared - data_names(plan)
+    return replace(
+        options,
+        systems_key=inputs.systems_key,
+        declared=declared,
+        scalars=scalars_of(plan.root),
+        fields=plan.root,
+    )
+
+
+def scalars_of(node: ObjectNode) -> Scalars:
+    """Return the fields of an object, by all their names, with the places of single values."""
+    found: dict[str, Any] = {}
+    others = dict(node.other_names)
+    for child in node.children:
+        items = child.items if isinstance(child, ListNode) else child
+        if isinstance(items, Leaf | ObjectNode):
+            found |= dict.fromkeys(
+                (child.name, *others.get(child.name, ())),
+                None if isinstance(items, Leaf) else scalars_of(items),
+            )
+    return found
+
+
+def open_inputs(
+    plan: Plan,
+    gold: Records,
+    predictions: Mapping[str, Records] | Records,
+    inputs: InputOptions,
+    wanted: Sequence[str] | None = None,
+) -> Matching:
+    """Return gold and every system's predictions, matched by id.
+
+    `wanted` are the top-level fields whose data is kept (None: all). Raises `ProblemsError` with all problems
+    of all of them.
+    """
+    left_out = _left_out(plan, wanted)
+    options = replace(gold_options(plan, inputs), left_out=left_out)
+    of_predictions = replace(pred_options(plan, inputs), left_out=left_out)
+    problems: list[Problem] = []
+    sources: dict[str, Source] = {}
+    repeats: dict[str, Repeat] = {}
+    opened: Source | None = None
+    chosen: Choice | None = None
+    try:
+        opened = _open(gold, options, "gold")
+        if options.is_tree:
+            opened, as_data = survey_tree(opened)
+            of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
+        chosen = choose_documents(plan, opened, inputs.where)
+    except ProblemsError as error:
+        problems += error.problems
+    for name, records in _named(predictions).items():
+        try:
+            found, own = _open_system(name, records, of_predictions)
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        problems += _taken(name, found, sources)
+        sources |= found
+        repeats |= own
+    if problems or opened is None:
+        raise ProblemsError(problems)
+    matching = match(opened, sources, inputs.match_ids, None if chosen is None else chosen.positions)
+    matching = replace(matching, repeats=repeats) if repeats else matching
+    return matching if chosen is None else replace(matching, notes=(chosen.note, *matching.notes))
+
+
+def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
+    """Return the keys of unwanted fields in records."""
+    others = dict(plan.root.other_names)
+    return frozenset(
+        key
+        for name in plan.slots
+        if wanted is not None and name not in wanted
+        for key in (name, *others.get(name, ()))
+    )
+
+
+def open_gold(plan: Plan, gold: Records, inputs: InputOptions) -> Source:
+    """Return gold alone. Raises `ProblemsError` where it cannot be read."""
+    return _open(gold, gold_options(plan, inputs), "gold")
+
+
+def gold_ids(plan: Plan, gold: Records, inputs: InputOptions) -> tuple[str, ...]:
+    """Return the ids of gold in their order. Raises `ProblemsError` where it cannot be read."""
+    return tuple(open_gold(plan, gold, inputs).ids())
+
+
+def gold_values(plan: Plan, gold: Records, inputs: InputOptions, name: str) -> dict[str, str]:
+    """Return what gold records have under a name, declared or not, by id; records without it are left out."""
+    records = _records(open_gold(plan, gold, inputs))
+    found = ((record.id, (record.data or {}).get(name)) for record in records)
+    return {id_: str(value) for id_, value in found if value}
+
+
+def gold_twins(plan: Plan, gold: Records, inputs: InputOptions) -> dict[str, tuple[str, str]]:
+    """Return, for each gold record that names its `twin_of`, the id of the other, and the `degradation`."""
+    return {
+        record.id: (named["twin_of"], named.get("degradation", "degraded"))
+        for record in _records(open_gold(plan, gold, inputs))
+        if "twin_of" in (named := record.meta.attributes)
+    }
+
+
+def _records(source: Source) -> Iterator[Record]:
+    """Yield all records, some of them in memory at a time."""
+    for start in range(0, len(source), _AT_ONCE):
+        yield from source.fetch(range(start, min(start + _AT_ONCE, len(source))))
+
+
+def open_predictions(
+    plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions
+) -> dict[str, Source]:
+    """Return every system's predictions, all of them, without gold.
+
+    Raises `ProblemsError` with all problems of all of them.
+    """
+    options = pred_options(plan, inputs)
+    problems: list[Problem] = []
+    sources: dict[str, Source] = {}
+    for name, records in predictions.items():
+        try:
+            found, _ = _open_system(name, records, options)
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        problems += [problem for source in found.values() for problem in find_duplicates(source)]
+        problems += _taken(name, found, sources)
+        sources |= found
+    if problems:
+        raise ProblemsError(problems)
+    return sources
+
+
+def _taken(name: str, found: Mapping[str, Source], known: Mapping[str, Source]) -> list[Problem]:
+    return [
+        Problem(str(name), f"system {other!r} is given twice", "name them apart", "duplicate")
+        for other in found
+        if other in known
+    ]
+
+
+def drop_absent_fields(plan: Plan, matching: Matching) -> Plan:
+    """Return the plan without top-level fields absent from all gold, if the spec skips those; else the plan.
+
+    Digest and spec stay those of the whole plan.
+    """
+    if not plan.spec.skips_absent_fields:
+        return plan
+    present: set[str] = set()
+    wanted = set(plan.slots)
+    for start in range(0, len(matching.gold), _AT_ONCE):
+        for record in matching.gold.fetch(range(start, min(start + _AT_ONCE, len(matching.gold)))):
+            present |= wanted & (record.data or {}).keys()
+        if present == wanted:
+            return plan
+    children = tuple(child for child in plan.root.children if child.name in present)
+    slots = tuple(name for name in plan.slots if name in present)
+    kept = {name: number for number, name in enumerate(slots)}
+    fields = tuple(replace(info, slot=kept.get(plan.slots[info.slot], -1)) for info in plan.fields)
+    return replace(plan, root=replace(plan.root, children=children), fields=fields, slots=slots)
+
+
+def _named(predictions: Mapping[str, Records] | Records) -> dict[str, Records]:
+    """Return the predictions by system; a single source is named after its file, or `prediction`."""
+    if isinstance(predictions, Mapping):
+        return dict(predictions)
+    if isinstance(predictions, (str, Path)):
+        return {system_name(predictions): predictions}
+    if are_runs(predictions) and isinstance(predictions[0], str | Path):
+        return {system_name(predictions[0]): predictions}
+    return {"prediction": predictions}
+
+
+def system_name(path: str | Path) -> str:
+    """Return the name of the system that a file of predictions without a name is taken to be of.
+
+    >>> system_name("out/llama.jsonl.gz"), system_name("results.xlsx#qwen")
+    ('llama', 'qwen')
+    """
+    sheet = split_sheet(path)[1]
+    if sheet is not None:
+        return sheet
+    return "stdin" if str(path) == "-" else Path(path).name.split(".")[0] or str(path)
+
+
+def _open(records: Records, options: SourceOptions, label: str) -> Source:
+    if isinstance(records, (str, Path)):
+        return open_source(records, options)
+    return hold_records(records, options, label)
+
+
+def _open_system(
+    name: str, records: Records, options: SourceOptions
+) -> tuple[dict[str, Source], dict[str, Repeat]]:
+    """Return the sources of a system by name, and of which system each is a repeated run."""
+    if not are_runs(records):
+        found = _open_predictions(name, records, options)
+        runs = {system: parts for system, one in found.items() if (parts := split_runs(system, one))}
+    elif len(records) == 1:
+        return _open_system(name, records[0], options)
+    else:
+        runs = {name: _open_runs(name, records, options)}
+        found = {name: runs[name][0]}
+    named: dict[str, Source] = {}
+    repeats: dict[str, Repeat] = {}
+    for system, source in found.items():
+        if system not in runs:
+            named[system] = source
+            continue
+        for repeat, part in zip(name_repeats(system, len(runs[system])), runs[system], strict=True):
+            named[repeat.name], repeats[repeat.name] = part, repeat
+    return named, repeats
+
+
+def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) -> list[Source]:
+    """Return the sources of the repeated runs of a system; raise `ProblemsError` with all problems of all."""
+    problems: list[Problem] = []
+    sources: list[Source] = []
+    for number, one in enumerate(records, 1):
+        label = f"{name}, run {number}"
+        if options.systems_key is not None:
+            remedy = "give the file of one run at a time"
+            problems.append(Problem(label, "a key of systems, and several runs", remedy, "systems_key"))
+            continue
+        try:
+            found = split_variants(name, _open(one, options, label))
+        except ProblemsError as error:
+            problems += error.problems
+            continue
+        if len(found) > 1:
+            what = f"has several variants ({', '.join(found)}), and cannot be one run of {name}"
+            problems.append(Problem(label, what, "give the runs of one variant", "variants"))
+        sources += found.values()
+    if problems:
+        raise ProblemsError(problems)
+    return sources
+
+
+def _open_predictions(name: str, records: Records, options: SourceOptions) -> dict[str, Source]:
+    if options.systems_key is None:
+        return split_variants(name, _open(records, options, name))
+    if not isinstance(records, (str, Path)):
+        remedy = "give a mapping from system to records instead"
+        raise problem(name, "a key of systems needs a file", remedy, "systems_key")
+    opened = open_systems(records, options)
+    return {
+        part: source
+        for system, found in opened.items()
+        for part, source in split_variants(system, found).items()
+    }

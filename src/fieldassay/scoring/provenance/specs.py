@@ -1,0 +1,52 @@
+"""The frozen parts of a spec: the part that decides the scores, and the formulas over them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fieldassay.metrics.catalogue.definitions import Definition
+from fieldassay.scoring.provenance.frozen import Part, part_of
+from fieldassay.spec.language.model import Spec
+from fieldassay.spec.plan.digest import scoring_data
+
+
+def freeze_spec(spec: Spec) -> Part:
+    """Return the scoring-relevant part of a spec; its digest is that of `spec.plan.digest.digest_of`.
+
+    >>> from fieldassay.spec.language.parse import read_spec
+    >>> freeze_spec(read_spec("fields: {total: {type: money, description: with tax}}")).content
+    {'fieldassay': 1, 'fields': {'total': 'money'}}
+    """
+    return part_of(scoring_data(spec))
+
+
+def freeze_formulas(spec: Spec) -> Part:
+    """Return the formulas of a spec: metrics, its own ones, the one scoring a document, and the prices.
+
+    The order of metrics, and white space in formulas, have no part in it. Gates and slices are no formulas:
+    they judge and group numbers.
+
+    >>> from fieldassay.spec.language.parse import read_spec
+    >>> spec = read_spec({"fields": {"total": "money"}, "metrics": ["f1", "accuracy"]})
+    >>> freeze_formulas(spec).content["metrics"]
+    ['accuracy', 'f1']
+    """
+    prices = {model: {kind: float(price) for kind, price in kinds} for model, kinds in spec.prices}
+    content: dict[str, Any] = {
+        "metrics": sorted({_squeeze(text) for text in spec.metrics}),
+        "prices": prices,
+        "score": spec.score,
+    }
+    return part_of({**content, "definitions": {one.name: _definition(one) for one in spec.definitions}})
+
+
+def _definition(definition: Definition) -> dict[str, Any]:
+    facts = {key: getattr(definition, key) for key in ("better", "unit", "scope")}
+    return {
+        "formula": _squeeze(definition.formula),
+        **{key: value for key, value in facts.items() if value is not None},
+    }
+
+
+def _squeeze(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,64 @@
+"""Remarks for the user on how readable the scored answers were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from fieldassay.io.text.shown import clip
+
+_LONGEST = 60
+
+_REMARKS: Mapping[str, str] = {
+    "several_blocks": (
+        "held several objects; the one with most declared keys was taken, of equals that with most "
+        "readable values, or the last"
+    ),
+    "fields_apart": (
+        "held their fields in several objects, of which only one was taken; put the fields of a "
+        "document into one object"
+    ),
+    "truncated": "were cut off; they were judged as far as they go",
+    "inside_thinking": (
+        "had their record in a thought that is never closed; it was taken, since there was nothing else"
+    ),
+    "value_object": (
+        "gave values as objects with a confidence; the values were judged, and the confidences are theirs"
+    ),
+    "typed_value": (
+        "gave values as objects with keys such as 'valueString', which are judged as the wrong kind; "
+        "give each value under 'value'"
+    ),
+    "confidence_beside": "had keys FIELD_confidence; they were taken as the confidences of those fields",
+    "confidence_in_words": (
+        "had confidences in words, such as 'high'; they were not taken, since no number belongs to them"
+    ),
+}
+"""The remarks on repairs that choose the answer object or provide a confidence."""
+
+
+MOST_NAMED = 3
+NAMED = ("fields_apart", "truncated")
+"""Repairs whose first documents are named, since their answers need a look or a new extraction."""
+
+
+def remark_repairs(
+    system: str, answers: int, repairs: Mapping[str, int], first: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """Return a sentence for each noteworthy kind of repair; `first` has the first documents of `NAMED`.
+
+    >>> remark_repairs("m", 60, {"truncated": 2, "trailing_comma": 3}, {"truncated": ["a", "b"]})
+    ['m: 2 of 60 answers were cut off; they were judged as far as they go (a, b)']
+    """
+    return [
+        f"{system}: {repairs[name]:,} of {answers:,} answers "
+        f"{told}{_listed(first.get(name, ()), repairs[name])}"
+        for name, told in _REMARKS.items()
+        if repairs.get(name)
+    ]
+
+
+def _listed(documents: Sequence[str], count: int) -> str:
+    more = f" and {count - MOST_NAMED:,} more" if count > MOST_NAMED else ""
+    return (
+        f" ({', '.join(clip(name, _LONGEST) for name in documents[:MOST_NAMED])}{more})" if documents else ""
+    )

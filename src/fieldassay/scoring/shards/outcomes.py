@@ -1,0 +1,126 @@
+"""The results of some documents of a run, a batch's or a shard's; they join exactly, in document order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from fieldassay.metrics.evidence import Evidence
+from fieldassay.metrics.fold import Partial, merge
+from fieldassay.scoring.shards.answer_remarks import MOST_NAMED
+from fieldassay.scoring.validation.checking import Tallies, join_tallies
+from fieldassay.scoring.validation.fit import Fill, merge_fills
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Frame: TypeAlias = "pl.DataFrame | Path | HeldRows"
+Value = TypeVar("Value")
+
+
+class HeldRows(Struct, frozen=True):
+    """The evidence of a judged batch, of which a table is made on demand."""
+
+    evidence: Evidence
+    only_errors: bool
+
+    def table(self) -> pl.DataFrame:
+        """Return the table of the rows, or of those that are neither right nor absent."""
+        assert self.evidence.table is not None
+        frame = self.evidence.table()
+        if not self.only_errors:
+            return frame
+        import polars as pl
+
+        return frame.filter(~pl.col("outcome").is_in(["match", "absent"]))
+
+
+class Done(Struct, frozen=True, eq=False):
+    """The results of some documents.
+
+    `frames` are evidence tables, in order: their batches where the work is local, or (where the work names a
+    folder) their files.
+    """
+
+    partials: Mapping[str, Partial]
+    """By system; what follows by system is by run where a system has repeated runs."""
+    frames: tuple[Frame, ...]
+    fills: Mapping[str, Fill]
+    """Each side's values in the declared fields and beside them; gold under the empty name."""
+    claims: Mapping[str, Counter[str]]
+    """By system, the number of documents for which each claim of the document table is true."""
+    untyped: int
+    documents: int
+    excluded: Counter[str]
+    """Gold values in fields that do not apply to their documents, by field."""
+    grouped: frozenset[str]
+    """Slice keys under which any document had a value."""
+    without: Mapping[str, Counter[str]]
+    """By system, how many documents had no value for each slice key."""
+    tallies: Mapping[str, Tallies]
+    """By system, the results of the spec's checks on predictions."""
+    classes: Mapping[str, Counter[str]]
+    """By system, the number of documents by status."""
+    repairs: Mapping[str, Counter[str]]
+    """By system, the number of answers by repair made before reading."""
+    repaired: Mapping[str, Mapping[str, tuple[str, ...]]]
+    """By system, the first documents of some of these repairs."""
+    labels: tuple[npt.NDArray[np.uint8], ...]
+    """The digests of the gold records, part by part."""
+
+
+def join_outcomes(parts: Iterable[Done]) -> Done:
+    """Return the results of all parts, at least one, which follow one another; two are held at a time."""
+    return reduce(_join, parts)
+
+
+def _join(first: Done, second: Done) -> Done:
+    return Done(
+        partials=_by_name(first.partials, second.partials, lambda one, other: merge([one, other])),
+        frames=first.frames + second.frames,
+        fills=merge_fills([first.fills, second.fills]),
+        claims=_add(first.claims, second.claims),
+        untyped=first.untyped + second.untyped,
+        documents=first.documents + second.documents,
+        excluded=_sum(first.excluded, second.excluded),
+        grouped=first.grouped | second.grouped,
+        without=_add(first.without, second.without),
+        tallies=_by_name(first.tallies, second.tallies, lambda one, other: join_tallies([one, other])),
+        classes=_add(first.classes, second.classes),
+        repairs=_add(first.repairs, second.repairs),
+        repaired=_by_name(first.repaired, second.repaired, _name_first),
+        labels=first.labels + second.labels,
+    )
+
+
+def _by_name(
+    first: Mapping[str, Value], second: Mapping[str, Value], join: Callable[[Value, Value], Value]
+) -> dict[str, Value]:
+    return {
+        **first,
+        **{name: join(first[name], value) if name in first else value for name, value in second.items()},
+    }
+
+
+def _add(first: Mapping[str, Counter[str]], second: Mapping[str, Counter[str]]) -> dict[str, Counter[str]]:
+    return _by_name(first, second, _sum)
+
+
+def _sum(first: Counter[str], second: Counter[str]) -> Counter[str]:
+    """Return the sum with its zeros, which the operator of counters drops."""
+    whole = Counter(first)
+    whole.update(second)
+    return whole
+
+
+def _name_first(
+    first: Mapping[str, tuple[str, ...]], second: Mapping[str, tuple[str, ...]]
+) -> dict[str, tuple[str, ...]]:
+    return _by_name(first, second, lambda one, other: (one + other)[:MOST_NAMED])

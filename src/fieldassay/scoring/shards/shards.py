@@ -1,0 +1,242 @@
+"""The work of one shard of documents: read, judge and fold batch by batch; its results merge exactly."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.errors import ProblemsError, problem
+from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence
+from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats
+from fieldassay.paths import plain_path
+from fieldassay.records.matching import Matching, batches
+from fieldassay.records.record import Batch, Repeat
+from fieldassay.scoring.engine.applicability import applicability
+from fieldassay.scoring.engine.assemble import Identity, assemble
+from fieldassay.scoring.engine.candidates import MOST_PAIRS, count_pairs
+from fieldassay.scoring.engine.critical import mark_critical
+from fieldassay.scoring.engine.flatten import LONGEST_NULL, Undeclared
+from fieldassay.scoring.engine.illegible import mark_illegible
+from fieldassay.scoring.engine.judge import judge
+from fieldassay.scoring.engine.lists import TooManyPairsError
+from fieldassay.scoring.engine.repeats import hold_votes
+from fieldassay.scoring.engine.scopes import Masks
+from fieldassay.scoring.inputs.document_metadata import document_table, document_types
+from fieldassay.scoring.provenance.labels import digest_part
+from fieldassay.scoring.shards.answer_remarks import MOST_NAMED, NAMED
+from fieldassay.scoring.shards.document_status import classify
+from fieldassay.scoring.shards.outcomes import Done, Frame, HeldRows, join_outcomes
+from fieldassay.scoring.validation.checking import CLAIM, NUMBER, Sink, Tallies, check_records, open_sink
+from fieldassay.scoring.validation.fit import GOLD, fills_of
+from fieldassay.spec.plan.nodes import Plan
+
+Progress = Callable[[int], None]
+_NONE: frozenset[str] = frozenset()
+
+
+class Work(Struct, frozen=True, eq=False):
+    """One shard: its documents, the plan for judging, and the rows to keep. It pickles."""
+
+    plan: Plan
+    folding: FoldPlan
+    matching: Matching
+    batch: int
+    evidence: Literal["all", "errors", "none"]
+    number: int = 0
+    folder: Path | None = None
+    is_local: bool = True
+    """True if the outcome stays in this process, so that evidence tables can be made on demand."""
+
+
+class JudgedBatch(Struct, frozen=True, eq=False):
+    """One batch of one system after judging, or of one of its repeated runs, whose `name` then differs."""
+
+    name: str
+    evidence: Evidence
+    documents: DocumentTable
+    undeclared: Undeclared
+    untyped: int
+    excluded: Counter[str]
+    tallies: Tallies
+
+
+def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
+    """Yield the batch, cut wherever its lists have more candidate pairs than fit into memory at once."""
+    gold = [record.data or {} for record in batch.gold]
+    pairs = np.zeros(len(gold), dtype=np.int64)
+    for predictions in batch.predictions.values():
+        pred = [record.data or {} if record is not None else {} for record in predictions]
+        pairs = np.maximum(pairs, count_pairs(plan.root, gold, pred))
+    number = (np.cumsum(pairs) - 1) // MOST_PAIRS
+    cuts = (
+        np.flatnonzero(np.diff(number, prepend=number[:1]))
+        if pairs.sum() > MOST_PAIRS
+        else np.zeros(0, dtype=np.intp)
+    )
+    for at in np.split(np.arange(len(gold)), cuts):
+        here = slice(int(at[0]), int(at[-1]) + 1)
+        cut = {system: records[here] for system, records in batch.predictions.items()}
+        yield batch if not len(cuts) else Batch(batch.ids[here], batch.gold[here], cut, batch.repeats)
+
+
+def judge_batch(
+    plan: Plan, batch: Batch, slices: tuple[str, ...], sink: Sink | None = None
+) -> Iterator[JudgedBatch]:
+    """Yield the judged batch of each system, in the order of the predictions.
+
+    `sink` receives each violation of the spec's checks.
+    """
+    types = document_types(plan, batch.gold)
+    untyped = types.count(None) if plan.spec.document_type is not None else 0
+    applies = applicability(plan, types)
+    excluded = count_excluded(plan, batch, applies)
+    critical = [_plain_paths(record.meta.critical_paths) for record in batch.gold]
+    illegible = [_plain_paths(record.meta.illegible_paths) for record in batch.gold]
+    accepted = [record.meta.accepted_values for record in batch.gold]
+    gold = [record.data or {} for record in batch.gold]
+    for name, predictions in batch.predictions.items():
+        repeat = batch.repeats.get(name)
+        system = name if repeat is None else repeat.system
+        pred = [(record.data or {}) if record is not None else {} for record in predictions]
+        try:
+            judged = mark_illegible(judge(plan, gold, pred, applies, accepted), illegible)
+            judged = mark_critical(judged, critical)
+        except TooManyPairsError as error:
+            raise _too_many(error, batch, name) from None
+        confidences = [record.meta.confidence if record is not None else None for record in predictions]
+        identity = Identity(system, batch.ids, 0 if repeat is None else repeat.number)
+        evidence = assemble(plan, judged, identity, confidences)
+        checked = check_records(plan, name, predictions, sink)
+        table = document_table(plan, batch.gold, predictions, types, slices)
+        if plan.checks:
+            numbers, claims = (
+                {**table.numbers, NUMBER: checked.counts},
+                {**table.claims, CLAIM: checked.claims},
+            )
+            table = replace(table, numbers=numbers, claims=claims)
+        evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
+        yield JudgedBatch(name, evidence, table, judged.undeclared, untyped, excluded, checked.tallies)
+
+
+def _plain_paths(paths: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(map(plain_path, paths)) if paths else _NONE
+
+
+def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:
+    remedy = "pair them with `align: ordered`, or split the document"
+    return problem(f"document {batch.ids[error.doc]!r} of {system}", str(error), remedy, "list_too_long")
+
+
+def do_work(work: Work, progress: Progress | None = None) -> Done:
+    """Return the results of the shard's documents."""
+    with open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink:
+        return join_outcomes(_do(work, progress, sink))
+
+
+def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Done]:
+    """Yield the results of each system of each batch of the shard; those of all systems are the first's."""
+    parts = chain.from_iterable(portions(work.plan, batch) for batch in batches(work.matching, work.batch))
+    number = 0
+    for batch in parts:
+        waiting: list[JudgedBatch] = []
+        for position, judged in enumerate(judge_batch(work.plan, batch, work.folding.slice_keys, sink)):
+            partials = _fold(work, batch.repeats.get(judged.name), judged, waiting)
+            yield _settle(work, batch, judged, partials, (number, position == 0))
+            number += 1
+        if progress is not None:
+            progress(len(batch.ids))
+
+
+def _settle(
+    work: Work, batch: Batch, judged: JudgedBatch, partials: Mapping[str, Partial], place: tuple[int, bool]
+) -> Done:
+    """Return the results of a judged batch, and if it is the first of its documents, those of gold."""
+    number, is_first = place
+    system, table = judged.name, judged.documents
+    of_gold, of_system = fills_of(work.plan, judged.evidence, judged.undeclared)
+    return Done(
+        partials=partials,
+        frames=_kept(work, judged.evidence, number),
+        fills={system: of_system, GOLD: of_gold} if is_first else {system: of_system},
+        claims={system: Counter({name: int(mask.sum()) for name, mask in table.claims.items()})},
+        untyped=judged.untyped if is_first else 0,
+        documents=len(batch.ids) if is_first else 0,
+        excluded=judged.excluded if is_first else Counter(),
+        grouped=frozenset(key for key, names in table.groups.items() if any(names)),
+        without={system: Counter(_count_without(table, work.folding.slice_keys))},
+        tallies={system: judged.tallies},
+        classes={system: Counter(classify(judged.evidence, table))},
+        repairs={system: Counter(chain.from_iterable(table.groups["repairs"]))},
+        repaired={system: _name_repaired(batch, table)},
+        labels=(digest_part(work.plan, batch.gold),) if is_first else (),
+    )
+
+
+def _fold(
+    work: Work, repeat: Repeat | None, judged: JudgedBatch, waiting: list[JudgedBatch]
+) -> dict[str, Partial]:
+    """Return the sums of a system; repeated runs wait until the last of them, which folds them together."""
+    if repeat is None:
+        return {judged.name: fold(work.folding, judged.evidence, judged.documents)}
+    waiting.append(judged)
+    if repeat.number < repeat.runs:
+        return {}
+    votes = hold_votes(work.plan, [run.evidence for run in waiting])
+    pairs = [(run.evidence, run.documents) for run in waiting]
+    waiting.clear()
+    return {repeat.system: fold_repeats(work.folding, repeat.system, pairs, votes)}
+
+
+def _name_repaired(batch: Batch, documents: DocumentTable) -> dict[str, tuple[str, ...]]:
+    """Return the first documents of the repairs in `NAMED`."""
+    done = documents.groups["repairs"]
+    return {
+        repair: tuple(
+            islice((name for name, each in zip(batch.ids, done, strict=True) if repair in each), MOST_NAMED)
+        )
+        for repair in NAMED
+    }
+
+
+def _count_without(documents: DocumentTable, keys: Sequence[str]) -> dict[str, int]:
+    """Return how many documents have no value for each slice key."""
+    return {key: sum(map(operator.not_, documents.groups.get(key, ()))) for key in keys}
+
+
+def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:
+    """Return the counts of gold values of top-level fields that do not apply to the document's type."""
+    nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
+    return Counter(
+        child.path
+        for child in plan.root.children
+        if child.path in applies
+        for record, is_judged in zip(batch.gold, applies[child.path].tolist(), strict=True)
+        if not is_judged and _is_given((record.data or {}).get(child.name), nulls)
+    )
+
+
+def _is_given(value: object, nulls: frozenset[str]) -> bool:
+    """Return whether a value is more than nothing; `nulls` are the casefolded texts that mean nothing."""
+    if isinstance(value, str) and len(value) <= LONGEST_NULL:
+        value = value.strip()
+        return bool(value) and value.casefold() not in nulls
+    return value not in (None, "", [], {})
+
+
+def _kept(work: Work, evidence: Evidence, number: int) -> tuple[Frame, ...]:
+    if work.evidence == "none" or not len(evidence):
+        return ()
+    rows = HeldRows(evidence, work.evidence == "errors")
+    if work.folder is None:
+        return (rows if work.is_local else rows.table(),)
+    path = work.folder / f"part-{work.number:05}-{number:05}.parquet"
+    rows.table().write_parquet(path)
+    return (path,)

@@ -1,0 +1,325 @@
+"""The fit of a spec to the data: declared fields filled by each side, undeclared keys, and remarks."""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from fieldassay.errors import list_names
+from fieldassay.io.json_value import Json
+from fieldassay.io.text.shown import clip
+from fieldassay.metrics.evidence import FLAG, Evidence, Outcome
+from fieldassay.metrics.result.headline import find_headline
+from fieldassay.metrics.result.result import Result
+from fieldassay.records.answers.misplaced import find_misplaced
+from fieldassay.records.matching import Matching
+from fieldassay.records.sources.source import PROBED, Source
+from fieldassay.scoring.engine.flatten import Undeclared
+from fieldassay.scoring.validation.data_profile import DECIDING
+from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.plan.nodes import Plan, list_leaves
+from fieldassay.spec.presets.catalogue import preset_names
+
+GOLD = ""
+"""The name of gold among the names of systems."""
+
+MOST_NAMED = 5
+_MOST_FIELDS = 8
+_MOST_KEPT = 1000
+"""Undeclared keys that the counts of a result have."""
+_MOST_PROBED = 2000
+_LONGEST_NAME = 60
+
+_LACKS = {
+    GOLD: np.isin(np.arange(len(Outcome)), [Outcome.SPURIOUS, Outcome.ABSENT]),
+    "pred": np.isin(np.arange(len(Outcome)), [Outcome.MISSING, Outcome.ABSENT]),
+}
+"""By outcome, whether a side has no value there; a failed row counts as filled, since that is unknown."""
+
+
+class Fill(Struct, frozen=True, eq=False):
+    """One side's rows and values by position in `Plan.fields`, and its keys that the spec lacks, by path."""
+
+    rows: npt.NDArray[np.int64]
+    values: npt.NDArray[np.int64]
+    undeclared: Counter[str]
+    ambiguous: npt.NDArray[np.int64]
+    """Rows by position in `Plan.fields` of which a value could be read in two ways; for gold zero."""
+
+
+def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fill, Fill]:
+    """Return the fill of gold and of the predictions of one batch.
+
+    Values below a tree count for the declared field of the tree.
+    """
+    size = len(plan.fields)
+    top = {info.slot: at for at, info in reversed(list(enumerate(plan.fields)))}
+    declared = np.array(
+        [at if at < size else top.get(info.slot, size) for at, info in enumerate(evidence.fields)],
+        dtype=np.int64,
+    )
+    at = declared[evidence.field]
+    outcomes = len(Outcome)
+    rows = np.bincount(at * outcomes + evidence.outcome, minlength=(size + 1) * outcomes)
+    rows = rows.reshape(size + 1, outcomes)[:size]
+    is_ambiguous = evidence.flags & FLAG["ambiguous"] != 0
+    unclear = np.bincount(at[is_ambiguous], minlength=size + 1)[:size]
+
+    def count(side: str, keys: Mapping[str, int], ambiguous: npt.NDArray[np.int64]) -> Fill:
+        return Fill(rows.sum(axis=1), rows[:, ~_LACKS[side]].sum(axis=1), Counter(keys), ambiguous)
+
+    return count(GOLD, undeclared.gold, np.zeros_like(unclear)), count("pred", undeclared.pred, unclear)
+
+
+def merge_fills(parts: Iterable[Mapping[str, Fill]]) -> dict[str, Fill]:
+    """Return the sums of the fills of parts of the documents, by system and for gold."""
+    found: dict[str, list[Fill]] = {}
+    for part in parts:
+        for name, fill in part.items():
+            found.setdefault(name, []).append(fill)
+    return {name: _sum(fills) for name, fills in found.items()}
+
+
+def _sum(fills: Sequence[Fill]) -> Fill:
+    undeclared: Counter[str] = Counter()
+    for fill in fills:
+        undeclared.update(fill.undeclared)
+    return Fill(
+        np.sum([fill.rows for fill in fills], axis=0),
+        np.sum([fill.values for fill in fills], axis=0),
+        undeclared,
+        np.sum([fill.ambiguous for fill in fills], axis=0),
+    )
+
+
+def count_fill(fill: Fill) -> dict[str, Any]:
+    """Return a side's entries for the counts of a result; of undeclared keys the thousand most frequent."""
+    return {"is_empty": not fill.values.any(), "undeclared": dict(_ranked(fill.undeclared)[:_MOST_KEPT])}
+
+
+def describe_misfit(
+    plan: Plan, sources: Mapping[str, Source], undeclared: Mapping[str, Counter[str]]
+) -> str | None:
+    """Return the sentence for data without values in any declared field, if the spec cannot be for it.
+
+    None otherwise: if a record has any key of the spec, or no record has a key of another name. `sources` and
+    `undeclared` are by system, and for gold if there is any.
+    """
+    keys = {
+        source.label: [path for path, _ in _without_ids(plan, undeclared[name])]
+        for name, source in sources.items()
+    }
+    names = [top.name for top in plan.spec.fields if top.name]
+    known = {*names, *(key for _, others in plan.root.other_names for key in others)}
+    if not any(keys.values()) or any(
+        not known.isdisjoint(record) for source in sources.values() for record in _probe(source)
+    ):
+        return None
+    said = [
+        f"nothing was evaluated: no record has a field of {_spec_name(plan)} ({_listed(names)})",
+        *_name_keys(keys),
+    ]
+    seen = [path for paths in keys.values() for path in paths]
+    near = [
+        f"{clip(key, _LONGEST_NAME)!r} may be {name!r}"
+        for name in names
+        if (key := near_key(name, seen)) is not None
+    ]
+    said += [", ".join(near[:MOST_NAMED])] if near else []
+    return "; ".join(
+        (*said, *(hint for source in sources.values() if (hint := _hint(source))), _remedy(plan))
+    )
+
+
+def is_silent(result: Result) -> bool:
+    """Return whether nothing was judged, all declared fields being empty on all sides.
+
+    Only where the main metric does not show it.
+    """
+    sides = (result.counts.get("gold", {}), *result.counts.get("systems", {}).values())
+    headline = find_headline(result)
+    return (
+        all(side.get("is_empty", False) for side in sides)
+        and bool(headline)
+        and all(one.value is None for one in headline)
+    )
+
+
+def _name_keys(sides: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return the keys of each side; sides with the same keys in one clause, three clauses at most."""
+    groups: dict[str, list[str]] = {}
+    for label, keys in sides.items():
+        groups.setdefault(f"keys {_listed(keys)}" if keys else "keys none", []).append(
+            clip(label, _LONGEST_NAME)
+        )
+    return [
+        f"{told} in {' and '.join(labels) if len(labels) < 4 else f'{labels[0]} and {len(labels) - 1} more'}"
+        for told, labels in [*groups.items()][:3]
+    ]
+
+
+def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> tuple[str, ...]:
+    """Return the remarks on the fit of the spec: fields that a side never fills, and undeclared keys."""
+    gold = fills[GOLD]
+    known = gold.undeclared if plan.spec.name not in preset_names() else {}
+    said = list(_describe_gold(plan, matching, gold))
+    if known and gold.values.any():
+        said.append(
+            "gold: keys that the spec does not declare are not judged: "
+            f"{_counted(_without_ids(plan, gold.undeclared))}"
+        )
+    for system in matching.predictions:
+        fill = fills[system]
+        undeclared = _without_ids(plan, fill.undeclared)
+        if undeclared and not fill.values.any():
+            said.append(describe_empty(plan, matching.predictions[system], system, fill.undeclared))
+        elif more := [(path, count) for path, count in undeclared if path not in known]:
+            hint = _hint(matching.predictions[system])
+            told = f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}"
+            said.append(f"{told}; {hint}" if hint else told)
+    return tuple(said)
+
+
+def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]:
+    """Return the remark on values that could be read in two ways and that no option of their field decided.
+
+    A field counts the rows of the system that has most of them: gold is the same for all systems.
+    """
+    counts = np.max([fill.ambiguous for name, fill in fills.items() if name != GOLD], axis=0)
+    leaves = {leaf.path: leaf for leaf in list_leaves(plan.root)}
+    found = Counter({info.path: count for info, count in zip(plan.fields, counts.tolist(), strict=True)})
+    open_options = {
+        path: [name for name in DECIDING if hasattr(leaves[path].reader, name)]
+        for path, count in found.items()
+        if count and path in leaves and not any(getattr(leaves[path].reader, name, None) for name in DECIDING)
+    }
+    if not open_options:
+        return ()
+    ranked = [(path, count) for path, count in _ranked(found) if path in open_options]
+    options = list(dict.fromkeys(name for path, _ in ranked for name in open_options[path]))
+    named = f"; set {_either(options)} on them" if options else ""
+    return (
+        f"values that could be read in two ways were read by the locale: {_counted(ranked)}{named}, "
+        "and see `fieldassay validate` for examples",
+    )
+
+
+def _either(names: Sequence[str]) -> str:
+    quoted = [f"`{name}`" for name in names]
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def describe_empty(plan: Plan, source: Source, side: str, undeclared: Counter[str]) -> str:
+    """Return the sentence for a side without a value in any declared field: a system by its name, or gold."""
+    whose, effect = (
+        ("prediction", "each is judged as empty")
+        if side
+        else ("gold record", "every predicted value is spurious")
+    )
+    told = f"no {whose} has a value in a field of {_spec_name(plan)}, so {effect}"
+    keys = _counted(_without_ids(plan, undeclared)) or "none"
+    hint = _hint(source)
+    return "; ".join(
+        (
+            f"{side}: {told}" if side else told,
+            f"keys in {'them' if side else 'gold'}: {keys}",
+            *([hint] if hint else []),
+        )
+    )
+
+
+def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
+    """Yield the fields that gold never fills, with the keys possibly meant."""
+    if not gold.values.any():
+        yield describe_empty(plan, matching.gold, GOLD, gold.undeclared)
+        return
+    unfilled = find_unfilled(plan, gold)
+    if unfilled:
+        near = [
+            f"gold's {clip(key, _LONGEST_NAME)!r} may be {path!r}"
+            for path in unfilled
+            if (key := near_key(path, gold.undeclared))
+        ]
+        told = "; ".join(
+            ["a prediction that is silent there is right where regime=baseline counts", *near[:MOST_NAMED]]
+        )
+        yield f"gold never has a value in {_listed(unfilled)}: {told}"
+
+
+def find_unfilled(plan: Plan, gold: Fill) -> list[str]:
+    """Return the paths of the judged declared fields that gold never fills; of nested ones the outermost."""
+    found: list[str] = []
+    for info, rows, values in zip(plan.fields, gold.rows.tolist(), gold.values.tolist(), strict=True):
+        is_inside = bool(found) and info.path.startswith(
+            (f"{found[-1]}.", f"{found[-1]}[")
+        )  # parents come right before what is in them
+        if rows and not values and not is_inside:
+            found.append(info.path)
+    return found
+
+
+def near_key(name: str, keys: Iterable[str]) -> str | None:
+    """Return the key that is nearly the name; None if none is.
+
+    >>> near_key("invoice_no", ["date", "InvoiceNo"])
+    'InvoiceNo'
+    """
+    folded = {_folded(key): key for key in list(keys)[:_MOST_KEPT] if len(key) <= _LONGEST_NAME}
+    close = difflib.get_close_matches(_folded(name), folded, n=1, cutoff=0.75)
+    return folded[close[0]] if close else None
+
+
+def _folded(name: str) -> str:
+    return "".join(char for char in name.casefold() if char.isalnum())
+
+
+def _hint(source: Source) -> str:
+    options = source.options
+    if options.data_key is not None:
+        return ""
+    key = find_misplaced(
+        (row.value for row in source.rows.read(range(min(PROBED, len(source))))), options.declared, ("raw",)
+    )
+    option = "--gold-key" if options.is_gold else "--pred-key"
+    return "" if key is None else f"did you mean `{option} {clip(key, _LONGEST_NAME)}`?"
+
+
+def _spec_name(plan: Plan) -> str:
+    return f"the protocol {plan.spec.name!r}" if plan.spec.name in preset_names() else "the spec"
+
+
+def _remedy(plan: Plan) -> str:
+    name = plan.spec.name
+    if name in preset_names():
+        return f"`fieldassay protocols show {name}` says what records it is for"
+    return "declare the fields under the names that the data has; `fieldassay init` drafts a spec from gold"
+
+
+def _without_ids(plan: Plan, undeclared: Counter[str]) -> list[tuple[str, int]]:
+    """Return the undeclared keys with their counts, the most frequent first, without those of the id."""
+    return [(path, count) for path, count in _ranked(undeclared) if path not in (plan.spec.id or ID_NAMES)]
+
+
+def _ranked(undeclared: Counter[str]) -> list[tuple[str, int]]:
+    """Return the keys by falling count, then by name: the order must not depend on the partition."""
+    return sorted(undeclared.items(), key=lambda item: (-item[1], item[0]))
+
+
+def _counted(ranked: Sequence[tuple[str, int]]) -> str:
+    return list_names([f"{clip(path, _LONGEST_NAME)} ({count})" for path, count in ranked], MOST_NAMED)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return list_names([clip(name, _LONGEST_NAME) for name in names], _MOST_FIELDS)
+
+
+def _probe(source: Source) -> Iterator[Mapping[str, Json]]:
+    for record in source.fetch(range(min(_MOST_PROBED, len(source)))):
+        if record.data is not None:
+            yield record.data

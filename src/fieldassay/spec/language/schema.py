@@ -1,0 +1,338 @@
+"""JSON Schema as a spec: types, enums, formats and descriptions carry over; `x-fieldassay` keys refine."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from fieldassay.errors import ProblemsError
+from fieldassay.paths import Step
+from fieldassay.spec.language.cursor import as_text, kind_of
+from fieldassay.spec.language.report import Report, Steps
+from fieldassay.spec.language.schema_maps import key_piece, pattern_text, patterns_of, value_schemas
+from fieldassay.spec.language.schema_unions import merged_all, merged_definitions, union_of, without_null
+from fieldassay.spec.language.yaml_text import DEEPEST
+
+EXTENSION = "x-fieldassay"
+
+_FORMATS = {
+    "date": "date", "date-time": "datetime", "time": "time", "duration": "duration", "email": "email",
+    "idn-email": "email", "uri": "url", "url": "url", "iri": "url", "uri-reference": "url", "uuid": "id",
+}  # fmt: skip
+_TYPES = {"string": "text", "integer": "integer", "number": "number", "boolean": "boolean", "null": "any"}
+_LARGEST = 50_000
+_LONGEST_TEXT = 100
+"""The characters of a description, or values of an enum, per counted part."""
+_KINDS = {
+    "properties": dict,
+    "patternProperties": dict,
+    "allOf": list,
+    "anyOf": list,
+    "oneOf": list,
+    "enum": list,
+}
+_UNIONS = ("anyOf", "oneOf")
+
+
+def is_schema(data: Any) -> bool:
+    """Return whether data is a JSON Schema, not a spec.
+
+    >>> is_schema({"properties": {"total": {"type": "number"}}}), is_schema({"fields": {"total": "number"}})
+    (True, False)
+    """
+    if not isinstance(data, dict):
+        return False
+    if "$schema" in data or "$defs" in data or isinstance(data.get("properties"), dict):
+        return True
+    return "$ref" in data or (data.get("type") in ("object", "array") and "fields" not in data)
+
+
+def schema_data(
+    schema: dict[str, Any], report: Report, at: Steps = ()
+) -> tuple[dict[str, Any], dict[Steps, Steps]]:
+    """Return a JSON Schema as a mapping in the spec language, and the origin of each field.
+
+    `at` is the place of the schema. `required` has no effect: gold data decide whether a value is missing. A
+    map of values becomes a tree with typed patterns, a union of objects an object with the fields of all, and
+    a union of unlike types the type `any`. Recursive and remote references are problems.
+    """
+    walk = _Walk(schema, report)
+    root = walk.definition(schema, _Place(at))
+    data: dict[str, Any] = {key: root[key] for key in ("fields", "description") if key in root}
+    if root.get("type") == "list":
+        report.add(at, "the schema is of a list, not of a record", "give the schema of one record", "invalid")
+    if root.get("type") != "object":
+        data["type"] = "any"
+    if isinstance(schema.get("title"), str):
+        data["name"] = schema["title"]
+    extension = schema.get(EXTENSION, {})
+    if not isinstance(extension, dict):
+        report.add(
+            (*at, EXTENSION),
+            f"must be a mapping, not {kind_of(extension)}",
+            "write keys of a spec",
+            "wrong_kind",
+        )
+        extension = {}
+    own = extension.get("fields")
+    fields = {**data.get("fields", {}), **own} if isinstance(own, dict) else data.get("fields")
+    return {**data, **extension, **({"fields": fields} if fields else {})}, walk.origins
+
+
+class _Place(Struct, frozen=True):
+    """The place of a definition.
+
+    `here` is in the schema, `made` in the spec, `path` in a record; `above` are the references being
+    followed.
+    """
+
+    here: Steps
+    made: Steps = ()
+    path: tuple[str, ...] = ()
+    """Pieces of a path pattern."""
+    above: tuple[str, ...] = ()
+
+    def member(self, name: str, *here: Step) -> _Place:
+        return replace(
+            self,
+            here=(*self.here, *here),
+            made=(*self.made, "fields", name),
+            path=(*self.path, key_piece(name)),
+        )
+
+    def items(self) -> _Place:
+        return replace(self, here=(*self.here, "items"), made=(*self.made, "items"), path=(*self.path, "[]"))
+
+    def inside(self, *here: Step) -> _Place:
+        return replace(self, here=(*self.here, *here))
+
+
+class _Walk(Struct):
+    """One pass over a schema: its definitions, the places of the fields made, and the problems."""
+
+    root: dict[str, Any]
+    report: Report
+    origins: dict[Steps, Steps] = field(default_factory=dict)
+    count: int = 0
+
+    def definition(self, schema: Any, place: _Place) -> dict[str, Any]:
+        """Return the definition of the field at a place."""
+        self.origins[place.made] = place.here
+        if len(place.path) > DEEPEST:
+            self._stop(
+                place,
+                f"the schema nests deeper than {DEEPEST} levels once its references are followed",
+                "flatten it",
+                "too_deep",
+            )
+        if not isinstance(schema, dict):
+            return {"type": "any"}
+        if place.made and _says_any(schema.get(EXTENSION)):
+            return self._refined({"type": "any"}, schema, place)
+        resolved, above = self._resolved(schema, place)
+        core = self._core(resolved, replace(place, above=above))
+        text = resolved.get("description") or _telling_title(resolved.get("title"), place, above)
+        if isinstance(text, str) and text:
+            self._count(place, len(text))
+            core = {**core, "description": text}
+        return self._refined(core, resolved, place)
+
+    def _count(self, place: _Place, size: int = 0) -> None:
+        """Count one more part of the schema, a long one as several.
+
+        A few lines of references can expand to millions.
+        """
+        self.count += 1 + size // _LONGEST_TEXT
+        if self.count > _LARGEST:
+            what = f"the schema has more than {_LARGEST:,} parts once its references are followed"
+            self._stop(
+                place, what, "split it, or set `x-fieldassay: any` on what need not be declared", "too_large"
+            )
+
+    def _stop(self, place: _Place, what: str, remedy: str, kind: str) -> None:
+        self.report.add(place.here, what, remedy, kind)
+        raise ProblemsError(self.report.problems)
+
+    def _refined(self, core: dict[str, Any], schema: Mapping[str, Any], place: _Place) -> dict[str, Any]:
+        extension = schema.get(EXTENSION)
+        if extension is None or not place.made:
+            return core
+        if isinstance(extension, str):
+            extension = {"type": extension}
+        if not isinstance(extension, dict):
+            what = f"must be a type or a mapping, not {kind_of(extension)}"
+            self.report.add((*place.here, EXTENSION), what, "write keys of a field", "wrong_kind")
+            return core
+        if "type" in extension and extension["type"] != core.get("type"):
+            core = {key: value for key, value in core.items() if key == "description"}
+        return {**core, **extension}
+
+    def _resolved(self, schema: dict[str, Any], place: _Place) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Return the simplified schema, and the references now being followed.
+
+        References are followed, `allOf` is merged and null is removed from unions.
+        """
+        above = place.above
+        schema = self._sound(schema, place)
+        for _ in range(DEEPEST):
+            self._count(place)
+            reference = schema.get("$ref")
+            if isinstance(reference, str):
+                target = self._sound(self._target(reference, place.here, above), place)
+                above = (*above, reference)
+                schema = {**target, **{key: value for key, value in schema.items() if key != "$ref"}}
+            elif "allOf" in schema:
+                parts = [
+                    self._resolved(part, replace(place.inside("allOf", position), above=above))
+                    for position, part in enumerate(schema["allOf"])
+                    if isinstance(part, dict)
+                ]
+                above = tuple(dict.fromkeys((*above, *(name for _, names in parts for name in names))))
+                schema = merged_all(
+                    {key: value for key, value in schema.items() if key != "allOf"},
+                    [part for part, _ in parts],
+                )
+            else:
+                simpler = without_null(schema)
+                if simpler is schema:
+                    return schema, above
+                schema = self._sound(simpler, place)
+        self._stop(
+            place,
+            f"more than {DEEPEST} references follow each other",
+            "refer to the definition itself",
+            "too_deep",
+        )
+        return {}, above
+
+    def _sound(self, schema: dict[str, Any], place: _Place) -> dict[str, Any]:
+        """Return the schema without keywords with invalid values, which are noted as problems."""
+        wrong = [key for key, kind in _KINDS.items() if key in schema and not isinstance(schema[key], kind)]
+        for key in wrong:
+            kind = "a mapping" if _KINDS[key] is dict else "a list"
+            what = f"must be {kind}, not {kind_of(schema[key])}"
+            self.report.add((*place.here, key), what, "mend the schema", "wrong_kind")
+        return {key: value for key, value in schema.items() if key not in wrong} if wrong else schema
+
+    def _target(self, reference: str, here: Steps, above: tuple[str, ...]) -> dict[str, Any]:
+        if reference in above:
+            remedy = (
+                "a spec has no recursive fields: declare the levels that matter, "
+                "or set `x-fieldassay: any` on the field"
+            )
+            self.report.add(here, f"the reference {reference[:200]!r} is recursive", remedy, "cycle")
+            return {}
+        target: Any = self.root if reference.startswith("#") else None
+        for part in reference[1:].strip("/").split("/") if len(reference) > 1 else ():
+            key = part.replace("~1", "/").replace("~0", "~")
+            target = target.get(key) if isinstance(target, dict) else None
+        if not isinstance(target, dict):
+            self.report.add(
+                here,
+                f"the reference {reference[:200]!r} leads nowhere",
+                "use a reference inside this schema (#/$defs/…)",
+                "unknown_name",
+            )
+            return {}
+        return target
+
+    def _core(self, schema: dict[str, Any], place: _Place) -> dict[str, Any]:
+        """Return the definition of a resolved schema without its description."""
+        union = next((key for key in _UNIONS if schema.get(key)), None)
+        if union is not None:
+            return self._union(schema, union, place)
+        if "enum" in schema or "const" in schema:
+            self._count(place, len(schema.get("enum", ())))
+            return _enum(schema)
+        kind = schema.get("type")
+        if schema.get("properties") and kind in (None, "object"):
+            return {"type": "object", "fields": self._fields(schema["properties"], place)}
+        if kind in (None, "object") and (values := value_schemas(schema)):
+            return self._map(values, place)
+        if kind == "array":
+            return self._list(schema, place)
+        if kind == "string":
+            return {"type": _FORMATS.get(str(schema.get("format")), "text")}
+        return {"type": _TYPES.get(kind, "any") if isinstance(kind, str) else "any"}
+
+    def _union(self, schema: dict[str, Any], key: str, place: _Place) -> dict[str, Any]:
+        """Return the definition shared by all choices.
+
+        For values it is the one that reads them all, for objects one with the fields of each.
+        """
+        choices = [
+            (*self._resolved(choice, place.inside(key, position)), position)
+            for position, choice in enumerate(schema[key])
+            if isinstance(choice, dict)
+        ]
+        base = {name: value for name, value in schema.items() if name not in _UNIONS}
+        if base.get("properties"):  # the choices add to the object, such as its required fields
+            choices = [(merged_all(choice, [base]), above, position) for choice, above, position in choices]
+        simple = union_of([choice for choice, _, _ in choices])
+        if simple is not None and len(choices) > 1:
+            return self._core(simple, place)
+        return merged_definitions(
+            [
+                self._core(choice, replace(place.inside(key, position), above=above))
+                for choice, above, position in choices
+            ]
+        )
+
+    def _fields(self, properties: Mapping[str, Any], place: _Place) -> dict[str, Any]:
+        return {
+            name: self.definition(inner, place.member(name, "properties", name))
+            for name, inner in properties.items()
+        }
+
+    def _map(self, values: Sequence[tuple[str, Steps, Any]], place: _Place) -> dict[str, Any]:
+        """Return a tree with a pattern for each kind of value in a map."""
+        patterns: dict[str, Any] = {}
+        for glob, here, schema in values:
+            path = (*place.path, f".{glob}")
+            inner = replace(place.inside(*here), made=(*place.made, "fields", pattern_text(path)), path=path)
+            for text, definition, made in patterns_of(self.definition(schema, inner), path):
+                patterns.setdefault(text, definition)
+                self.origins.setdefault(
+                    (*place.made, "fields", text), self.origins.get((*inner.made, *made), inner.here)
+                )
+        return {"type": "any", "fields": patterns} if patterns else {"type": "any"}
+
+    def _list(self, schema: dict[str, Any], place: _Place) -> dict[str, Any]:
+        items = schema.get("items")
+        if not isinstance(items, dict) or "prefixItems" in schema:
+            return {"type": "any"}
+        return {"type": "list", "items": self.definition(items, place.items())}
+
+
+def _telling_title(title: Any, place: _Place, above: Sequence[str]) -> Any:
+    """Return a title that adds to the name of the field or of the definition, else None.
+
+    Generated schemas repeat these names as titles.
+    """
+    names = (
+        {_folded(str(place.made[-1])), *(_folded(name.rpartition("/")[2]) for name in above)}
+        if place.made
+        else None
+    )
+    return None if names is None or not isinstance(title, str) or _folded(title) in names else title
+
+
+def _folded(text: str) -> str:
+    return re.sub(r"[\W_]+", "", text).casefold()
+
+
+def _says_any(extension: Any) -> bool:
+    return extension == "any" or (isinstance(extension, dict) and extension.get("type") == "any")
+
+
+def _enum(schema: Mapping[str, Any]) -> dict[str, Any]:
+    values = schema.get("enum", [schema.get("const")])
+    listed = [value for value in values if value is not None]
+    if all(isinstance(value, bool) for value in listed):
+        return {"type": "boolean"}
+    texts = [as_text(value) for value in listed]
+    return {"type": "any"} if None in texts else {"type": "enum", "values": texts}

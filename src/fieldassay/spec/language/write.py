@@ -1,0 +1,302 @@
+"""A spec as YAML text, and as plain data."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from fieldassay.regex import lazy_regex
+from fieldassay.spec.language.calls import accept_data, call_data
+from fieldassay.spec.language.checks import checks_data
+from fieldassay.spec.language.definitions import definition_data
+from fieldassay.spec.language.freeze import thaw
+from fieldassay.spec.language.model import Field, Spec
+from fieldassay.spec.language.names import is_type
+from fieldassay.spec.language.yaml_text import read_preset
+from fieldassay.spec.presets.catalogue import preset_names, preset_text
+
+_WIDTH = 110
+_LONGEST_KEY = 1000
+_PLAIN = lazy_regex(r"[A-Za-z_][A-Za-z0-9_/.%+-]*(?: [A-Za-z0-9_/.%+=<>()-]+)*", re.ASCII)
+_WORDS = {"null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf"}
+_BLOCKS = {"fields", "gates", "prices", "aliases", "checks"}
+_ESCAPES = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+Place = tuple[str, ...]
+
+
+def emit_yaml(data: Mapping[str, Any], comments: Mapping[Place, str]) -> str:
+    """Return a mapping as a YAML document; a comment stands above the key at its place.
+
+    >>> print(emit_yaml({"a": [1, "yes"], "fields": {"b": "x"}}, {("fields", "b"): "seen"}), end="")
+    a: [1, "yes"]
+    fields:
+      # seen
+      b: x
+    """
+    return "".join(f"{line}\n" for line in _block(data, comments, ()))
+
+
+def _block(data: Mapping[str, Any], comments: Mapping[Place, str], place: Place) -> list[str]:
+    indent = "  " * len(place)
+    lines: list[str] = []
+    for key, value in data.items():
+        inner = (*place, key)
+        lines += [f"{indent}# {part}" for part in _comment_lines(comments.get(inner, ""))]
+        name, flow = _key(key, indent), emit_flow(value)
+        if not _is_long(key, value, len(name) + len(flow), comments, inner):
+            lines.append(f"{name}: {flow}")
+        elif isinstance(value, Mapping):
+            lines += [f"{name}:", *_block(value, comments, inner)]
+        else:
+            lines += [f"{name}:", *(f"{indent}  - {emit_flow(item)}" for item in value)]
+    return lines
+
+
+def _is_long(key: str, value: Any, width: int, comments: Mapping[Place, str], place: Place) -> bool:
+    if not isinstance(value, Mapping | list) or not value:
+        return False
+    return (
+        key in _BLOCKS
+        or width > _WIDTH
+        or "fields" in value
+        or any(len(at) > len(place) and at[: len(place)] == place for at in comments)
+    )
+
+
+def _comment_lines(comment: str) -> list[str]:
+    return [
+        "".join(char if char.isprintable() else "?" for char in line) for line in comment.split("\n") if line
+    ]
+
+
+def _key(key: str, indent: str) -> str:
+    """Return the text before the colon; YAML needs a mark before keys of more than 1024 characters."""
+    text = _text(key)
+    return f"{indent}{text}" if len(text) < _LONGEST_KEY else f"{indent}? {text}\n{indent}"
+
+
+def emit_flow(value: Any) -> str:
+    """Return a value on one line.
+
+    >>> emit_flow({"type": "list", "items": ["a b", 1.5, None, True]})
+    '{type: list, items: [a b, 1.5, null, true]}'
+    """
+    if isinstance(value, Mapping):
+        return (
+            "{"
+            + ", ".join(f"{_flow_key(str(key))}: {emit_flow(inner)}" for key, inner in value.items())
+            + "}"
+        )
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(emit_flow, value)) + "]"
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    if isinstance(value, float):
+        return (
+            repr(value)
+            if math.isfinite(value)
+            else ".nan"
+            if math.isnan(value)
+            else ".inf"
+            if value > 0
+            else "-.inf"
+        )
+    return str(value) if isinstance(value, int) else _text(str(value))
+
+
+def _flow_key(key: str) -> str:
+    text = _text(key)
+    return text if len(text) < _LONGEST_KEY else f"? {text} "
+
+
+def _text(text: str) -> str:
+    if _PLAIN.fullmatch(text) and text.casefold() not in _WORDS:
+        return text
+    return '"' + "".join(map(_escaped, text)) + '"'
+
+
+def _escaped(char: str) -> str:
+    if char in _ESCAPES:
+        return _ESCAPES[char]
+    if char.isprintable():
+        return char
+    code = ord(char)
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+_TEXTS = ("metrics", "gates", "slices")
+
+
+def write_spec(spec: Spec, comments: Mapping[tuple[str, ...], str] | None = None) -> str:
+    """Return YAML that `read_spec` reads back as an equal spec; `comments` go above the keys at their places.
+
+    >>> print(write_spec(Spec("receipts", (Field("total", "money", (("currency", "AUD"),)), Field("note")))))
+    fieldassay: 1
+    name: receipts
+    fields:
+      total: {type: money, currency: AUD}
+      note: text
+    """
+    return emit_yaml(spec_data(spec), comments or {})
+
+
+def spec_data(spec: Spec) -> dict[str, Any]:
+    """Return the spec as a mapping in the spec language, without defaults.
+
+    For a protocol's spec the defaults are included.
+    """
+    says_all = spec.protocol is not None
+    return {
+        **_head_data(spec, says_all),
+        **_type_resets(spec.protocol),
+        **_record_data(spec.fields),
+        **_measuring_data(spec, says_all),
+    }
+
+
+def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
+    """Return the part before the fields."""
+    texts = {"protocol": spec.protocol, "version": spec.edition, "citation": spec.citation}
+    told: dict[str, Any] = {
+        "fieldassay": spec.version,
+        "name": spec.name,
+        **{key: text for key, text in texts.items() if text},
+    }
+    places = (("gold", spec.gold_keys), ("pred", spec.pred_keys))
+    given = {
+        "description": (spec.description, ""),
+        "id": (spec.id[0] if len(spec.id) == 1 else list(spec.id), []),
+        "null_values": (list(spec.null_values), []),
+        "unreadable_gold": (spec.unreadable_gold, "text"),
+        "extra": (spec.extra, "ignore"),
+        "data": (
+            {
+                **{side: list(keys) for side, keys in places if keys},
+                **({"group": True} if spec.groups_rows else {}),
+            },
+            {},
+        ),
+    }
+    told |= {key: value for key, (value, plain) in given.items() if says_all or value != plain}
+    if spec.locale is not None:
+        told["locale"] = spec.locale
+    kind = spec.document_type
+    if kind is not None:
+        told["document_type"] = {
+            "field": kind.field,
+            "aliases": {name: list(texts) for name, texts in kind.aliases},
+        }
+    return told
+
+
+def _measuring_data(spec: Spec, says_all: bool) -> dict[str, Any]:
+    """Return the part after the fields."""
+    given: dict[str, tuple[Any, Any]] = {
+        "absent_fields": ("skip" if spec.skips_absent_fields else "judge", "judge"),
+        "definitions": (
+            {definition.name: definition_data(definition) for definition in spec.definitions},
+            {},
+        ),
+        "checks": (checks_data(spec.checks), checks_data(())),
+        **{key: (list(getattr(spec, key)), []) for key in _TEXTS},
+        "prices": ({model: dict(kinds) for model, kinds in spec.prices}, {}),
+    }
+    told = {key: value for key, (value, plain) in given.items() if says_all or value != plain}
+    return told if spec.score is None else {**told, "score": spec.score}
+
+
+def _type_resets(protocol: str | None) -> dict[str, Any]:
+    """Return `types` that reset the built-in types with rules in a protocol.
+
+    The fields are complete already, and no rule may add to them.
+    """
+    names: set[str] = set()
+    seen: set[str] = set()
+    while protocol is not None and protocol in preset_names() and protocol not in seen:
+        seen.add(protocol)
+        data = read_preset(preset_text(protocol), protocol)
+        names |= data.get("types", {}).keys()
+        protocol = data.get("protocol")
+    resets = {name: name for name in sorted(names) if is_type(name)}
+    return {"types": resets} if resets else {}
+
+
+def _record_data(fields: tuple[Field, ...]) -> dict[str, Any]:
+    if len(fields) == 1 and fields[0].name == "" and fields[0].type == "any":
+        tree = _definition(fields[0])
+        return {"type": "any", **{key: tree[key] for key in ("align", "fields") if key in tree}}
+    starred = any("*" in field.name for field in fields)
+    return {
+        **({"type": "object"} if starred else {}),
+        "fields": {field.name: field_data(field) for field in fields},
+    }
+
+
+def field_data(field: Field) -> Any:
+    """Return a field's definition in the spec language: its type alone, or a mapping without defaults."""
+    definition = _definition(field)
+    return (
+        definition["type"]
+        if set(definition) == {"type"} and field.type not in ("list", "object")
+        else definition
+    )
+
+
+def _definition(field: Field) -> dict[str, Any]:
+    definition: dict[str, Any] = {"type": field.type, **({"names": list(field.names)} if field.names else {})}
+    definition.update({name: thaw(value) for name, value in field.options})
+    definition.update(_judging(field))
+    definition.update(_listing(field))
+    plain = Field(field.name)
+    for key in ("weight", "critical", "null", "blank", "unreadable_gold", "extra", "description"):
+        if getattr(field, key) != getattr(plain, key):
+            definition[key] = getattr(field, key)
+    if field.labels:
+        definition["labels"] = list(field.labels)
+    if field.items is not None:
+        definition["items"] = field_data(field.items)
+    below = field.fields or tuple(inner for _, inner in field.patterns)
+    if below:
+        definition["fields"] = {inner.name: field_data(inner) for inner in below}
+    return definition
+
+
+def _judging(field: Field) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    if field.compare is not None:
+        data["compare"] = call_data(field.compare)
+    if field.normalize:
+        data["normalize"] = [call_data(call) for call in field.normalize]
+    if field.accept is not None:
+        data["accept"] = accept_data(field.accept)
+    if field.accepted:
+        data["accepted"] = [thaw(value) for value in field.accepted]
+    if field.unit_fields:
+        data["unit_field"] = list(field.unit_fields)
+    if field.applies_to:
+        data["applies_to"] = list(field.applies_to)
+    if field.null_values is not None:
+        data["null_values"] = list(field.null_values)
+    return data
+
+
+def _listing(field: Field) -> dict[str, Any]:
+    data: dict[str, Any] = {}
+    if field.align is not None:
+        data["align"] = call_data(field.align)
+    if field.combine != "mean":
+        data["combine"] = field.combine
+    if field.keeps_empty_items:
+        data["empty_items"] = "keep"
+    if field.other_kind != "mismatch":
+        data["other_kind"] = field.other_kind
+    if field.separator is not None:
+        data["separator"] = field.separator
+    if field.distinct:
+        data["distinct"] = True
+    return data

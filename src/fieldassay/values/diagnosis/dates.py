@@ -1,0 +1,87 @@
+"""Diagnoses of different calendar values: day and month exchanged, a short year, a day or month off."""
+
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import numpy.typing as npt
+
+from fieldassay.values.diagnosis.catalogue import BIT
+from fieldassay.values.diagnosis.digits import diagnose_digits
+from fieldassay.values.diagnosis.folding import equal, lengths, pick
+
+Bits = npt.NDArray[np.int64]
+Ints = npt.NDArray[np.int64]
+
+_DATE_LENGTH, _MONTH_LENGTH = 10, 7
+
+
+def diagnose_dates(gold: list[str], pred: list[str]) -> Bits:
+    """Return the diagnoses of pairs of different calendar values, given as ISO 8601 texts.
+
+    For dates with a time only the dates are compared, and only if the times are equal. Periods, times and
+    durations get the digit rules.
+    """
+    bits = diagnose_digits(gold, pred)
+    starts = np.fromiter(map(str.startswith, gold, pred), dtype=np.bool_, count=len(gold))
+    bits[starts] |= BIT["truncated"]
+    bits[np.fromiter(map(str.startswith, pred, gold), dtype=np.bool_, count=len(gold)) & ~starts] |= BIT[
+        "extended"
+    ]
+    for size in (_DATE_LENGTH, _MONTH_LENGTH):
+        rows = _comparable(gold, pred, size)
+        if rows.size:
+            bits[rows] |= _diagnose_parts(pick(gold, rows), pick(pred, rows), size)
+    return bits
+
+
+def _comparable(gold: list[str], pred: list[str], size: int) -> npt.NDArray[np.int64]:
+    left, right = lengths(gold), lengths(pred)
+    same = left == right
+    rows = np.flatnonzero(same & (left == size))
+    if size != _DATE_LENGTH:
+        return rows
+    timed = np.flatnonzero(same & (left > size))
+    tail = operator.itemgetter(slice(size, None))
+    tails = equal(list(map(tail, pick(gold, timed))), list(map(tail, pick(pred, timed))))
+    is_time = np.fromiter(
+        (text[size] in "T " for text in pick(gold, timed)), dtype=np.bool_, count=timed.size
+    )
+    return np.sort(np.concatenate([rows, timed[tails & is_time]]))
+
+
+def _diagnose_parts(gold: list[str], pred: list[str], size: int) -> Bits:
+    left, is_left = _parts(gold, size)
+    right, is_right = _parts(pred, size)
+    (year, month, day), (other_year, other_month, other_day) = left, right
+    same_day = day == other_day
+    gap = (year - other_year) * 12 + month - other_month
+    exchanged = (year == other_year) & (month == other_day) & (day == other_month) & (month != day)
+    century = ((year - other_year) % 100 == 0) & (year != other_year) & (month == other_month) & same_day
+    neighbor = same_day & (np.abs(gap) == 1) | (np.abs(_ordinals(left) - _ordinals(right)) == 1) & (day > 0)
+    bits = np.where(exchanged, BIT["day_month_exchanged"], 0) | np.where(century, BIT["two_digit_year"], 0)
+    bits |= np.where(neighbor, BIT["off_by_one"], 0)
+    return np.where(is_left & is_right, bits, 0)
+
+
+def _parts(texts: list[str], size: int) -> tuple[tuple[Ints, Ints, Ints], npt.NDArray[np.bool_]]:
+    """Return year, month and day (0 if absent) of ISO texts cut to a size, and a mask of the ISO texts."""
+    codes = np.array(texts, dtype=f"U{size}").view(np.uint32).reshape(len(texts), size).astype(
+        np.int64
+    ) - ord("0")
+    signs = [4, 7][: 1 if size == _MONTH_LENGTH else 2]
+    others = [position for position in range(size) if position not in signs]
+    is_iso = (codes[:, signs] == ord("-") - ord("0")).all(axis=1) & (
+        (codes[:, others] >= 0) & (codes[:, others] <= 9)
+    ).all(axis=1)
+    year = codes[:, :4] @ np.array([1000, 100, 10, 1])
+    month = codes[:, 5] * 10 + codes[:, 6]
+    day = codes[:, 8] * 10 + codes[:, 9] if size == _DATE_LENGTH else np.zeros(len(texts), dtype=np.int64)
+    return (year, month, day), is_iso
+
+
+def _ordinals(parts: tuple[Ints, Ints, Ints]) -> Ints:
+    year, month, day = parts
+    months = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
+    return months.astype("datetime64[D]").astype(np.int64) + day

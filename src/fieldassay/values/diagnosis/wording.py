@@ -1,0 +1,260 @@
+"""Diagnoses of texts with different letters or digits: OCR, cuts, order, abbreviations, synonyms."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+
+from fieldassay.regex import lazy_regex
+from fieldassay.values.diagnosis.catalogue import BIT
+from fieldassay.values.diagnosis.digits import diagnose_digits
+from fieldassay.values.diagnosis.folding import (
+    Flags,
+    code_sums,
+    contained,
+    equal,
+    fold_case,
+    fold_confusable,
+    holds,
+    lengths,
+    match_keys,
+    pick,
+)
+from fieldassay.values.diagnosis.shortenings import is_abbreviation
+
+_GROUPS = (
+    "yes|y|true|1|on|checked|ja|oui|si|sim",
+    "no|n|false|0|off|unchecked|nein|non|não",
+    "male|m|man|masculine|masculino|männlich",
+    "female|f|woman|feminine|femenino|weiblich",
+    "paid|settled|paid in full",
+    "unpaid|open|outstanding|due|not paid|owing",
+    "cancelled|canceled|void|voided|annulled",
+    "approved|authorized|authorised",
+    "rejected|declined|denied|refused",
+    "completed|complete|done|finished",
+    "invoice|tax invoice|bill",
+    "receipt|sales receipt|proof of purchase",
+    "quote|quotation|estimate",
+    "credit note|credit memo|adjustment note",
+    "bank statement|account statement|statement of account",
+    "positive|reactive",
+    "negative|non reactive",
+    "bank transfer|wire transfer|eft|direct deposit",
+    "cheque|check",
+    "cash on delivery|cod",
+    "debit|dr|withdrawal",
+    "credit|cr|deposit",
+    "united states|united states of america|usa|us|u.s.|america",
+    "united kingdom|uk|great britain|gb",
+    "australia|au|commonwealth of australia",
+    "germany|deutschland|de",
+    "netherlands|holland|the netherlands",
+    "south korea|republic of korea|korea",
+    "new south wales|nsw",
+    "victoria|vic",
+    "queensland|qld",
+    "western australia|wa",
+    "south australia|sa",
+    "australian dollar|aud|a$",
+    "us dollar|usd|us$|united states dollar",
+    "euro|eur|€",
+    "pound sterling|british pound|gbp|£",
+    "monthly|every month|per month|once a month",
+    "weekly|every week|per week|once a week",
+    "daily|every day|per day|once a day|qd",
+    "twice a day|twice daily|bid|two times a day",
+    "three times a day|three times daily|tid",
+    "yearly|annually|annual|every year|per year|per annum",
+    "quarterly|every quarter|every three months",
+    "by mouth|oral|orally|po|vía oral|oralmente",
+    "oxygen|o2",
+    "carbon dioxide|co2",
+    "carbon monoxide|co",
+    "water|h2o",
+    "methane|ch4",
+    "hydrogen|h2",
+    "nitrogen|n2",
+    "paracetamol|acetaminophen",
+    "attorney|lawyer",
+    "car|automobile",
+    "mobile|cell|cell phone|mobile phone",
+    "zip code|postal code|postcode|zip",
+    "surname|last name|family name",
+    "first name|given name|forename",
+)
+
+
+@cache
+def synonym_groups() -> Mapping[str, frozenset[int]]:
+    """Return the synonym groups of each match key.
+
+    >>> synonym_groups()["taxinvoice"] == synonym_groups()["bill"]
+    True
+    """
+    table: dict[str, frozenset[int]] = {}
+    for number, group in enumerate(_GROUPS):
+        for key in match_keys(group.split("|")):
+            table[key] = table.get(key, frozenset()) | {number}
+    return MappingProxyType(table)
+
+
+Bits = npt.NDArray[np.int64]
+Rows = npt.NDArray[np.int64]
+
+NEAR = 0.8
+"""The least indel similarity of the match keys of near texts."""
+MAX_ALIGNED = 4096
+"""The maximum of characters for an alignment; longer texts are compared as bags of words."""
+_SHORTEST_PART, _SHORTEST_INNER = 3, 4
+_FEWEST_DROPPED = 2
+_MOST_OCCURRENCES = 20
+_WORD = lazy_regex(r"[^\W_]+")
+_ELLIPSIS = ".\N{HORIZONTAL ELLIPSIS} "
+
+
+class Wording(Struct, frozen=True, eq=False):
+    """One side of the pairs: the texts and their match keys."""
+
+    texts: list[str]
+    keys: list[str]
+
+    def take(self, rows: Rows) -> Wording:
+        """Return the texts at the rows."""
+        return Wording(pick(self.texts, rows), pick(self.keys, rows))
+
+
+def diagnose_wording(gold: Wording, pred: Wording, is_code: bool) -> Bits:
+    """Return the diagnoses of pairs with different match keys.
+
+    For codes (ids, phone numbers) the keys are compared instead of the texts, and word rules do not apply.
+    """
+    left, right = (gold.keys, pred.keys) if is_code else (gold.texts, pred.texts)
+    bits = diagnose_digits(left, right)
+    bits[equal(fold_confusable(gold.texts), fold_confusable(pred.texts))] |= BIT["ocr_confusion"]
+    distance = _distances(gold.keys, pred.keys)
+    size, other_size = lengths(gold.keys), lengths(pred.keys)
+    gap = np.abs(size - other_size)
+    is_shorter = (distance == gap) & (gap >= _FEWEST_DROPPED) & (np.minimum(size, other_size) > 0)
+    bits[_are_near(gold, pred, distance)] |= BIT["near"]
+    if not is_code:
+        left, right = fold_case(gold.texts), fold_case(pred.texts)
+        bits |= _diagnose_words((left, right), (gold.keys, pred.keys), np.flatnonzero(size == other_size))
+        bits |= _diagnose_synonyms(gold.keys, pred.keys)
+        bits |= _diagnose_shortening(gold, pred, np.flatnonzero(is_shorter))
+    return bits | np.where(bits & BIT["abbreviation"], 0, _diagnose_cuts(left, right, is_code))
+
+
+def _distances(gold: list[str], pred: list[str]) -> npt.NDArray[np.int64]:
+    """Return the indel distances, or a huge number where either text is too long to align."""
+    from rapidfuzz.distance import Indel
+    from rapidfuzz.process import cpdist
+
+    found = np.full(len(gold), np.iinfo(np.int64).max)
+    rows = np.flatnonzero((lengths(gold) <= MAX_ALIGNED) & (lengths(pred) <= MAX_ALIGNED))
+    if rows.size == len(gold):
+        return np.asarray(cpdist(gold, pred, scorer=Indel.distance, dtype=np.int64))
+    found[rows] = cpdist(pick(gold, rows), pick(pred, rows), scorer=Indel.distance, dtype=np.int64)
+    return found
+
+
+def _are_near(gold: Wording, pred: Wording, distance: npt.NDArray[np.int64]) -> Flags:
+    total = lengths(gold.keys) + lengths(pred.keys)
+    # 5 * distance <= total is 1 - distance / total >= 0.8 in whole numbers.
+    near = distance <= total // round(1 / (1 - NEAR))
+    for row in np.flatnonzero(distance == np.iinfo(np.int64).max).tolist():
+        near[row] = _share_words(gold.texts[row], pred.texts[row])
+    return near
+
+
+def _share_words(gold: str, pred: str) -> bool:
+    left, right = Counter(gold.casefold().split()), Counter(pred.casefold().split())
+    return 2 * (left & right).total() >= NEAR * (left.total() + right.total())
+
+
+def _diagnose_cuts(gold: list[str], pred: list[str], is_code: bool) -> Bits:
+    bits = np.zeros(len(gold), dtype=np.int64)
+    differ = ~equal(gold, pred)
+    left, right = [text.rstrip(_ELLIPSIS) for text in gold], [text.rstrip(_ELLIPSIS) for text in pred]
+    for whole, part, name in ((left, right, "truncated"), (right, left, "extended")):
+        for row in np.flatnonzero(differ & contained(whole, part)).tolist():
+            if _is_part(whole[row], part[row], is_code):
+                bits[row] |= BIT[name]
+    return bits
+
+
+def _is_part(whole: str, part: str, is_code: bool) -> bool:
+    if len(part) < _SHORTEST_PART or len(part) == len(whole):
+        return False
+    if whole.startswith(part) or whole.endswith(part):
+        return True
+    return not is_code and len(part) >= _SHORTEST_INNER and _stands_alone(whole, part)
+
+
+def _stands_alone(whole: str, part: str) -> bool:
+    """Return True if an occurrence of the part, strictly inside the whole, cuts no word.
+
+    Only the first occurrences are examined.
+    """
+    start = whole.find(part)
+    for _ in range(_MOST_OCCURRENCES):
+        end = start + len(part)
+        if start < 0:
+            return False
+        cuts_head = whole[start - 1].isalnum() and part[0].isalnum()
+        cuts_tail = whole[end].isalnum() and part[-1].isalnum()
+        if not cuts_head and not cuts_tail:
+            return True
+        start = whole.find(part, start + 1)
+    return False
+
+
+def _diagnose_words(
+    texts: tuple[list[str], list[str]], keys: tuple[list[str], list[str]], rows: Rows
+) -> Bits:
+    bits = np.zeros(len(texts[0]), dtype=np.int64)
+    same = rows[code_sums(pick(keys[0], rows)) == code_sums(pick(keys[1], rows))]
+    for row in same.tolist():
+        if _is_reordered(texts[0][row], texts[1][row]):
+            bits[row] = BIT["word_order"]
+    return bits
+
+
+def _is_reordered(gold: str, pred: str) -> bool:
+    left, right = _WORD.findall(gold), _WORD.findall(pred)
+    return len(left) == len(right) and left != right and sorted(left) == sorted(right)
+
+
+def _diagnose_synonyms(gold: list[str], pred: list[str]) -> Bits:
+    bits = np.zeros(len(gold), dtype=np.int64)
+    groups = synonym_groups()
+    for row in np.flatnonzero(holds(groups.__contains__, gold)).tolist():
+        if not groups[gold[row]].isdisjoint(groups.get(pred[row], ())):
+            bits[row] = BIT["synonym"]
+    return bits
+
+
+def _diagnose_shortening(gold: Wording, pred: Wording, rows: Rows) -> Bits:
+    """Return `abbreviation` for pairs with one side made only of letters of the other, in order."""
+    bits = np.zeros(len(gold.keys), dtype=np.int64)
+    for row in rows.tolist():
+        left, right = gold.keys[row], pred.keys[row]
+        if left[0] == right[0]:
+            longer, shorter = (gold, pred) if len(left) > len(right) else (pred, gold)
+            if _may_shorten(
+                longer.texts[row], shorter.texts[row], len(shorter.keys[row])
+            ) and is_abbreviation(longer.texts[row], shorter.texts[row]):
+                bits[row] = BIT["abbreviation"]
+    return bits
+
+
+def _may_shorten(longer: str, shorter: str, letters: int) -> bool:
+    """Return False if neither words nor initials can be as many, a quick test that most pairs fail."""
+    spaces = longer.count(" ")
+    return shorter.count(" ") == spaces or letters <= spaces + 1

@@ -1,0 +1,271 @@
+"""Dates, whole or partial, and periods of dates."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.io.json_value import Scalar
+from fieldassay.regex import lazy_regex
+from fieldassay.values.types.base import Reader
+from fieldassay.values.types.column import Column, Reading, objects
+from fieldassay.values.types.dates.names import WORD, Order, fold, locale_data, names
+from fieldassay.values.types.dates.parts import Found, Parts, Style, find, split
+from fieldassay.values.types.dates.period import Date, Period
+from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time
+from fieldassay.values.types.distinct import read_distinct
+from fieldassay.values.types.text import json_text
+from fieldassay.values.types.unreadable import UnreadableError, unreadable
+
+_OPENING = lazy_regex(
+    r"^(?:from|between|von|vom|du|des|dal|dall|del|desde|de|van|od|fran|fra|period)\b[\s:'’]*"
+)
+_WORDS = (
+    r"to|until|till|til|till och med|through|thru|and|und|bis zum|bis|au|al|a|ate|tot en met|tot|hasta|"
+    r"e|y|et|do"
+)
+_CONNECTORS = tuple(
+        map(re.compile, (
+            rf"\s+(?:{_WORDS})\s+", r"\s*\.\.\.?\s*", r"\s+[-–—~/]+\s+",
+            r"\s*(?:[–—~]|--)\s*", r"\s*-\s*", r"\s*/\s*",
+        )),
+)  # fmt: skip
+_MOST_SPLITS = 8
+
+
+def find_period(text: str, style: Style) -> tuple[Period, bool] | None:
+    """Return the period that a folded text denotes and whether it was ambiguous; None if it denotes none.
+
+    Raises `UnreadableError` if the period would end before it starts.
+    """
+    plain = _OPENING.sub("", text)
+    return None if has_foreign_word(plain, style.locale) else search_splits(plain, style)
+
+
+def has_foreign_word(text: str, locale: str | None) -> bool:
+    """Return whether a word stands in neither dates nor connectors: no split of the text gives two dates.
+
+    Words end where a split can be, except at a tilde.
+    """
+    known = _words_of_periods(locale)
+    return any(word not in known and "~" not in word for word in WORD.findall(text))
+
+
+@lru_cache(maxsize=64)
+def _words_of_periods(locale: str | None) -> frozenset[str]:
+    known = names(locale)
+    return frozenset(re.split("[| ]", _WORDS)).union(known.months, known.weekdays, known.fillers)
+
+
+def search_splits(text: str, style: Style) -> tuple[Period, bool] | None:
+    """Return the same for the first split of the text into two dates."""
+    for left, right in _splits(text):
+        try:
+            start, end = _sides(split(left, style.locale), split(right, style.locale), style)
+            period = Period(start.date(), end.date())
+        except UnreadableError:
+            continue
+        if (start.year is None) != (end.year is None) or (
+            start.year is None and (start.is_bare or end.is_bare) and style.order is None
+        ):
+            continue
+        first, last = period.first(), period.last()
+        if first and last and first > last:
+            raise UnreadableError("the period ends before it starts")
+        return period, start.is_ambiguous or end.is_ambiguous
+    return None
+
+
+def _splits(text: str) -> Iterator[tuple[str, str]]:
+    for connector in _CONNECTORS:
+        for count, match in enumerate(connector.finditer(text)):
+            if count == _MOST_SPLITS:
+                break
+            if text[: match.start()].strip() and text[match.end() :].strip():
+                yield text[: match.start()], text[match.end() :]
+
+
+def _sides(left: Parts, right: Parts, style: Style) -> tuple[Found, Found]:
+    if left.month is not None and not left.years:
+        left = replace(left, numbers_before_month=1)
+        if right.month is None and len(right.numbers) <= 2:
+            right = replace(right, month=left.month, numbers_before_month=1)  # March 1-15, 2025
+    start, end = find(left, style), find(right, style)
+    shown = start.shown or end.shown
+    if shown is not None:
+        start, end = find(left, replace(style, shown=shown)), find(right, replace(style, shown=shown))
+    return _in_years(_completed(start, end), _completed(end, start), start.year is None, end.year is None)
+
+
+def _completed(found: Found, other: Found) -> Found:
+    if found.day is not None and found.month is None:
+        if other.day is None:
+            raise UnreadableError("has no month")
+        return replace(found, month=other.month, year=other.year)
+    if found.year is not None or other.year is None or other.month is None or found.month is None:
+        return found
+    if (found.day is None) != (other.day is None):
+        raise UnreadableError("has a day on one side only")
+    return replace(found, year=other.year)
+
+
+def _in_years(start: Found, end: Found, is_start_open: bool, is_end_open: bool) -> tuple[Found, Found]:
+    if start.year is None or start.year != end.year or (start.month or 1) <= (end.month or 12):
+        return start, end
+    if is_start_open:  # 15 December - 3 January 2025
+        return replace(start, year=start.year - 1), end
+    return (start, replace(end, year=start.year + 1)) if is_end_open else (start, end)
+
+
+_WITHOUT_YEAR = lazy_regex(r"--(\d{2})-(\d{2})")
+_NO_DATE = lazy_regex(r"(?<!\d)(?:\d{3}|\d{5}|\d{7}|\d{9,})(?!\d)|\d+(?:\D+\d+){6}")
+"""A number that is neither a day, a month, a year nor all of them; or more numbers than two dates have."""
+_CLOCK = lazy_regex(r"\d:\d|\dt\d{4}")
+ORDERS = ("dmy", "mdy", "ymd")
+
+
+def check_style(order: str | None, locale: str | None, pivot: int) -> None:
+    """Raise ValueError if the options of a date are not valid."""
+    if order is not None and order not in ORDERS:
+        raise ValueError(f"order cannot be {order!r}; one of: {', '.join(ORDERS)}")
+    if not 0 <= pivot <= 100:
+        raise ValueError(f"pivot cannot be {pivot}; it is a two-digit year, 0 to 100")
+    if locale is not None:
+        locale_data(locale)
+
+
+class DateReader(Reader, Struct, frozen=True):
+    """Reads dates as `Date` and ranges of dates as `Period`.
+
+    `order` is the order of day, month and year in 03/04/2025; the default is the locale's order, or day first
+    without a locale. A reading that needed this rule is flagged `ambiguous`. Two-digit years below `pivot`
+    are 20yy, the others 19yy. Without `partial` a date needs a day, a month and a year.
+
+    >>> DateReader().read("15 March 2025").canonical, DateReader().read("1-15 March 2025").canonical
+    ('2025-03-15', '2025-03-01/2025-03-15')
+    >>> reading = DateReader(order="mdy").read("03/04/2025")
+    >>> reading.value, reading.canonical, reading.flags
+    (Date(year=2025, month=3, day=4), '2025-03-04', ('ambiguous',))
+    """
+
+    order: Order | None = None
+    locale: str | None = None
+    pivot: int = 69
+    partial: bool = True
+
+    def __post_init__(self) -> None:
+        check_style(self.order, self.locale, self.pivot)
+
+    def read(self, raw: Scalar) -> Reading:
+        text = json_text(raw)
+        if isinstance(raw, str):
+            iso = _iso(text)
+            return Reading(text, iso, text) if iso is not None else self._read_text(text, ())
+        if isinstance(raw, bool | float) or not (1000 <= raw <= 9999 or 10_000_000 <= raw <= 99_999_999):
+            return unreadable(text, "a number is a date only as YYYY or YYYYMMDD")
+        return self._read_text(text, ("coerced",))
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        values = [_iso(raw) if raw.__class__ is str else None for raw in raws]
+        others = [index for index, value in enumerate(values) if value is None]
+        if len(others) == len(raws):
+            return read_distinct(self.read, raws)
+        texts = objects(raws)
+        return _patched(
+            Column(texts, objects(values), texts),
+            others,
+            read_distinct(self.read, [raws[index] for index in others]),
+        )
+
+    def _read_text(self, text: str, flags: tuple[str, ...]) -> Reading:
+        if len(text) > MOST_CHARACTERS:
+            return unreadable(text, "is too long for a date")
+        try:
+            plain, had_time = _without_times(fold(text).strip())
+            value, is_ambiguous = read_date(plain, Style(self.order, self.locale, self.pivot))
+            if not self.partial:
+                _check_whole(value)
+        except UnreadableError as why:
+            return unreadable(text, why)
+        remarks = (*(("ambiguous",) if is_ambiguous else ()), *(("coerced",) if had_time else flags))
+        return Reading(text, value, str(value), remarks)
+
+
+def may_be_date(text: str, locale: str | None) -> bool:
+    """Return False for a text that no reader of dates reads: it has a number of three digits, say.
+
+    >>> [may_be_date(text, None) for text in ("31 March 2024", "12 345", "5 of 2024 pumps")]
+    [True, False, False]
+    """
+    plain = text.lower()
+    if not text.isascii() or _CLOCK.search(plain):
+        return True
+    return not _NO_DATE.search(plain) and not has_foreign_word(_OPENING.sub("", plain), locale)
+
+
+def _patched(column: Column, positions: list[int], others: Column) -> Column:
+    if not positions:
+        return column
+    texts, canonical = column.texts.copy(), column.canonical.copy()
+    texts[positions], canonical[positions], column.values[positions] = (
+        others.texts,
+        others.canonical,
+        others.values,
+    )
+    flags = {positions[index]: flags for index, flags in others.flags.items()}
+    return Column(
+        texts,
+        column.values,
+        canonical,
+        flags,
+        {positions[index]: why for index, why in others.problems.items()},
+    )
+
+
+def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
+    """Return the date or period of a folded text and whether it was ambiguous; raises `UnreadableError`."""
+    without_year = _WITHOUT_YEAR.fullmatch(text)
+    if without_year:
+        text, style = f"{without_year[1]}-{without_year[2]}", Style("mdy", shown="mdy")
+    try:
+        found = find(split(text, style.locale), style)
+        if found.is_bare and style.order is None:
+            raise UnreadableError("has no year; a day and a month in numbers need an order")
+        return found.date(), found.is_ambiguous and without_year is None
+    except UnreadableError as why:
+        period = find_period(text, style)
+        if period is None:
+            raise why from None
+        return period
+
+
+@lru_cache(maxsize=4096)
+def _iso(text: str) -> Date | None:
+    if len(text) == 10 and text[4] == "-" == text[7]:
+        try:
+            day = dt.date.fromisoformat(text)
+        except ValueError:
+            return None
+        return Date(day.year, day.month, day.day)
+    return None
+
+
+def _without_times(text: str) -> tuple[str, bool]:
+    plain = text
+    while _CLOCK.search(plain):  # ends: the text is bounded and every round removes digits
+        cut = cut_time(plain)
+        if cut is None:
+            break
+        plain = cut[0]
+    return plain, plain != text
+
+
+def _check_whole(value: Date | Period) -> None:
+    for date in (value.start, value.end) if isinstance(value, Period) else (value,):
+        if not date.is_full:
+            raise UnreadableError("is only a part of a date")

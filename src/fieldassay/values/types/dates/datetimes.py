@@ -1,0 +1,83 @@
+"""Points in time: a date and a time of day, with or without an offset from UTC."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fieldassay.io.json_value import Scalar
+from fieldassay.values.types.base import Reader
+from fieldassay.values.types.column import Column, Reading
+from fieldassay.values.types.dates.dates import check_style, read_date
+from fieldassay.values.types.dates.names import Order, fold
+from fieldassay.values.types.dates.parts import Style
+from fieldassay.values.types.dates.period import Date
+from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, shortest
+from fieldassay.values.types.distinct import read_distinct
+from fieldassay.values.types.text import json_text
+from fieldassay.values.types.unreadable import UnreadableError, unreadable
+
+
+class DateTimeReader(Reader, Struct, frozen=True):
+    """Reads a date with a time of day as a `datetime.datetime`.
+
+    The date follows the rules and options of `DateReader`. Two values with offsets are equal if they denote
+    the same instant; a value without an offset never equals one with an offset.
+
+    >>> DateTimeReader().read("2025-03-15T10:00:00+02:00").canonical
+    '2025-03-15T08:00:00Z'
+    >>> DateTimeReader().read("15/03/2025 2:05 pm").canonical
+    '2025-03-15T14:05:00'
+    """
+
+    order: Order | None = None
+    locale: str | None = None
+    pivot: int = 69
+
+    def __post_init__(self) -> None:
+        check_style(self.order, self.locale, self.pivot)
+
+    def read(self, raw: Scalar) -> Reading:
+        text = json_text(raw)
+        if not isinstance(raw, str):
+            return unreadable(text, "a point in time is text, such as 2025-03-15T10:00:00Z")
+        if len(text) > MOST_CHARACTERS:
+            return unreadable(text, "is too long for a point in time")
+        try:
+            moment, is_ambiguous = self._moment(fold(text).strip())
+            canonical = moment_text(moment)
+        except UnreadableError as why:
+            return unreadable(text, why)
+        return Reading(text, moment, canonical, ("ambiguous",) if is_ambiguous else ())
+
+    def read_column(self, raws: Sequence[Scalar]) -> Column:
+        return read_distinct(self.read, raws)
+
+    def _moment(self, text: str) -> tuple[dt.datetime, bool]:
+        cut = cut_time(text)
+        if cut is None:
+            raise UnreadableError("has no time of day")
+        plain, time, is_next_day = cut
+        date, is_ambiguous = read_date(plain, Style(self.order, self.locale, self.pivot))
+        day = date.first() if isinstance(date, Date) and date.is_full else None
+        if day is None:
+            raise UnreadableError("needs one whole date beside the time")
+        try:
+            return dt.datetime.combine(day, time) + dt.timedelta(days=int(is_next_day)), is_ambiguous
+        except OverflowError:
+            raise UnreadableError("is after the year 9999") from None
+
+
+def moment_text(moment: dt.datetime) -> str:
+    """Return the canonical text of a point in time, in UTC with `Z` if its offset is known.
+
+    Raises `UnreadableError` if the UTC time is outside the calendar.
+    """
+    if moment.tzinfo is None:
+        return shortest(moment)
+    try:
+        return shortest(moment.astimezone(dt.UTC)) + "Z"
+    except OverflowError:
+        raise UnreadableError("is outside the years 1 to 9999 in UTC") from None
