@@ -2,8 +2,8 @@
 
 `python docs/cord_tables.py CORD OUT [URL]` takes the folder of CORD-100 (`ocr.jsonl`, `gold.jsonl`,
 `pred_deepcpcfg.jsonl`), and runs the systems of the page on its receipts 50 to 99 into OUT; URL is that of
-the model of `python -m tests.model.serve`, without which the tables stay. The same command goes on where it
-was interrupted.
+the model of `python -m tests.extraction.model.serve`, without which the tables stay. The same command goes on
+where it was interrupted.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def clone(tmp_path: Path) -> Clone:
     [
         (["README.md"], False),
         (["docs/a.md", "docs/generate.py"], False),
-        (["src/fieldassay/commands/cli/main.py", "tests/cli/test_score.py"], False),
+        (["src/fieldassay/commands/cli/main.py", "tests/commands/cli/test_score.py"], False),
         (["src/fieldassay/metrics/uncertainty/bootstrap.py"], True),
         (["docs/a.md", "src/fieldassay/metrics/fold.py"], True),
         (["tests/simulations/test_verdicts.py"], True),

@@ -195,7 +195,7 @@ def test_every_metric_has_a_worked_example() -> None:
     worked = {
         name.split("(")[0] for name in (*OVERALL, *OF_DOCUMENTS, *(name for name, _ in (*BY_FIELD, *ITEMS)))
     }
-    elsewhere = ("extras", "checks", "repeats")  # repeated runs are worked in tests/repeats
+    elsewhere = ("extras", "checks", "repeats")  # repeated runs are worked in tests/metrics/repeats
     assert worked == {metric.name for metric in list_metrics().values() if metric.group not in elsewhere}
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.protocols.engineering_runs import ACTUAL, CRITICAL, EXPECTED, VARIATIONS, judge, judge_rows
-from tests.protocols.engineering_trees import make_case
+from tests.spec.presets.engineering_runs import ACTUAL, CRITICAL, EXPECTED, VARIATIONS, judge, judge_rows
+from tests.spec.presets.engineering_trees import make_case
 
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from measures import measure_families, measure_rankings
 from rates import Rate
+from tests.decisions.gates.test_each_field import FIELDS, baseline_in, gold, outcome, scored, spoiled
 from tests.effort import trials
-from tests.gates.test_each_field import FIELDS, baseline_in, gold, outcome, scored, spoiled
 
 
 def test_false_alarms_of_twelve_fields_are_rare_and_not_everything_is_refused() -> None:

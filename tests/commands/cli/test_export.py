@@ -1,0 +1,500 @@
+"""`fieldassay export`, and what it writes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from command_runs import Files, Ran
+from python_calamine import CalamineWorkbook
+
+from fieldassay import score
+from fieldassay.commands.cli.main import main
+from fieldassay.errors import ProblemsError
+from fieldassay.io.files.spreadsheets import MOST_CHARACTERS, Sheet, csv_text, make_harmless, workbook_bytes
+from fieldassay.reports.export.export import write_csv
+from fieldassay.reports.export.guide import guide_result
+from fieldassay.reports.export.judgements import Judgement
+from fieldassay.scoring.inputs.options import ScoreOptions
+
+Run = Callable[..., Ran]
+SAMPLE = Path(__file__).parents[3] / "examples" / "business"
+PROTOCOL = {"protocol": "business-documents"}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("scored") / "run"
+    systems = [part for name in ("atlas", "birch") for part in ("--pred", f"{SAMPLE / name}.csv")]
+    data = ["--protocol", "business-documents", "--gold", f"{SAMPLE / 'ground_truth.csv'}", *systems]
+    assert main(["score", *data, "--bootstrap", "200", "--quiet", "--out", f"{out}"]) == 0
+    return out
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_csv_has_every_judged_value_of_every_system(run: Run, folder: Path, tmp_path: Path) -> None:
+    ran = run("export", folder, "--to", tmp_path / "all.csv")
+    assert (ran.code, ran.out) == (0, "")
+    assert "judged values" in ran.err
+    rows = rows_of(tmp_path / "all.csv")
+    assert list(rows[0]) == [
+        "doc",
+        "system",
+        "field",
+        "extracted",
+        "ground_truth",
+        "correct",
+        "score",
+        "outcome",
+        "reason",
+        "diagnosis",
+    ]
+    assert {row["system"]: sum(1 for other in rows if other["system"] == row["system"]) for row in rows} == {
+        "atlas": 110,
+        "birch": 110,
+    }
+    known = {(row["system"], row["doc"], row["field"]): row for row in rows}
+    name = known["atlas", "invoice_01.png", "SUPPLIER_NAME"]
+    assert (name["extracted"], name["correct"], name["score"], name["reason"]) == (
+        "Wattle Stationery Supplies",
+        "true",
+        "0.9",
+        "contained",
+    )
+    date = known["atlas", "invoice_01.png", "INVOICE_DATE"]
+    assert (date["correct"], date["diagnosis"]) == ("true", "day_month_exchanged")
+    silent = known["atlas", "statement_01.png", "BUSINESS_ABN"]
+    assert (silent["extracted"], silent["correct"], silent["score"], silent["outcome"]) == (
+        "",
+        "true",
+        "1.0",
+        "absent",
+    )
+    lost = known["birch", "statement_02.png", "CONTACT_PHONE"]
+    assert (lost["ground_truth"], lost["correct"], lost["score"], lost["diagnosis"]) == (
+        "13 44 55",
+        "false",
+        "0.0",
+        "missing",
+    )
+
+
+def test_one_system_can_be_chosen(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "--to", tmp_path / "one.csv", "--system", "birch", "--quiet").err == ""
+    assert {row["system"] for row in rows_of(tmp_path / "one.csv")} == {"birch"}
+    ran = run("export", folder, "--to", tmp_path / "no.csv", "--system", "birhc")
+    assert (ran.code, "did you mean 'birch'?" in ran.err, (tmp_path / "no.csv").exists()) == (2, True, False)
+
+
+def test_the_scores_of_a_csv_add_up_to_the_metrics(run: Run, folder: Path, tmp_path: Path) -> None:
+    run("export", folder, "--to", tmp_path / "all.csv")
+    scores = [float(row["score"]) for row in rows_of(tmp_path / "all.csv") if row["system"] == "atlas"]
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["estimates"]
+    pooled = next(
+        estimate
+        for estimate in metrics
+        if estimate["metric"] == "pooled_accuracy" and estimate["system"] == "atlas"
+    )
+    assert (len(scores), sum(scores) / len(scores)) == (pooled["n"], pytest.approx(pooled["value"], abs=1e-9))
+
+
+def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "--to", tmp_path / "result.json").code == 0
+    found = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
+    atlas = found["atlas"]
+    assert list(found) == ["atlas", "birch"]
+    assert list(atlas) == [
+        "overall_accuracy", "overall_correct", "overall_total", "field_accuracies", "detailed_results",
+        "images_evaluated", "perfect_documents",
+        "best_performing_image", "best_performance_accuracy", "worst_performing_image",
+        "worst_performance_accuracy", "summary_stats",
+    ]  # fmt: skip
+    assert (atlas["overall_total"], atlas["images_evaluated"], atlas["perfect_documents"]) == (110, 8, 1)
+    assert atlas["field_accuracies"]["SUPPLIER_NAME"] == pytest.approx(
+        {"accuracy": (5 + 0.9 * 2 + 6 / 7) / 8, "correct": 5 + 1.8 + 6 / 7, "total": 8}, abs=1e-8
+    )
+    assert (atlas["best_performing_image"], atlas["best_performance_accuracy"]) == ("receipt_03.png", 1.0)
+    assert found["birch"]["worst_performing_image"] == "statement_02.png"
+    first = atlas["detailed_results"][0]
+    assert first["fields"]["DOCUMENT_TYPE"] == {
+        "extracted": "Tax Invoice",
+        "ground_truth": "INVOICE",
+        "correct": True,
+        "accuracy_score": 1.0,
+    }
+    assert first["overall_accuracy"] == pytest.approx(
+        sum(field["accuracy_score"] for field in first["fields"].values()) / 15, abs=1e-9
+    )
+    assert "TRANSACTION_DATES" not in first["fields"]
+    stats = atlas["summary_stats"]
+    assert (stats["worst_fields"][0][0], len(stats["best_fields"])) == ("TRANSACTION_DATES", 5)
+    figures = [field["accuracy"] for field in atlas["field_accuracies"].values()]
+    assert stats["avg_field_accuracy"] == pytest.approx(sum(figures) / len(figures))
+    values = [image["overall_accuracy"] for image in atlas["detailed_results"]]
+    assert atlas["overall_accuracy"] == pytest.approx(sum(values) / len(values), abs=1e-9)
+
+
+def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
+    text = (tmp_path / "executive.md").read_text(encoding="utf-8")
+    assert (
+        "atlas is highest with 95.1% (birch 78.2%); no difference could be shown to birch (p = .12) in 8 documents"
+        in text
+    )
+    assert "better" not in text
+    assert "| invoice | 3 | 96.1% | 85.1% |" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("out.xls", ".csv, .json, .md, .parquet"),
+        ("out", "no ending"),
+        ("missing/out.csv", "cannot be written"),
+        ("run/out.csv", "in its folder"),
+    ],
+)
+def test_a_target_that_cannot_be_is_refused(run: Run, folder: Path, target: str, said: str) -> None:
+    before = sorted(folder.parent.rglob("*"))
+    ran = run("export", folder, "--to", folder.parent / target)
+    assert (ran.code, said in ran.err) == (2, True), ran.err
+    assert sorted(folder.parent.rglob("*")) == before
+
+
+def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\n1,5\n", encoding="utf-8")
+    (tmp_path / "pred.csv").write_text("id,total\n1,6\n", encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text("fields: {total: number}\n", encoding="utf-8")
+    run(
+        "score",
+        "--spec",
+        tmp_path / "spec.yaml",
+        "--gold",
+        gold,
+        "--pred",
+        tmp_path / "pred.csv",
+        "--out",
+        tmp_path / "r",
+        "--quiet",
+    )
+    ran = run("export", tmp_path / "r", "--to", gold)
+    assert (ran.code, gold.read_text(encoding="utf-8")) == (2, "id,total\n1,5\n")
+
+
+def test_a_run_that_kept_only_errors_says_so(run: Run, tmp_path: Path) -> None:
+    inputs = ["--gold", SAMPLE / "ground_truth.csv", "--pred", SAMPLE / "atlas.csv"]
+    run(
+        "score",
+        "--protocol",
+        "business-documents",
+        *inputs,
+        "--evidence",
+        "errors",
+        "--out",
+        tmp_path / "run",
+        "--quiet",
+        "--bootstrap",
+        0,
+    )
+    ran = run("export", tmp_path / "run", "--to", tmp_path / "x.csv")
+    assert (ran.code, "--evidence all" in ran.err) == (2, True)
+    assert run("export", tmp_path / "run", "--to", tmp_path / "x.md").code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        ("=1+1", "'=1+1"),
+        ("+cmd|' /C calc'!A0", "'+cmd|' /C calc'!A0"),
+        ("@SUM(A1)", "'@SUM(A1)"),
+        ("-2+3", "'-2+3"),
+        (" =1", "' =1"),
+        ("\t=1", "'\t=1"),
+        ("＝1+1", "'＝1+1"),
+        ("-12.50", "-12.50"),
+        ("+61", "+61"),
+        ("$5", "$5"),
+        ("a=b", "a=b"),
+        ("", ""),
+        ("a\x00b", "a\\0b"),
+    ],
+)
+def test_no_cell_is_a_formula(text: str, cell: str) -> None:
+    assert make_harmless(text) == cell
+
+
+def test_hostile_values_survive_the_way_through_a_csv(run: Run, tmp_path: Path) -> None:
+    values = ['=HYPERLINK("http://x")', 'a,"b"\nc', "\u202eevil", "\ud800", "🙂" * 1000]
+    gold = [{"id": number, "name": "Ada"} for number in range(len(values))]
+    pred = [{"id": number, "name": value} for number, value in enumerate(values)]
+    for name, records in (("gold", gold), ("pred", pred)):
+        (tmp_path / f"{name}.jsonl").write_text(
+            "".join(json.dumps(record) + "\n" for record in records), encoding="utf-8"
+        )
+    (tmp_path / "spec.yaml").write_text("fields: {name: text}\n", encoding="utf-8")
+    options = [
+        "--spec",
+        tmp_path / "spec.yaml",
+        "--gold",
+        tmp_path / "gold.jsonl",
+        "--pred",
+        tmp_path / "pred.jsonl",
+    ]
+    run("score", *options, "--out", tmp_path / "run", "--quiet")
+    assert run("export", tmp_path / "run", "--to", tmp_path / "out.csv").code == 0
+    found = [row["extracted"] for row in rows_of(tmp_path / "out.csv")]
+    assert found == ["'" + values[0], values[1], values[2], "\ufffd", values[4]]
+
+
+def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
+    gold = [
+        {"id": "a", "name": "Ada", "lines": [{"sku": "x", "n": 1}, {"sku": "y", "n": 2}]},
+        {"id": "b", "name": None, "lines": []},
+    ]
+    pred = [{"id": "a", "name": "Bo", "lines": [{"sku": "x", "n": 1}]}]
+    spec = "fields: {name: text, lines: {items: {fields: {sku: id, n: number}}, align: {key: sku}}}"
+    found = guide_result(score(gold, pred, spec, ScoreOptions(replicates=0)))
+    assert (found["overall_accuracy"], found["overall_correct"], found["overall_total"]) == pytest.approx(
+        (2 / 5, 2, 5), abs=1e-9
+    )
+    assert [image["overall_accuracy"] for image in found["detailed_results"]] == [pytest.approx(2 / 5), None]
+    fields = found["detailed_results"][0]["fields"]
+    assert fields["lines[1].n"] == {
+        "extracted": None,
+        "ground_truth": 2,
+        "correct": False,
+        "accuracy_score": 0.0,
+    }
+    assert found["detailed_results"][1]["fields"] == {}
+
+
+@pytest.mark.parametrize(
+    ("options", "system", "said"),
+    [
+        (ScoreOptions(replicates=0), None, "several systems"),
+        (ScoreOptions(replicates=0), "aa", "no system 'aa'"),
+        (ScoreOptions(replicates=0, evidence="none"), "a", "kept no evidence"),
+        (ScoreOptions(replicates=0, metrics=("f1",)), "a", "lacks a metric"),
+    ],
+)
+def test_what_a_result_lacks_is_told(options: ScoreOptions, system: str | None, said: str) -> None:
+    result = score(
+        [{"id": 1, "n": 5}],
+        {"a": [{"id": 1, "n": 5}], "b": [{"id": 1, "n": 6}]},
+        "fields: {n: number}",
+        options,
+    )
+    with pytest.raises(ProblemsError, match=said):
+        guide_result(result, system)
+
+
+ENTRIES = {
+    "gold.jsonl": (
+        '{"id": 1, "entries": [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}]}\n'
+    ),
+    "=a.jsonl": '{"id": 1, "entries": [{"name": "Dupond", "pages": [1, 3]}]}\n',
+}
+
+
+def test_the_curve_of_paired_items_is_a_table_and_a_drawing(run: Run, tmp_path: Path) -> None:
+    for name, text in ENTRIES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    given = (
+        "--protocol",
+        "entry-matching",
+        "--gold",
+        tmp_path / "gold.jsonl",
+        "--pred",
+        tmp_path / "=a.jsonl",
+    )
+    assert run("score", *given, "--out", tmp_path / "run", "--quiet").code == 0
+    assert run("export", tmp_path / "run", "--to", tmp_path / "curve.csv").code == 0
+    rows = rows_of(tmp_path / "curve.csv")
+    assert [(round(float(row["t"]), 3), float(row["share"]), row["n"]) for row in rows] == [
+        (0, 1, "2"),
+        (0.889, 0.5, "2"),
+        (1, 0, "2"),
+    ]
+    assert {row["system"] for row in rows} == {"'=a"}
+    assert run("export", tmp_path / "run", "--to", tmp_path / "curve.svg").code == 0
+    assert (tmp_path / "curve.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_a_run_without_such_lists_has_no_curve(run: Run, folder: Path, tmp_path: Path) -> None:
+    ran = run("export", folder, "--to", tmp_path / "curve.csv")
+    assert (ran.code, "paired by similarity" in ran.err) == (2, True)
+    assert not (tmp_path / "curve.csv").exists()
+
+
+def test_a_comparison_comes_with_a_drawing_and_recommends_nothing_that_may_be_chance(
+    run: Run, folder: Path, tmp_path: Path
+) -> None:
+    assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
+    text = (tmp_path / "executive.md").read_text(encoding="utf-8")
+    assert "![Accuracy by system, with intervals](executive.svg)" in text
+    assert "8 documents: too few to recommend a system" in text
+    assert "- **Use " not in text
+    repairs = [line for line in text.splitlines() if line.startswith("- **Repair first in atlas**")]
+    assert len(repairs) == 3
+    drawing = (tmp_path / "executive.svg").read_text(encoding="utf-8")
+    assert all(found in drawing for found in (">95.1%<", ">78.2%<", ">atlas<", ">invoice<"))
+
+
+@pytest.mark.parametrize("report", ["executive", "markdown", "table", "comment", "html"])
+def test_every_report_recommends_what_the_gates_let_pass(run: Run, tmp_path: Path, report: str) -> None:
+    (tmp_path / "gold.csv").write_text("id,total\n" + "".join(f"{at},{at + 5}\n" for at in range(40)))
+    for name, wrong, cost in (("good", 0, 0.02), ("cheap", 6, 0.001)):
+        lines = (
+            {"id": str(at), "total": at + 5 + (at < wrong), "usage": {"cost_usd": cost}} for at in range(40)
+        )
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    (tmp_path / "spec.yaml").write_text(
+        'fields: {total: money}\ngates: ["cost_usd <= 0.002", "accuracy >= 0.8"]\n'
+    )
+    inputs = [argument for name in ("good", "cheap") for argument in ("--pred", tmp_path / f"{name}.jsonl")]
+    scored = ("--spec", tmp_path / "spec.yaml", "--gold", tmp_path / "gold.csv", *inputs)
+    assert run("score", *scored, "--out", tmp_path / "run", "--quiet").code == 1
+    if report == "executive":
+        assert run("export", tmp_path / "run", "--out", tmp_path / "executive.md").code == 0
+        text = (tmp_path / "executive.md").read_text(encoding="utf-8")
+    else:
+        text = run("report", tmp_path / "run", "--format", report).out
+    assert "Use cheap: it alone passes all gates (2)" in text.replace("\\", "").split("<script type")[0]
+    assert "Use good" not in text
+
+
+def test_a_system_that_is_ahead_beyond_chance_is_named_without_gates(run: Run, tmp_path: Path) -> None:
+    for name, least in (("gold", 0), ("good", 0), ("b<a>d", 30)):
+        lines = "".join(f'{{"id": {at}, "total": {at if at >= least else -1}}}\n' for at in range(40))
+        (tmp_path / f"{name}.jsonl").write_text(lines, encoding="utf-8")
+    given = (
+        "--gold",
+        tmp_path / "gold.jsonl",
+        "--pred",
+        tmp_path / "good.jsonl",
+        "--pred",
+        tmp_path / "b<a>d.jsonl",
+    )
+    (tmp_path / "spec.yaml").write_text("fields: {total: number}\n", encoding="utf-8")
+    assert (
+        run("score", "--spec", tmp_path / "spec.yaml", *given, "--out", tmp_path / "run", "--quiet").code == 0
+    )
+    assert run("export", tmp_path / "run", "--to", tmp_path / "executive.md").code == 0
+    text = (tmp_path / "executive.md").read_text(encoding="utf-8")
+    assert "- **good has the highest accuracy; there are no gates, so nothing is decided.**" in text
+    assert "good is highest with 100.0% and better than b&lt;a&gt;d by 75.0 points" in text
+    assert "b&lt;a&gt;d" in (tmp_path / "executive.svg").read_text(encoding="utf-8")
+
+
+def test_a_parquet_file_has_the_evidence_of_one_system(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "--to", tmp_path / "rows.parquet", "--system", "birch").code == 0
+    evidence = pl.read_parquet(folder / "evidence.parquet")
+    assert pl.read_parquet(tmp_path / "rows.parquet").equals(evidence.filter(pl.col("system") == "birch"))
+    assert run("export", folder, "--to", tmp_path / "all.parquet").code == 0
+    assert pl.read_parquet(tmp_path / "all.parquet").equals(evidence)
+
+
+SMUGGLED = (
+    "x\r=cmd|' /C calc'!A0",
+    "x\n=1+1",
+    "\r=1+1",
+    "=1+1",
+    "\t=1+1",
+    "a,b",
+    'say "x"',
+    "\x0b=1",
+    "\x85=1",
+    "\u2028=1",
+)
+
+
+@pytest.mark.parametrize("text", SMUGGLED, ids=ascii)
+def test_no_cell_smuggles_a_formula_into_a_row_of_its_own(text: str) -> None:
+    line = csv_text([[text, "next"]])
+    for ends in ("\r", "\n", "\x0b", "\x85", "\u2028"):
+        for row in csv.reader([line.replace(ends, "\n")] if '"' not in line else [line], strict=True):
+            assert not any(cell.lstrip().startswith(("=", "@")) for cell in row)
+    assert next(csv.reader(io.StringIO(line, newline="")))[1] == "next"
+    if not text.isprintable() and "\\" not in line:
+        assert line.startswith('"')
+
+
+def test_names_show_control_characters_and_marks_of_direction_and_values_keep_them() -> None:
+    hostile = "a\x1b[2J\u202e\u2066\x00\r"
+    judged = Judgement(hostile, hostile, hostile, "x", hostile, False, 0.0, "mismatch", "different", ())
+    [_, line] = "".join(write_csv([judged])).split("\n", 1)
+    assert line.count("a\\x1b[2J\\u202e\\u2066\\x00\\x0d,") == 3
+    assert '"a\x1b[2J\u202e\u2066\\0\r"' in line
+
+
+def sheets_of(path: Path) -> dict[str, list[list[Any]]]:
+    book = CalamineWorkbook.from_path(str(path))
+    return {name: book.get_sheet_by_name(name).to_python() for name in book.sheet_names}
+
+
+def test_a_workbook_has_the_estimates_and_the_values(run: Run, folder: Path, tmp_path: Path) -> None:
+    assert run("export", folder, "-o", tmp_path / "all.xlsx").code == 0
+    assert run("export", folder, "-o", tmp_path / "all.csv").code == 0
+    sheets = sheets_of(tmp_path / "all.xlsx")
+    assert list(sheets) == ["summary", "fields", "values"]
+    rows = rows_of(tmp_path / "all.csv")
+    assert sheets["values"][0] == list(rows[0])
+    assert len(sheets["values"]) == len(rows) + 1
+    first = dict(zip(sheets["values"][0], sheets["values"][1], strict=True))
+    assert (first["doc"], first["correct"], first["score"]) == (
+        rows[0]["doc"],
+        rows[0]["correct"] == "true",
+        float(rows[0]["score"]),
+    )
+    summary = [dict(zip(sheets["summary"][0], row, strict=True)) for row in sheets["summary"][1:]]
+    metrics = json.loads((folder / "metrics.json").read_bytes())["estimates"]
+    expected = {
+        (one["system"], one["metric"]): one["value"]
+        for one in metrics
+        if one["field"] is None and not one["slice"]
+    }
+    found = {(row["system"], row["metric"]): row["value"] for row in summary if row["slice"] == ""}
+    assert all(found[key] == pytest.approx(value) for key, value in expected.items() if value is not None)
+
+
+def test_texts_of_a_workbook_are_no_formulas_and_no_links(tmp_path: Path) -> None:
+    texts = ["=1+1", "{=1}", "http://example.org", "12", "\x1b[2J", "x" * 40_000, "\ud800", "", "a\rb"]
+    (tmp_path / "book.xlsx").write_bytes(
+        b"".join(workbook_bytes([Sheet("t", ["text"], [[text] for text in texts]), Sheet("none", ["a"], [])]))
+    )
+    with zipfile.ZipFile(tmp_path / "book.xlsx") as packed:
+        page = packed.read("xl/worksheets/sheet1.xml").decode()
+        links = [
+            name
+            for name in packed.namelist()
+            if name.endswith(".rels") and "/hyperlink" in packed.read(name).decode()
+        ]
+    assert not links and "<hyperlink" not in page
+    assert "<f>" not in page and "<v>" not in page
+    read = [row[0] for row in sheets_of(tmp_path / "book.xlsx")["t"][1:]]
+    assert read[:5] == ["=1+1", "{=1}", "http://example.org", "12", "\x1b[2J"]
+    assert len(read[5]) == MOST_CHARACTERS and read[5].endswith("…")
+
+
+def test_more_rows_than_a_sheet_holds_go_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fieldassay.io.files.spreadsheets.MOST_ROWS", 4)
+    (tmp_path / "book.xlsx").write_bytes(
+        b"".join(workbook_bytes([Sheet("t", ["n"], [[number] for number in range(7)])]))
+    )
+    assert {name: len(rows) for name, rows in sheets_of(tmp_path / "book.xlsx").items()} == {
+        "t": 4,
+        "t (2)": 4,
+        "t (3)": 2,
+    }

@@ -1,0 +1,192 @@
+"""The program as a whole: fast help, exit codes, errors without tracebacks, hostile output."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+import pytest
+from command_runs import Files, Ran, spawn
+
+from fieldassay.commands.cli.main import COMMANDS, commands
+
+Run = Callable[..., Ran]
+MOST_MODULES = 200
+"""Modules that help may import, those of Python and of the command line itself included."""
+
+HELPS = """
+import sys
+from fieldassay.commands.cli.main import main
+heavy = {'numpy', 'polars', 'scipy', 'rich', 'pydantic', 'ruamel', 'babel', 'msgspec'}
+for name in sys.argv[1:]:
+    main([*name.split(), '--help'])
+    print(name, len(sys.modules), *sorted(heavy & set(sys.modules)), sep='\t', file=sys.stderr)
+"""
+
+
+@pytest.mark.slow
+def test_help_starts_fast_for_it_imports_little_and_nothing_heavy() -> None:
+    """One process for all commands: none may leave anything heavy behind."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ran = subprocess.run(
+        [sys.executable, "-c", HELPS, *COMMANDS], capture_output=True, text=True, check=True, env=environment
+    )
+    told = {
+        name: (int(count), heavy)
+        for name, count, *heavy in (line.split("\t") for line in ran.stderr.splitlines())
+    }
+    assert list(told) == list(COMMANDS)
+    assert {name: heavy for name, (_, heavy) in told.items() if heavy} == {}
+    assert told[next(iter(COMMANDS))][0] < MOST_MODULES
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [[], *([name] for name in COMMANDS)],
+    ids=lambda arguments: " ".join(arguments) or "fieldassay",
+)
+def test_help_says_what_the_command_does(run: Run, arguments: list[str]) -> None:
+    ran = run(*arguments, "--help")
+    assert ran.code == 0 and ran.out.startswith("Usage: fieldassay")
+
+
+def test_version_is_told(run: Run) -> None:
+    assert run("--version").out.startswith("fieldassay, version ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["scor"], "did you mean 'score'?"),
+        (["score"], "--gold"),
+        (["score", "--gold", "g", "--pred", "p"], "--spec FILE or --protocol NAME"),
+        (["score", "--nonsense"], "--nonsense"),
+        (["explain"], "--type"),
+        (["init"], "--gold PATH, --schema FILE, or both"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_wrong_usage_exits_with_2_and_says_what_is_missing(run: Run, arguments: list[str], said: str) -> None:
+    ran = run(*arguments)
+    assert ran.code == 2 and said in ran.err and ran.out == ""
+
+
+def test_spec_problems_come_all_at_once_with_their_lines(run: Run, files: Files) -> None:
+    (files.folder / "spec.yaml").write_text("fields:\n  total: mony\n  name: {type: text, critcal: true}\n")
+    ran = run("score", *files.inputs)
+    assert ran.code == 2
+    assert "spec.yaml:2: $.fields.total" in ran.err and "did you mean 'money'?" in ran.err
+    assert "spec.yaml:3: $.fields.name.critcal" in ran.err
+
+
+def test_internal_error_is_one_line_without_traceback(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("boom\x1b[31m")
+
+    monkeypatch.setattr("fieldassay.commands.doctor.check_up", fail)
+    monkeypatch.delenv("FIELDASSAY_DEBUG", raising=False)
+    ran = run("doctor")
+    assert ran.code == 70
+    assert (
+        ran.err
+        == "internal error: RuntimeError: boom\\x1b[31m; run with FIELDASSAY_DEBUG=1 for the traceback\n"
+    )
+    monkeypatch.setenv("FIELDASSAY_DEBUG", "1")
+    with pytest.raises(RuntimeError, match="boom"):
+        run("doctor")
+
+
+def test_values_of_documents_cannot_move_the_cursor(run: Run, files: Files) -> None:
+    files.write("gold.jsonl", [{"id": "d\x1b[2J1", "name": "a\x1b[31m\u202eb", "total": "[bold]5[/bold]"}])
+    files.write("llama.jsonl", [{"id": "d\x1b[2J1", "name": "\u2066x\r\ny", "total": "6", "k\x07ey": 1}])
+    for arguments in (
+        ["score", *files.inputs, "--bootstrap", "0"],
+        ["explain", *files.inputs, "d\x1b[2J1"],
+        ["validate", *files.inputs],
+    ):
+        ran = run(*arguments)
+        shown = ran.out + ran.err
+        assert not set(shown) & set("\x1b\r\x07\u202e\u2066")
+        assert ran.code == 0
+    assert "[bold]5[/bold]" in shown
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.slow
+def test_narrow_encodings_lose_nothing_but_shapes(files: Files, encoding: str) -> None:
+    process = spawn(
+        "explain", "--type", "text", "Zoë 東京", "Zoe", environment={"PYTHONIOENCODING": encoding}
+    )
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0 and err == b""
+    assert b"\\u6771\\u4eac" in out and b"accents only" not in err
+
+
+@pytest.mark.parametrize("width", ["60", "80", "120", "200"])
+def test_no_line_is_wider_than_the_terminal(
+    run: Run, files: Files, monkeypatch: pytest.MonkeyPatch, width: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    shown = (["score", "--bootstrap", "20"], ["validate"], ["explain", "d1", "lines"])
+    for arguments in (*([name, *files.inputs, *rest] for name, *rest in shown), ["doctor"]):
+        out = run(*arguments).out
+        assert max(map(len, out.splitlines())) <= int(width)
+
+
+def test_command_reference_is_generated_from_the_help() -> None:
+    import importlib.util
+
+    path = Path(__file__).parents[3] / "docs" / "generate.py"
+    spec = importlib.util.spec_from_file_location("generate_docs", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    assert (path.parent / "cli.md").read_text(encoding="utf-8") == module.render_reference()
+
+
+@pytest.mark.parametrize("name", [*COMMANDS, "runs list", "baseline set"])
+def test_help_shows_every_option_once_and_whole(run: Run, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    command: click.Command = commands
+    for part in name.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), part)
+        assert found is not None
+        command = found
+    lines = run(*name.split(), "--help").out
+    said, whole = " ".join(lines.split()), "".join(lines.split())
+    for option in (one for one in command.params if isinstance(one, click.Option)):
+        assert option.help is not None and "".join(option.help.split()) in whole, option.opts
+        assert re.search(rf"[ ,/]{re.escape(option.opts[-1])}[ ,/]", said), option.opts
+
+
+def test_help_of_score_has_its_options_in_groups_and_each_in_one(run: Run) -> None:
+    said = run("score", "--help").out
+    titles = [line[:-1] for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert titles == ["Inputs", "Judging", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
+    assert said.split("\nOptions:\n")[1].split() == [
+        "-h,",
+        "--help",
+        "Show",
+        "this",
+        "message",
+        "and",
+        "exit.",
+    ]
+
+
+@pytest.mark.parametrize("group", [[], ["runs"], ["baseline"], ["protocols"]], ids=" ".join)
+def test_list_of_commands_cuts_no_description(
+    run: Run, group: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    said = run(*group, "--help").out
+    names = [inner.split("  ")[0] for inner in re.findall(r"\n  ([a-z]+  )", said)]
+    assert (
+        "..." not in said.replace("[ARGS]...", "") and len(names) > 1 and (group or names == list(COMMANDS))
+    )

@@ -1,0 +1,297 @@
+"""Several systems over the same documents: extracted, scored, compared; effects of a matrix; the choice held out."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from command_runs import Ran
+from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
+
+Run = Callable[..., Ran]
+SPEC = "name: totals\nfields: {total: money, buyer: text}\nprices: {big: {prompt: 10, completion: 10}, small: {prompt: 1, completion: 1}}\n"
+DOCUMENTS = 8
+
+
+def answer(hit: Hit) -> Reply:
+    """The model `big` reads everything; `small` never finds the buyer."""
+    text = json.dumps(hit.body["messages"])
+    total, buyer = re.search(r"Total: ([0-9.]+)", text), re.search(r"Buyer: (\w+)", text)
+    assert total and buyer
+    found = {"total": total[1], "buyer": buyer[1] if hit.body["model"] == "big" else None}
+    return Reply(body=completion(json.dumps(found), 2000))
+
+
+@pytest.fixture
+def server() -> Iterator[ScriptedServer]:
+    with ScriptedServer(answer) as one:
+        yield one
+
+
+@pytest.fixture
+def place(tmp_path: Path, server: ScriptedServer) -> Path:
+    (tmp_path / "docs" / "2025").mkdir(parents=True)
+    gold = []
+    for at in range(DOCUMENTS):
+        (tmp_path / "docs" / "2025" / f"inv{at}.txt").write_text(
+            f"Invoice\nBuyer: Buyer{at}\nTotal: {at}.50\n"
+        )
+        gold.append({"id": f"inv{at}", "total": f"{at}.50", "buyer": f"Buyer{at}"})
+    (tmp_path / "docs" / "2025" / "other.txt").write_text("a document without gold")
+    (tmp_path / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    base = {"strategy": "prompted", "endpoint": "local", "model": "big"}
+    systems = {
+        "endpoints": {"local": {"url": server.url}},
+        "systems": {"rules": {"strategy": "rules"}, "base": base},
+        "matrix": {"base": {"model": ["small", "big"], "verify": ["none", {"quotes": "flag"}]}},
+    }
+    (tmp_path / "systems.json").write_text(json.dumps(systems))
+    return tmp_path
+
+
+def sweep(run: Run, place: Path, *more: Any) -> Ran:
+    inputs = ("--docs", place / "docs", "--spec", place / "spec.yaml", "--gold", place / "gold.jsonl")
+    given = ("--out", place / "out", "--jobs", 0, "--bootstrap", 800)
+    return run("run", place / "systems.json", *inputs, *given, *more)
+
+
+def test_systems_are_extracted_scored_and_compared(run: Run, place: Path, server: ScriptedServer) -> None:
+    ran = sweep(run, place, "--holdout", 0.25)
+    assert ran.code == 0, ran
+    assert "1 document (such as 2025/other.txt) without gold: left out" in ran.err
+    told = json.loads((place / "out" / "sweep.json").read_text())
+    assert list(told["systems"]) == [
+        "rules",
+        *(
+            f"base_model={model}_verify={verify}"
+            for model in ("small", "big")
+            for verify in ("none", "quotes-flag")
+        ),
+    ]
+    assert all(one["documents"]["predicted"] == DOCUMENTS for one in told["systems"].values())
+    estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
+    values = {
+        one["system"]: one["value"] for one in estimates if one["metric"] == "accuracy" and not one["field"]
+    }
+    assert values["base_model=big_verify=none"] == 1.0
+    assert values["base_model=small_verify=none"] == 0.5
+    assert (place / "out" / "run" / "report.html").is_file()
+    assert told["holdout"]["estimate"]["value"] == 1.0
+    assert (told["holdout"]["chosen_on"], told["holdout"]["held_out"]) == (6, 2)
+
+
+def test_the_effect_of_a_factor_is_averaged_over_the_others(run: Run, place: Path) -> None:
+    sweep(run, place)
+    effects = json.loads((place / "out" / "sweep.json").read_text())["effects"]
+    found = {one["factor"]: one for one in effects}
+    model, verify = found["model"], found["verify"]
+    assert (model["level"], model["against"]) == ("big", "small")
+    assert model["comparison"]["difference"] == pytest.approx(0.5)
+    assert (model["comparison"]["documents"], model["comparison"]["verdict"]) == (DOCUMENTS, "better")
+    assert model["cost_usd"] == pytest.approx(9 * 2020 / 1e6, rel=1e-5)
+    assert verify["comparison"]["difference"] == pytest.approx(0.0)
+
+
+def test_requests_that_systems_share_are_sent_once_and_never_again(
+    run: Run, place: Path, server: ScriptedServer
+) -> None:
+    sweep(run, place)
+    assert sum(server.billed.values()) == len(server.billed), "no request twice"
+    before = sum(server.billed.values())
+    again = sweep(run, place)
+    assert (again.code, sum(server.billed.values())) == (0, before)
+
+
+def test_a_system_that_stopped_is_not_compared(run: Run, place: Path, server: ScriptedServer) -> None:
+    server.script = lambda hit: (
+        Reply(status=404, body={"error": {"message": "no such model", "code": "model_not_found"}})
+        if hit.body["model"] == "small"
+        else answer(hit)
+    )
+    ran = sweep(run, place)
+    assert (ran.code, "not complete, and so not compared: base_model=small_verify=none" in ran.out) == (
+        3,
+        True,
+    ), ran
+    estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
+    assert {one["system"] for one in estimates} == {
+        "rules",
+        "base_model=big_verify=none",
+        "base_model=big_verify=quotes-flag",
+    }
+
+
+def test_the_first_failure_of_each_kind_is_told_and_nothing_is_better_than_no_answer(
+    run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (place / "vendor_table.py").write_text(
+        'def extract(document):\n    raise ValueError("no key for vendor table")\n'
+    )
+    monkeypatch.syspath_prepend(str(place))
+    systems = {
+        "rules": {"strategy": "rules"},
+        "mine": {"strategy": "function", "call": "vendor_table:extract"},
+    }
+    (place / "systems.json").write_text(json.dumps({"systems": systems}))
+    out = " ".join(sweep(run, place).out.split())
+    assert f"mine failed: {DOCUMENTS} exception" in out
+    assert re.search(r"exception, such as \S*inv\d(\.txt)?: ValueError: no key for vendor table", out)
+    assert "mine answered none of the documents, so nothing is said of it" in out
+    assert "better than mine" not in out
+
+
+def test_a_dry_run_sends_nothing(run: Run, place: Path, server: ScriptedServer) -> None:
+    ran = sweep(run, place, "--dry-run", "--system", "base_model=big_verify=none")
+    assert (ran.code, server.hits, f"{DOCUMENTS} calls" in ran.out) == (0, [], True), ran
+    assert not (place / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--system", "bass"), "no system 'bass'"),
+        (("--holdout", "0.01"), "would be held out"),
+    ],
+)
+def test_a_wrong_option_is_named(run: Run, place: Path, options: tuple[str, ...], told: str) -> None:
+    ran = (
+        sweep(run, place, "--system", "rules", *options)
+        if options[0] == "--system"
+        else sweep(run, place, *options)
+    )
+    assert (ran.code, told in ran.err) == (2, True), ran
+
+
+@pytest.mark.parametrize(("vendor", "code"), [("Acme", 2), ("Bolt", 0)])
+def test_an_example_of_a_vendor_that_is_scored_is_an_error(
+    run: Run, place: Path, server: ScriptedServer, vendor: str, code: int
+) -> None:
+    gold = [json.loads(line) | {"vendor": "Acme"} for line in (place / "gold.jsonl").read_text().splitlines()]
+    (place / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
+    (place / "train").mkdir()
+    (place / "train" / "x.txt").write_text("Buyer: Zoe\nTotal: 77.00")
+    example = {"id": "x", "total": "77.00", "buyer": "Zoe", "vendor": vendor}
+    (place / "train.jsonl").write_text(json.dumps(example) + "\n")
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"] = {"base": held["systems"]["base"]}
+    held["systems"]["base"]["examples"] = {"from": "train.jsonl", "docs": "train", "k": 1, "group": "vendor"}
+    del held["matrix"]
+    (place / "systems.json").write_text(json.dumps(held))
+    ran = sweep(run, place)
+    assert (ran.code, "is of the group 'Acme', which is scored too" in ran.err) == (code, code == 2), ran
+    assert bool(server.hits) == (code == 0)
+
+
+def test_documents_without_any_gold_are_an_error(run: Run, place: Path) -> None:
+    (place / "gold.jsonl").write_text('{"id": "somebody", "total": "1", "buyer": "x"}\n')
+    ran = sweep(run, place)
+    assert (ran.code, "no document has gold" in ran.err) == (2, True), ran
+
+
+def lay(place: Path, *names: str) -> None:
+    for name in names:
+        (place / "docs" / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / "docs" / name).write_text("Invoice\nBuyer: Eve\nTotal: 9.99\n")
+
+
+def test_two_documents_of_one_gold_record_are_an_error(run: Run, place: Path, server: ScriptedServer) -> None:
+    lay(place, "2025/inv0.md", "2026/inv1.txt")
+    ran = sweep(run, place)
+    assert (ran.code, len(server.hits)) == (2, 0), ran
+    assert "2025/inv0.md, 2025/inv0.txt are all gold's 'inv0'" in ran.err
+    assert "2025/inv1.txt, 2026/inv1.txt are all gold's 'inv1'" in ran.err
+
+
+def test_a_document_that_has_the_path_of_gold_goes_before_one_with_its_name(run: Run, place: Path) -> None:
+    (place / "gold.jsonl").write_text('{"id": "inv0", "total": "9.99", "buyer": "Eve"}\n')
+    lay(place, "inv0.txt")
+    ran = sweep(run, place, "--system", "rules")
+    assert ran.code == 0, ran
+    assert json.loads((place / "out/rules/predictions.jsonl").read_text())["pred"]["total"] == "9.99"
+
+
+def test_no_system_is_asked_before_all_can_be(run: Run, place: Path, server: ScriptedServer) -> None:
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"] |= {
+        "own": {"strategy": "command", "run": ["no-such-program"]},
+        "shown": {"strategy": "rules", "examples": {"from": "nope.jsonl", "docs": "docs"}},
+    }
+    (place / "systems.json").write_text(json.dumps(held))
+    ran = sweep(run, place)
+    assert (ran.code, len(server.hits), (place / "out").exists()) == (2, 0, False), ran
+    assert "no-such-program" in ran.err and "nope.jsonl" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        (("--holdout", 0.01), "--holdout: 0 of 8 documents would be held out"),
+        (("--holdout", 0.3, "--system", "rules"), "--holdout: there is one system, and nothing to choose"),
+    ],
+    ids=["no document", "one system"],
+)
+def test_an_impossible_holdout_is_told_before_anything_is_sent(
+    run: Run, place: Path, server: ScriptedServer, more: tuple[Any, ...], told: str
+) -> None:
+    ran = sweep(run, place, *more)
+    assert (ran.code, len(server.hits), told in ran.err) == (2, 0, True), ran
+
+
+def test_what_a_sweep_wrote_into_the_folder_of_documents_is_no_document(run: Run, place: Path) -> None:
+    given = ("--spec", place / "spec.yaml", "--gold", place / "gold.jsonl", "--jobs", 0, "--bootstrap", 0)
+    for _ in range(2):
+        ran = run("run", "--docs", place / "docs", *given, "--out", place / "docs" / "sweep")
+        assert ran.code == 0, ran
+    assert "1 document (such as 2025/other.txt) without gold" in ran.err
+
+
+@pytest.mark.parametrize(("option", "count"), [("--limit", 3), ("--sample", 5)], ids=["limit", "sample"])
+def test_a_part_of_the_documents_is_scored_on_that_part(
+    run: Run, place: Path, option: str, count: int
+) -> None:
+    ran = sweep(run, place, option, count, "--system", "rules")
+    assert ran.code == 0 and f"{count} of {DOCUMENTS} documents with gold" in ran.out + ran.err, ran
+    extracted = (place / "out" / "rules" / "predictions.jsonl").read_text().splitlines()
+    scored = pl.read_parquet(place / "out" / "run" / "documents.parquet")["doc"]
+    assert sorted(scored) == sorted(json.loads(line)["id"] for line in extracted)
+    estimates = json.loads((place / "out" / "run" / "metrics.json").read_text())["estimates"]
+    (recall,) = (one["value"] for one in estimates if one["metric"] == "recall" and one["field"] == "total")
+    assert recall == 1.0
+
+
+@pytest.mark.parametrize("documents", [1, 2, 4, 5])
+def test_the_median_of_an_extraction_is_that_of_its_score(run: Run, tmp_path: Path, documents: int) -> None:
+    """Of 2 and 4 documents it is a mean; a document that could not be loaded took no time."""
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "bad.pdf").write_bytes(b"no such file")
+    for at in range(documents):
+        (tmp_path / "docs" / f"d{at}.txt").write_text(f"Total: {at}.50\n" * 10 ** (at % 4))
+    names = ["bad.pdf", *(f"d{at}.txt" for at in range(documents))]
+    (tmp_path / "gold.jsonl").write_text(
+        "".join(json.dumps({"id": name, "total": "1"}) + "\n" for name in names)
+    )
+    (tmp_path / "spec.yaml").write_text("fields: {total: money}")
+    (tmp_path / "systems.json").write_text(json.dumps({"systems": {"r": {"strategy": "rules"}}}))
+    inputs = (
+        "--docs",
+        tmp_path / "docs",
+        "--spec",
+        tmp_path / "spec.yaml",
+        "--gold",
+        tmp_path / "gold.jsonl",
+    )
+    found = run("run", tmp_path / "systems.json", *inputs, "--out", tmp_path / "out", "--bootstrap", 0)
+    assert found.code == 0, found.err
+    told = json.loads((tmp_path / "out" / "r" / "extraction.json").read_text())["timings"]
+    estimates = json.loads((tmp_path / "out" / "run" / "metrics.json").read_text())["estimates"]
+    scored = {one["metric"]: one for one in estimates}
+    assert told["p50_ms"] == pytest.approx(scored["latency_p50"]["value"], rel=1e-9)
+    assert told["p95_ms"] == pytest.approx(scored["latency_p95"]["value"], rel=1e-9)
+    assert scored["latency_p50"]["n"] == documents
+    assert f"n = {documents}" in found.out.partition("Accuracy, cost and time")[2]

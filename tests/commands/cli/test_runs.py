@@ -1,0 +1,520 @@
+"""`fieldassay runs`, and `score` with a store of runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from command_runs import GOLD, PRED, SPEC, Files, Ran, spawn
+from store_runs import make_run
+from tests.scoring.provenance.labels_cases import labels
+
+Run = Callable[..., Ran]
+FAST = ("--bootstrap", "50")
+SCORE = ("score", *FAST, "--quiet")
+
+
+class Store:
+    """Files, a store of runs, and the commands on them."""
+
+    def __init__(self, run: Run, files: Files) -> None:
+        self.run, self.files, self.folder = run, files, files.folder.parent / "runs"
+
+    def score(self, *more: Any) -> dict[str, Any]:
+        """Score into the store; return the record of the new run."""
+        before = set(self.folder.glob("2*"))
+        ran = self.run("score", *self.files.inputs, *FAST, "--runs", self.folder, *more)
+        assert ran.code == 0, ran.err
+        return self.record(before)
+
+    def rescore(self, id: str, *more: Any) -> dict[str, Any]:
+        before = set(self.folder.glob("2*"))
+        ran = self.run("score", "--run", id, "--runs", self.folder, *more)
+        assert ran.code == 0, ran.err
+        return self.record(before)
+
+    def record(self, before: set[Path]) -> dict[str, Any]:
+        (made,) = set(self.folder.glob("2*")) - before
+        found: dict[str, Any] = json.loads((made / "run.json").read_text(encoding="utf-8"))
+        return found
+
+    def runs(self, *arguments: Any) -> Ran:
+        return self.run("runs", arguments[0], *arguments[1:], "--runs", self.folder)
+
+    def listed(self, *more: Any) -> dict[str, Any]:
+        ran = self.runs("list", "--json", *more)
+        assert ran.code == 0, ran.err
+        found: dict[str, Any] = json.loads(ran.out)
+        return found
+
+
+@pytest.fixture
+def store(run: Run, files: Files) -> Store:
+    return Store(run, files)
+
+
+def test_a_run_gets_a_name_of_its_own_and_is_listed(store: Store) -> None:
+    record = store.score("--evidence", "errors")
+    (folder,) = store.folder.iterdir()
+    assert (
+        folder.name
+        == f"{record['started'][:19].replace('-', '').replace(':', '')}Z_tiny_llama_{record['id']}"
+    )
+    assert set(record["files"]) == {path.name for path in folder.iterdir()} - {"run.json"}
+    (run,) = store.listed()["runs"]
+    assert (run["id"], run["status"], run["systems"], run["spec"], run["gates"]) == (
+        record["id"],
+        "complete",
+        ["llama"],
+        "tiny",
+        None,
+    )
+    assert run["headline"][0]["metric"] == "accuracy"
+    ran = store.runs("list")
+    assert record["id"] in ran.out
+    assert "n=3" in ran.out
+
+
+def test_the_record_says_where_and_from_what_it_was_made(store: Store) -> None:
+    record = store.score("--seed", "3")
+    assert list(record["digests"]) == ["spec", "formulas", "models", "gold"]
+    assert record["host"]["name"] and record["host"]["cpus"]
+    assert set(record["host"]) == {"name", "system", "machine", "cpus"}
+    assert record["options"]["seed"] == record["bootstrap"]["seed"] == 3
+    assert record["inputs"]["given"]["predictions"] == {"llama": str(store.files.folder / "llama.jsonl")}
+    assert record["timings"]["seconds"] >= 0
+
+
+@pytest.mark.slow
+def test_digests_are_the_same_however_the_run_is_made(store: Store) -> None:
+    store.files.write(
+        "gold.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in GOLD]
+    )
+    store.files.write(
+        "llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(140) for row in PRED]
+    )
+    wanted = store.score()["digests"]
+    assert wanted["gold"] == labels(store.files.folder / "gold.jsonl", SPEC).digest
+    for options in (("--batch", "37"), ("--workers", "2"), ("--metrics", "f1")):
+        assert store.score(*options)["digests"] == wanted
+    assert store.score("--limit", "5")["digests"]["gold"] != wanted["gold"]
+    store.run("score", *store.files.inputs, *FAST, "--out", store.files.folder / "out")
+    assert json.loads((store.files.folder / "out" / "run.json").read_text())["digests"] == wanted
+
+
+def test_the_classes_of_documents_add_up(store: Store) -> None:
+    answers: list[Any] = [
+        {"id": "scored", "total": 1},
+        {"id": "invalid", "raw": "no answer at all"},
+        {"id": "error", "error": "refused"},
+        {"id": "timeout", "error": "timed out"},
+        {"id": "error with data", "total": 1, "error": "cut off"},
+    ]
+    store.files.write(
+        "gold.jsonl", [{"id": row["id"], "total": "1"} for row in answers] + [{"id": "missing", "total": "1"}]
+    )
+    store.files.write("llama.jsonl", answers)
+    classes = store.score()["counts"]["systems"]["llama"]["classes"]
+    assert classes == {
+        "attempted": 6,
+        "scored": 1,
+        "missing": 1,
+        "invalid": 1,
+        "error": 2,
+        "timeout": 1,
+        "failed": 0,
+    }
+    assert classes["attempted"] == sum(classes.values()) - classes["attempted"]
+    assert "error" in store.runs("show", "latest").out
+
+
+def test_values_that_cannot_be_judged_make_their_documents_failed(store: Store) -> None:
+    (store.files.folder / "spec.yaml").write_text(
+        "{name: tiny, unreadable_gold: failed, fields: {total: number}}"
+    )
+    store.files.write(
+        "gold.jsonl", [{"id": 1, "total": "1"}, {"id": 2, "total": "what?"}, {"id": 3, "total": "what?"}]
+    )
+    store.files.write("llama.jsonl", [{"id": 1, "total": 1}, {"id": 2, "total": 1}])
+    classes = store.score()["counts"]["systems"]["llama"]["classes"]
+    assert (classes["attempted"], classes["scored"], classes["failed"], classes["missing"]) == (3, 1, 1, 1)
+
+
+@pytest.mark.parametrize("state", ["none", "no commit", "clean", "dirty"])
+def test_the_commit_of_the_current_folder_is_kept(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    if state != "none":
+        subprocess.run([*git, "init", "-q"], check=True)
+    if state in ("clean", "dirty"):
+        (work / "file").write_text("1")
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-qm", "first"], check=True)
+    if state == "dirty":
+        (work / "file").write_text("2")
+    found = store.score()["git"]
+    if state in ("none", "no commit"):
+        assert found is None
+        return
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True
+    ).stdout.strip()
+    assert found == {"commit": commit, "is_dirty": state == "dirty"}
+
+
+def test_without_git_the_run_is_made_all_the_same(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert store.score()["git"] is None
+
+
+def test_gates_and_limits_are_in_the_status(store: Store) -> None:
+    (store.files.folder / "spec.yaml").write_text(SPEC + "gates: [accuracy >= 0.99]\n")
+    assert store.run("score", *store.files.inputs, *FAST, "--runs", store.folder, "--limit", "2").code == 1
+    (run,) = store.listed()["runs"]
+    assert (run["status"], run["gates"]) == ("partial", "FAIL")
+    text = " ".join(store.runs("list").out.split())
+    assert "partial (2" in text  # how lines break depends on the width of the terminal
+    assert "FAIL" in text
+
+
+@pytest.mark.parametrize(("score", "headline"), [("", "accuracy"), ("score: quality\n", "quality")])
+def test_the_score_of_the_spec_is_the_headline(store: Store, score: str, headline: str) -> None:
+    (store.files.folder / "spec.yaml").write_text(
+        SPEC + f"definitions: {{quality: 0.5*accuracy + 0.5*f1}}\nmetrics: [accuracy, quality]\n{score}"
+    )
+    store.score()
+    assert store.listed()["runs"][0]["headline"][0]["metric"] == headline
+
+
+def test_runs_are_held_against_a_baseline_in_a_file(store: Store) -> None:
+    file = store.files.folder / "baseline.json"
+    store.score()
+    assert store.run("baseline", "set", "latest", "--runs", store.folder, "--out", file).code == 0
+    store.files.write("llama.jsonl", GOLD)
+    store.score()
+    (store.files.folder / "spec.yaml").write_text(SPEC.replace("name: text", "name: {type: text, weight: 3}"))
+    store.score()
+    changes = [run["changes"]["llama"] for run in store.listed("--baseline", file)["runs"]]
+    assert changes[0]["comparison"] is None and "spec" in changes[0]["reason"]
+    assert changes[1]["comparison"]["difference"] > 0
+    assert changes[2]["comparison"]["verdict"] == "identical"
+    out = store.runs("list", "--baseline", file).out
+    assert "identical" in out and out.count("no change told: ") == 1
+    assert store.runs("list", "--baseline", store.files.folder / "nothing.json").code == 2
+
+
+def test_many_systems_are_listed_best_first(store: Store) -> None:
+    store.files.write("good.jsonl", GOLD)
+    more = [
+        part for number in range(4) for part in ("--pred", f"s{number}={store.files.folder / 'llama.jsonl'}")
+    ]
+    record = store.score(*more, "--pred", f"good={store.files.folder / 'good.jsonl'}")
+    (folder,) = store.folder.iterdir()
+    assert f"_llama+5_{record['id']}" in folder.name
+    out = store.runs("list").out
+    assert out.index("good") < out.index("llama")
+    assert "and 3 more" in out
+
+
+def test_old_predictions_are_scored_again_as_they_were(store: Store) -> None:
+    first = store.score("--seed", "5", "--metrics", "accuracy,f1", "--limit", "2", "--slice", "kind")
+    again = store.rescore(first["id"])
+    assert again["rescored_from"] == first["id"] != again["id"]
+    same = ("digests", "options", "bootstrap", "metrics", "slices", "headline", "limit")
+    assert {key: again[key] for key in same} == {key: first[key] for key in same}
+    assert again["spec"]["digest"] == first["spec"]["digest"]
+    assert store.rescore("latest", "--seed", "6")["bootstrap"]["seed"] == 6
+
+
+def test_old_predictions_are_scored_again_with_a_new_spec_or_new_gold(store: Store) -> None:
+    first = store.score()
+    (store.files.folder / "new.yaml").write_text(
+        SPEC.replace("name: text", "name: {type: text, compare: words}")
+    )
+    with_spec = store.rescore(first["id"], "--spec", store.files.folder / "new.yaml")
+    assert (
+        with_spec["digests"]["spec"] != first["digests"]["spec"]
+        and with_spec["digests"]["gold"] == first["digests"]["gold"]
+    )
+    new = store.files.write("new.jsonl", PRED)
+    (store.files.folder / "gold.jsonl").unlink()
+    with_gold = store.rescore(first["id"], "--gold", new)
+    assert (
+        with_gold["digests"]["gold"] != first["digests"]["gold"]
+        and with_gold["digests"]["spec"] == first["digests"]["spec"]
+    )
+    assert with_gold["headline"][0]["value"] == pytest.approx(1.0)
+
+
+def test_many_systems_in_one_file_and_variants_are_scored_again(store: Store) -> None:
+    rows = [{"id": row["id"], "answers": {"a=b": row, "c": row}} for row in PRED]
+    store.files.write("llama.jsonl", rows)
+    first = store.score("--systems-key", "answers")
+    assert list(first["counts"]["systems"]) == ["a=b", "c"]
+    again = store.rescore(first["id"])
+    assert again["headline"] == first["headline"]
+    store.files.write(
+        "llama.jsonl",
+        [{"id": row["id"], "variant": name, "record": row} for row in PRED for name in ("x", "y")],
+    )
+    first = store.score("--pred-key", "record")
+    assert len(first["counts"]["systems"]) == 2
+    assert store.rescore(first["id"])["headline"] == first["headline"]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda file: file.write_text(file.read_text() + "\n"), "has changed since the run"),
+        (lambda file: file.unlink(), "is not there"),
+    ],
+)
+@pytest.mark.parametrize("name", ["llama.jsonl", "gold.jsonl"])
+def test_inputs_that_changed_are_not_scored_again(
+    store: Store, change: Callable[[Path], object], said: str, name: str
+) -> None:
+    store.score()
+    file = store.files.folder / name
+    change(file)
+    ran = store.run("score", "--run", "latest", "--runs", store.folder)
+    assert ran.code == 2
+    assert f"{file}: {said}" in ran.err
+    assert len(list(store.folder.iterdir())) == 1
+
+
+def test_standard_input_cannot_be_read_again(programs: Path, store: Store) -> None:
+    inputs = [
+        "--spec",
+        store.files.folder / "spec.yaml",
+        "--gold",
+        store.files.folder / "gold.jsonl",
+        "--pred",
+        "llama=-",
+    ]
+    with (store.files.folder / "llama.jsonl").open("rb") as stream:
+        process = spawn("score", *inputs, *FAST, "--runs", store.folder, programs=programs, stdin=stream)
+        assert process.communicate()[1] is not None
+    assert process.returncode == 0
+    ran = store.run("score", "--run", "latest", "--runs", store.folder)
+    assert ran.code == 2 and "-: was read from a stream" in ran.err
+
+
+def test_a_run_from_another_place_needs_a_place_to_go(store: Store) -> None:
+    place = store.files.folder / "out"
+    assert store.run("score", *store.files.inputs, *FAST, "--out", place).code == 0
+    assert "say where the new run goes" in store.run("score", "--run", place).err
+    assert store.run("score", "--run", place, "--out", store.files.folder / "again").code == 0
+    assert store.rescore(str(place))["rescored_from"] == json.loads((place / "run.json").read_text())["id"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--runs", "a", "--out", "b"], "give one of them"),
+        (["--run", "latest"], "leave out --pred"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(
+    store: Store, arguments: list[str], said: str
+) -> None:
+    ran = store.run("score", *store.files.inputs, *arguments)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_a_run_that_does_not_say_how_its_inputs_were_given_is_not_scored_again(store: Store) -> None:
+    make_run(store.folder)
+    ran = store.run("score", "--run", "latest", "--runs", store.folder)
+    assert ran.code == 2 and "does not say what the run was made from" in ran.err
+
+
+def test_runs_are_shown_and_removed(store: Store) -> None:
+    first, second = make_run(store.folder, 1), make_run(store.folder, 2)
+    assert store.runs("show", first.name).out.startswith(first.name)
+    assert json.loads(store.runs("show", "latest", "--json").out)["record"]["format"] == "fieldassay run"
+    assert store.runs("rm").code == store.runs("rm", "latest").code == 2
+    ran = store.runs("rm", "latest", "nothing", "--yes")
+    assert (ran.code, second.exists()) == (2, True)
+    assert store.runs("rm", "latest", second.name, "--yes").code == 0
+    assert [path.name for path in store.folder.iterdir()] == [first.name]
+
+
+@pytest.mark.parametrize(("answer", "is_removed"), [("y", True), ("n", False), ("", False)])
+def test_a_person_is_asked_before_a_run_is_removed(
+    programs: Path, store: Store, answer: str, is_removed: bool
+) -> None:
+    folder = make_run(store.folder)
+    ours, theirs = os.openpty()
+    process = spawn("runs", "rm", "latest", "--runs", store.folder, programs=programs, stdin=theirs)
+    os.write(ours, f"{answer}\n".encode())
+    out, err = process.communicate()
+    os.close(ours)
+    os.close(theirs)
+    assert b"Remove 1 for good?" in out + err
+    assert folder.name.encode() in err
+    assert (process.returncode, folder.exists()) == ((0, False) if is_removed else (130, True))
+
+
+def test_what_a_killed_run_left_is_named_and_removed(store: Store) -> None:
+    made, left = make_run(store.folder), store.folder / ".run.partial-abc"
+    left.mkdir()
+    (left / "run.json").write_text("{}")
+    os.utime(left / "run.json", (0, 0))
+    os.utime(left, (0, 0))
+    assert (
+        "left by a killed run: .run.partial-abc; `fieldassay runs rm --leftovers`" in store.runs("list").out
+    )
+    assert store.runs("rm", "--leftovers").err == f"removed {left}\n"
+    assert list(store.folder.iterdir()) == [made]
+    assert store.runs("rm", "--leftovers").err == ""
+
+
+def test_damaged_runs_are_listed_and_can_be_removed(store: Store) -> None:
+    folder = make_run(store.folder)
+    (folder / "run.json").write_bytes((folder / "run.json").read_bytes()[:40])
+    ran = store.runs("list")
+    assert ran.code == 0 and "damaged" in ran.out and "Traceback" not in ran.err
+    assert store.runs("show", "latest").code == 0
+    assert store.run("score", "--run", "latest", "--runs", store.folder).code == 2
+    assert store.runs("rm", f"{folder}/", "--yes").code == 0
+    assert "no run in" in store.runs("list").out
+
+
+def test_history_is_a_drawing_of_all_runs(store: Store) -> None:
+    store.score()
+    store.files.write("llama.jsonl", GOLD)
+    store.score()
+    drawing = ElementTree.fromstring(store.runs("history", "--format", "svg").out)
+    points = [one for one in drawing.iter("{http://www.w3.org/2000/svg}circle") if one.get("r") == "4"]
+    told = [str(one[0].text) for one in points]
+    assert [text.partition(" (")[0] for text in told] == ["llama: 70.8%", "llama: 100.0%"]
+    joined = [
+        one.get("d", "")
+        for one in drawing.iter("{http://www.w3.org/2000/svg}path")
+        if "L" in one.get("d", "")
+    ]
+    assert len(joined) == 1 and float(str(points[0].get("cy"))) > float(str(points[1].get("cy")))
+    page = store.runs("history", "--format", "html").out
+    assert page.startswith("<!doctype html>") and "70.8%" in page and not re.search(r"(src|href)=", page)
+
+
+def test_history_draws_runs_of_one_second_in_the_order_of_the_list(store: Store) -> None:
+    for _ in range(4):
+        id = store.score()["id"]
+        (made,) = store.folder.glob(f"*_{id}")
+        made.rename(store.folder / f"20261121T145640Z_tiny_llama_{id}")
+    listed = [run["id"] for run in store.listed()["runs"]]
+    page = store.runs("history", "--format", "html").out
+    assert len(listed) == 4 and sorted(listed, key=page.index) == listed[::-1]
+
+
+def test_a_drawing_joins_no_runs_on_different_gold(store: Store) -> None:
+    store.score()
+    store.files.write("gold.jsonl", PRED)
+    store.score()
+    drawing = store.runs("history", "--format", "svg").out
+    assert drawing.count("<circle") == 3 and not re.search(r'd="M[^"]*L', drawing)
+
+
+def test_killed_runs_of_the_program_leave_no_damaged_run(programs: Path, store: Store) -> None:
+    moments = random.Random(7)
+    for _ in range(4):
+        process = spawn(*SCORE, *store.files.inputs, "--runs", store.folder, programs=programs)
+        time.sleep(moments.uniform(0.05, 0.5))
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+    store.score()
+    assert {run["status"] for run in store.listed()["runs"]} == {"complete"}
+
+
+def test_two_runs_of_the_program_go_into_one_store_at_the_same_time(programs: Path, store: Store) -> None:
+    processes = [
+        spawn(*SCORE, *store.files.inputs, "--runs", store.folder, programs=programs) for _ in range(3)
+    ]
+    ends = [process.communicate() for process in processes]
+    assert [process.returncode for process in processes] == [0, 0, 0], ends
+    runs = store.listed()["runs"]
+    assert [run["status"] for run in runs] == ["complete"] * 3
+    assert len({run["id"] for run in runs}) == 3
+
+
+def test_a_store_that_is_not_there_is_told(store: Store) -> None:
+    ran = store.runs("list")
+    assert ran.code == 2 and "is no store of runs" in ran.err
+
+
+HOSTILE: dict[str, Any] = {
+    "text": "a\x1b[31m\u202e\n[bold]" + "x" * 100_000,
+    "number": 10**300,
+    "list": [[], {}, None, "\ud800"],
+    "object": {"a\nb": {"c": [1]}, "llama": "\x07"},
+    "true": True,
+}
+KEYS = (
+    "id", "files", "started", "spec", "digests", "inputs", "options", "bootstrap", "models", "versions",
+    "git", "host", "headline", "counts", "limit",
+    "rescored_from", "evidence", "timings",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("key", KEYS)
+def test_a_record_of_any_form_is_listed_and_shown_without_harm(store: Store, key: str, kind: str) -> None:
+    folder = make_run(store.folder, name="by-hand", facts={key: HOSTILE[kind]})
+    for ran in (store.runs("list"), store.runs("show", folder)):
+        assert ran.code == 0, ran.err
+        assert not set(ran.out) & set("\x1b\u202e\x07")
+        assert len(ran.out) < 20_000
+    for ran in (store.runs("list", "--json"), store.runs("show", folder, "--json")):
+        assert ran.code == 0 and json.loads(ran.out)
+    assert store.run("score", "--run", folder, "--runs", store.folder).code == 2
+
+
+@pytest.mark.parametrize(
+    "text", ['{"format": "fieldassay run", "schema_version": 1, "x": NaN}', "null", '"' + "x" * 1_000_000]
+)
+def test_a_record_that_is_no_json_is_damaged(store: Store, text: str) -> None:
+    folder = make_run(store.folder)
+    (folder / "run.json").write_text(text)
+    assert store.listed()["runs"][0]["status"] == "damaged"
+
+
+def test_a_pipe_in_the_place_of_a_record_is_not_waited_for(store: Store) -> None:
+    folder = make_run(store.folder)
+    (folder / "run.json").unlink()
+    os.mkfifo(folder / "run.json")
+    assert store.listed()["runs"][0]["status"] == "damaged"
+
+
+def test_gate_explain_and_export_take_runs_of_a_store_by_name(
+    run: Run, files: Files, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    spec = files.folder / "spec.yaml"
+    spec.write_text(spec.read_text() + "gates: [accuracy >= 0.1]\n")
+    assert run("score", *files.inputs, "--runs", "store", "--bootstrap", 0, "--quiet").code == 0
+    place = ("--runs", "store")
+    assert run("gate", "latest", *place).code == 0
+    assert (
+        run("explain", "latest", "d1", *place).out
+        == run("explain", next(Path("store").iterdir()), "d1").out
+        != ""
+    )
+    assert run("export", "latest", "--to", "all.csv", *place).code == 0 and Path("all.csv").is_file()
+    for command in (("gate", "nope"), ("explain", "nope", "d1"), ("export", "nope", "--to", "x.csv")):
+        ran = run(*command, *place)
+        assert ran.code == 2 and "run 'nope': is no run in store" in ran.err

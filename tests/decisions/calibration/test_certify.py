@@ -1,0 +1,307 @@
+"""Exact bounds, sample sizes, the sequence of tests with its starts, and what more labels would bring."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.decisions.calibration.confidence_simulations import certify_single
+
+from fieldassay.decisions.calibration.binomial import (
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    needed_labels,
+    passes,
+)
+from fieldassay.decisions.calibration.certify import certify, list_tests, start_sizes
+from fieldassay.decisions.calibration.labels import Labels
+from fieldassay.decisions.calibration.planning import expect, expect_more, find_enough, plan_labels
+from fieldassay.decisions.calibration.result import Promise, PromiseKind
+
+BOUNDS = [
+    (0, 10, 0.05, 1 - 0.05**0.1),
+    (0, 299, 0.05, 1 - 0.05 ** (1 / 299)),
+    (10, 10, 0.05, 1.0),
+    (0, 0, 0.05, 1.0),
+    (1, 2, 0.05, math.sqrt(0.95)),
+    (3, 20, 0.025, 0.378927),
+]
+
+
+@pytest.mark.parametrize(("errors", "n", "delta", "bound"), BOUNDS)
+def test_upper_bounds_are_exact(errors: int, n: int, delta: float, bound: float) -> None:
+    assert clopper_pearson_upper(errors, n, delta) == pytest.approx(bound, abs=1e-6)
+
+
+@pytest.mark.parametrize(("errors", "n", "delta", "bound"), BOUNDS)
+def test_lower_bounds_mirror_upper_bounds(errors: int, n: int, delta: float, bound: float) -> None:
+    assert clopper_pearson_lower(n - errors, n, delta) == pytest.approx(1 - bound if n else 0.0, abs=1e-6)
+
+
+NEEDED = [
+    (0.01, 0.05, 0, 299),
+    (0.01, 0.05, 1, 473),
+    (0.01, 0.05, 2, 628),
+    (0.01, 0.05, 3, 773),
+    (0.03, 0.05, 0, 99),
+    (0.05, 0.05, 0, 59),
+    (0.01, 0.01, 0, 459),
+    (0.5, 0.25, 0, 2),
+    (0.001, 0.05, 0, 2995),
+]
+
+
+@pytest.mark.parametrize(("risk", "delta", "errors", "needed"), NEEDED)
+def test_the_labels_that_a_promise_takes(risk: float, delta: float, errors: int, needed: int) -> None:
+    assert needed_labels(risk, delta, errors) == needed
+    assert passes(errors, needed, risk, delta)
+    assert not passes(errors, needed - 1, risk, delta)
+    if not errors:
+        assert needed == math.ceil(math.log(delta) / math.log1p(-risk))
+
+
+@given(st.integers(0, 30), st.integers(1, 2000), st.floats(0.002, 0.5), st.floats(0.001, 0.3))
+def test_passing_is_the_same_as_an_upper_bound_within_the_risk(
+    errors: int, n: int, risk: float, delta: float
+) -> None:
+    upper = clopper_pearson_upper(errors, n, delta)
+    if abs(upper - risk) > 1e-9:
+        assert passes(errors, n, risk, delta) == (upper <= risk)
+
+
+STARTS = {
+    149: [(149, 0.05)],
+    240: [(149, 0.05)],
+    300: [(166, 0.041), (243, 0.009)],
+    500: [(176, 0.029), (226, 0.0105), (415, 0.0105)],
+    1000: [(185, 0.024), (481, 0.013), (843, 0.013)],
+    2000: [(445, 0.022), (971, 0.014), (1794, 0.014)],
+}
+
+
+@pytest.mark.parametrize("n", STARTS)
+def test_sequences_start_early_and_late_with_shares_of_the_level_that_grow(n: int) -> None:
+    found = start_sizes(n, 0.02, 0.05)
+    assert [size for size, _ in found] == [size for size, _ in STARTS[n]]
+    assert [level for _, level in found] == pytest.approx([level for _, level in STARTS[n]], abs=2e-4)
+
+
+@given(st.integers(0, 3000), st.floats(0.005, 0.4))
+def test_starts_share_the_level_and_can_all_be_certified(n: int, risk: float) -> None:
+    starts = start_sizes(n, risk, 0.05)
+    assert (starts == ()) == (n < needed_labels(risk, 0.05))
+    if starts:
+        assert sum(level for _, level in starts) == pytest.approx(0.05)
+        assert all(size <= n and passes(0, size, risk, level * (1 + 1e-9)) for size, level in starts)
+
+
+@given(st.integers(1, 600), st.integers(1, 3), st.floats(0.01, 0.4))
+def test_tests_ascend_from_the_first_start_to_everything_and_hold_all_of_the_level(
+    n: int, values: int, risk: float
+) -> None:
+    confidence = np.round(np.random.default_rng(n).random(n * values), 2)
+    held = Labels(np.repeat(np.arange(n), values), confidence, np.ones(n * values, bool))
+    tests = list_tests(held, risk, 0.05)
+    assert bool(tests) == (n >= needed_labels(risk, 0.05))
+    if tests:
+        counts = [count for count, _ in tests]
+        assert counts == sorted(set(counts)) and counts[-1] == n * values
+        assert sum(level for _, level in tests) == pytest.approx(0.05)
+        assert tests[0][1] > 0.0
+
+
+def labels(*groups: tuple[float, int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """Return labels from groups of (confidence, right, wrong)."""
+    confidence = np.concatenate([np.full(right + wrong, value) for value, right, wrong in groups])
+    return confidence, np.concatenate(
+        [np.repeat([True, False], [right, wrong]) for _, right, wrong in groups]
+    )
+
+
+def test_clean_labels_are_all_accepted() -> None:
+    found = certify_single(np.linspace(0.5, 1, 400), np.ones(400, bool), 0.01, 0.05)
+    assert found.last is not None
+    assert (found.last.labels, found.last.threshold, found.last.errors) == (400, 0.5, 0)
+    assert all(step.passed for step in found.steps)
+
+
+def test_the_first_failure_ends_a_sequence_even_if_later_steps_would_pass() -> None:
+    # the only sequence starts at 149 labels, where no error is allowed, and fails there for good
+    confidence = np.linspace(1, 0, 230)
+    is_right = np.ones(230, bool)
+    is_right[3] = False
+    found = certify_single(confidence, is_right, 0.02, 0.05)
+    assert [(step.labels, step.errors, step.passed) for step in found.steps] == [(149, 1, False)]
+    assert found.last is None
+
+
+def test_a_test_that_passed_hands_its_level_on() -> None:
+    # the second start, at 243 of 300 labels, has its own level and that of all above it
+    found = certify_single(np.linspace(1, 0, 300), np.ones(300, bool), 0.02, 0.05)
+    assert [round(step.level, 4) for step in found.steps if step.labels < 243][-1] == 0.0412
+    assert {round(step.level, 4) for step in found.steps if step.labels >= 243} == {0.05}
+
+
+def test_one_early_error_among_many_labels_is_no_obstacle() -> None:
+    # the issue's case: 1,400 labels, one error at rank 51, at most 2% wrong
+    is_right = np.ones(1400, bool)
+    is_right[50] = False
+    last = certify_single(np.linspace(1, 0, 1400), is_right, 0.02, 0.05).last
+    assert last is not None and (last.labels, last.errors) == (1400, 1)
+
+
+def test_a_sequence_that_failed_leaves_the_others() -> None:
+    # three errors first: too many at the first start of 1,000 labels, not at the later ones
+    is_right = np.ones(1000, bool)
+    is_right[:3] = False
+    found = certify_single(np.linspace(1, 0, 1000), is_right, 0.02, 0.05)
+    assert [(step.labels, step.passed) for step in found.steps][:2] == [(185, False), (481, True)]
+    assert found.last is not None and found.last.labels == 1000
+    assert found.last.level == pytest.approx(0.026)
+
+
+def test_a_share_at_full_confidence_is_certified_without_the_rest() -> None:
+    # the issue's case: 970 values at 1.0, three of them wrong, and 30 at 0.9 of which half are wrong
+    last = certify_single(*labels((1.0, 967, 3), (0.9, 15, 15)), 0.02, 0.05).last
+    assert last is not None and (last.threshold, last.labels, last.errors) == (1.0, 970, 3)
+
+
+def test_a_large_tie_among_many_confidences_is_tested_as_a_whole() -> None:
+    tail = [(0.5 + number / 100, 1, 1) for number in range(25)]
+    last = certify_single(*labels((1.0, 947, 3), *tail), 0.02, 0.05).last
+    assert last is not None and (last.threshold, last.labels) == (1.0, 950)
+
+
+def test_the_last_step_that_passed_is_taken() -> None:
+    found = certify_single(*labels((0.9, 300, 0), (0.8, 60, 0), (0.7, 20, 20), (0.6, 100, 0)), 0.01, 0.05)
+    assert found.last is not None
+    assert (found.last.threshold, found.last.labels, found.last.upper) == (
+        0.8,
+        360,
+        pytest.approx(1 - 0.05 ** (1 / 360)),
+    )
+    assert [step.passed for step in found.steps] == [True, True, False]
+
+
+def test_few_ties_are_tested_at_each() -> None:
+    found = certify_single(*labels((0.99, 150, 0), (0.95, 160, 0), (0.5, 690, 0)), 0.02, 0.05)
+    assert [(step.labels, step.threshold) for step in found.steps] == [(310, 0.95), (1000, 0.5)]
+
+
+def test_documents_are_counted_not_values() -> None:
+    # 160 documents with four values, of which one is sure and right: 160 of them suffice for 2%
+    confidence = np.tile([0.99, 0.3, 0.2, 0.1], 160) + np.linspace(0, 0.001, 640)
+    is_right = np.tile([True, False, True, False], 160)
+    held = Labels(np.repeat(np.arange(160), 4), confidence, is_right)
+    last = certify(held, Promise(0.02), 0.05).last
+    assert last is not None and last.labels == 160 and held.share(held.count_from(last.threshold)) == 0.25
+
+
+def test_values_of_one_document_lose_together() -> None:
+    # eight wrong values in one document count as one, eight in eight documents as eight
+    together, apart = np.ones((2, 450, 8), bool)
+    together[0], apart[:8, 0] = False, False
+    doc, confidence = np.repeat(np.arange(450), 8), np.full(3600, 0.9)
+    found = [
+        certify(Labels(doc, confidence, right.ravel()), Promise(0.01, kind=kind), 0.05).last is not None
+        for right in (together, apart)
+        for kind in (PromiseKind.VALUE, PromiseKind.RESIDUAL)
+    ]
+    assert found == [False, False, True, True]
+
+
+def test_a_proven_bound_of_what_is_left_is_tried_from_the_top() -> None:
+    generator = np.random.default_rng(1)
+    confidence = generator.beta(8, 0.6, (400, 4))
+    held = Labels(
+        np.repeat(np.arange(400), 4),
+        confidence.ravel(),
+        (generator.random((400, 4)) < confidence).ravel(),
+        order=generator.permutation(400),
+    )
+    proven = certify(held, Promise(0.02, kind=PromiseKind.RESIDUAL, is_proven=True), 0.05)
+    default = certify(held, Promise(0.02, kind=PromiseKind.RESIDUAL), 0.05)
+    assert proven.last is not None and default.last is not None
+    assert proven.last.threshold >= default.last.threshold
+    assert [step.passed for step in proven.steps] == [True, False]
+
+
+def test_all_confidences_equal_leave_all_or_nothing() -> None:
+    assert certify_single(*labels((0.9, 400, 0)), 0.01, 0.05).last is not None
+    assert certify_single(*labels((0.9, 390, 10)), 0.01, 0.05).last is None
+
+
+@pytest.mark.parametrize("n", [0, 1, 298])
+def test_too_few_labels_certify_nothing(n: int) -> None:
+    found = certify_single(np.linspace(0, 1, n), np.ones(n, bool), 0.01, 0.05)
+    assert (found.last, found.steps) == (None, ())
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 40), st.booleans()), min_size=60, max_size=300),
+    st.randoms(use_true_random=False),
+)
+def test_neither_the_order_of_labels_nor_the_scale_of_confidences_matters(
+    values: list[tuple[int, bool]], random: object
+) -> None:
+    shuffled = list(values)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    found = [
+        certify_single(
+            np.array([c / 40 for c, _ in order]) ** power, np.array([r for _, r in order]), 0.05, 0.05
+        )
+        for order, power in ((values, 1), (shuffled, 1), (values, 3))
+    ]
+    told = [[(step.labels, step.errors, step.passed) for step in one.steps] for one in found]
+    assert told[0] == told[1] == told[2]
+
+
+def test_several_thresholds_share_the_confidence() -> None:
+    plan = plan_labels(Promise(0.01, 0.95, by_field=True), 5, draws=1)
+    assert plan.delta == pytest.approx(0.01)
+    assert plan.needed[0] == 459
+
+
+def good(generator: np.random.Generator, n: int, values: int = 4) -> Labels:
+    confidence = generator.beta(8, 0.6, (n, values))
+    is_right = generator.random((n, values)) < confidence
+    return Labels(np.repeat(np.arange(n), values), confidence.ravel(), is_right.ravel())
+
+
+def test_documents_drawn_again_are_whole_and_one_may_be_unseen() -> None:
+    held = Labels(np.array([0, 0, 1, 1, 1]), np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.ones(5, bool))
+    wrong = 0
+    for seed in range(60):
+        drawn = held.resample(3, np.random.default_rng(seed))
+        assert drawn.documents == 3 and set(drawn.values.tolist()) <= {2, 3}
+        by_document = [drawn.is_wrong[drawn.doc == at] for at in range(3)]
+        assert all(lost.all() or not lost.any() for lost in by_document)
+        wrong += any(lost.any() for lost in by_document)
+    assert 10 <= wrong <= 40  # the unseen one is among three of three in 19 of 27 cases, half of them wrong
+
+
+def test_what_is_left_after_review_is_planned_within_a_tenth() -> None:
+    promise, generator = Promise(0.02, kind=PromiseKind.RESIDUAL), np.random.default_rng(8)
+    planned = [expect(good(generator, 200), promise, 0.05, 300).accepted for _ in range(4)]
+    done = []
+    for _ in range(40):
+        held = good(generator, 300)
+        last = certify(held, promise, 0.05).last
+        done.append(0.0 if last is None else held.share(held.count_from(last.threshold)))
+    assert np.mean(planned) == pytest.approx(np.mean(done), abs=0.06)
+
+
+@pytest.mark.parametrize("kind", [PromiseKind.VALUE, PromiseKind.DOCUMENT])
+def test_hopeless_labels_are_planned_as_unlikely(kind: PromiseKind) -> None:
+    generator = np.random.default_rng(3)
+    held = Labels(np.arange(200), generator.random(200), generator.random(200) < 0.5)
+    expected = expect_more(held, Promise(0.02, kind=kind), 0.05, is_certified=False)
+    assert [one.labels for one in expected] == [600]
+    assert expected[0].chance < 0.25 and find_enough(expected) is None
+
+
+def test_a_plan_is_the_same_every_time() -> None:
+    assert plan_labels(Promise(0.03), draws=3) == plan_labels(Promise(0.03), draws=3)

@@ -1,0 +1,129 @@
+"""A gate on each field: judged field by field in one family, told in one line."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.decisions.gates.test_regression import NOW
+
+from fieldassay.decisions.baseline.baseline import Baseline
+from fieldassay.decisions.baseline.file import write_baseline
+from fieldassay.decisions.baseline.runs import BaselineRequest, make_baseline
+from fieldassay.decisions.chance import describe_chance
+from fieldassay.decisions.gate import decide_result
+from fieldassay.decisions.gates.gates_file import read_gates_file
+from fieldassay.errors import ProblemsError
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.result.decision import GateOutcome
+from fieldassay.metrics.result.result import Result
+from fieldassay.runs.run import Run
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.score import score
+
+FIELDS = tuple("abcdefghijkl")
+SPEC = f"{{name: twelve, fields: {{{', '.join(f'{name}: text' for name in FIELDS)}, unused: text}}}}"
+Rows = list[dict[str, Any]]
+
+
+def gold(count: int) -> Rows:
+    return [{"id": f"d{at:04d}", **{name: f"{name}{at}" for name in FIELDS}} for at in range(count)]
+
+
+def spoiled(rows: Rows, rates: dict[str, float], seed: int = 1) -> Rows:
+    draw = random.Random(seed)
+    return [{**row, **{name: "?" for name in FIELDS if draw.random() < rates.get(name, 0.0)}} for row in rows]
+
+
+def scored(rows: Rows, predictions: Rows, *gates: str) -> Result:
+    return score(rows, predictions, SPEC, ScoreOptions(keeps_statistics=True, evidence="none", gates=gates))
+
+
+def outcome(result: Result, gate: str, baseline: Path | None = None) -> GateOutcome:
+    [decision] = decide_result(result, [parse_gate(gate)], baseline)
+    [found] = decision.outcomes
+    return found
+
+
+def baseline_in(folder: Path, result: Result) -> Path:
+    made: Baseline = make_baseline(Run.of(result, folder=Path("main")), BaselineRequest(), NOW)
+    write_baseline(folder / "baseline.json", made)
+    return folder / "baseline.json"
+
+
+@pytest.mark.parametrize(
+    ("gate", "verdict", "said"),
+    [
+        ("field_accuracy >= 0.9 in each field", "FAIL", "of 12 fields 1 failed, 11 passed; a: 50.0% is not at least 90%"),
+        ("field_accuracy >= 0.4 in each field", "PASS", "of 12 fields 12 passed; a: 50.0% is at least 40%"),
+        ("lower(field_accuracy) >= 0.4 in each field", "INCONCLUSIVE", "of 12 fields 1 cannot be decided, 11 passed; a: not shown"),
+        ("lower(field_accuracy) >= 0.7 in each field", "FAIL", "of 12 fields 1 failed, 11 passed; a: the whole interval"),
+    ],
+)  # fmt: skip
+def test_the_worst_field_decides_and_is_named(gate: str, verdict: str, said: str) -> None:
+    rows = gold(60)
+    wrong = [{**row, "a": "?"} if at % 2 else row for at, row in enumerate(rows)]
+    found = outcome(scored(rows, wrong, gate), gate)
+    assert (found.verdict.value, found.rule[: len(said)]) == (verdict, said)
+    assert found.value is not None and found.value <= 0.5
+    assert str(found.gate) == gate and len(found.parts) == 12
+    assert found.evidence[-1] == "1 field without any value left out"
+
+
+def test_the_gate_is_one_line_of_the_decision() -> None:
+    rows = gold(30)
+    gate = "field_accuracy >= 0.9 in each field"
+    [decision] = decide_result(scored(rows, rows, gate), [parse_gate(gate)])
+    assert decision.reasons == ("1 of 1 gates that apply passed, on 30 documents",)
+    assert len(decision.to_dict()["gates"]) == 1
+
+
+def test_the_loss_of_one_field_fails_it(tmp_path: Path) -> None:
+    rows = gold(200)
+    before = scored(rows, spoiled(rows, dict.fromkeys(FIELDS, 0.05)))
+    baseline = baseline_in(tmp_path, before)
+    worse = spoiled(rows, dict.fromkeys(FIELDS, 0.05))
+    lost = [{**row, "a": "?"} if at < 12 else row for at, row in enumerate(worse)]
+    gate = "regression(field_accuracy) >= 0 in each field"
+    found = outcome(scored(rows, lost, gate), gate, baseline)
+    assert len(found.parts) == 12 and found.parts[0].gate.metric.field == "a"
+    single = "regression(field_accuracy[a]) >= 0"
+    alone = outcome(scored(rows, lost, single), single, baseline)
+    assert alone.verdict.value == "FAIL" and found.verdict.value == "FAIL"
+    assert found.value == alone.value
+    assert "of 12 fields 1 failed" in found.rule
+
+
+def test_chance_counts_the_fields() -> None:
+    rows = gold(100)
+    gate = "field_accuracy >= 0.85 in each field"
+    result = scored(rows, spoiled(rows, dict.fromkeys(FIELDS, 0.1), 5), gate)
+    [decision] = decide_result(result, [parse_gate(gate)])
+    assert result.paired is not None
+    said = describe_chance(decision, result.paired)
+    assert said == decision.chance
+    assert " gates on values passed; by chance alone at least one of them fails in " in said
+
+
+def test_a_gates_file_says_it_by_a_key(tmp_path: Path) -> None:
+    (tmp_path / "gates.yaml").write_text(
+        "gates:\n  - {gate: field_accuracy >= 0.9, fields: each, title: every field}\n"
+    )
+    [rule] = read_gates_file(tmp_path / "gates.yaml").rules
+    assert (str(rule.gate), rule.title) == ("field_accuracy >= 0.9 in each field", "every field")
+
+
+@pytest.mark.parametrize(
+    ("gate", "said"),
+    [
+        ("accuracy >= 0.9 in each field", "accuracy is no metric per field"),
+        ("field_accuracy[a] >= 0.9 in each field", "goes with a metric of no field in particular"),
+        ("field_accuracy >= 0.9 in each", "expected 'field'"),
+        ("field_accuracy >= 0.9", "or end with 'in each field'"),
+    ],
+)
+def test_a_gate_that_makes_no_sense_is_named(gate: str, said: str) -> None:
+    with pytest.raises(ProblemsError, match=said.replace("[", "\\[")):
+        score(gold(3), gold(3), f"{SPEC[:-1]}, gates: ['{gate}']}}")

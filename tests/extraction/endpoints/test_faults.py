@@ -1,0 +1,347 @@
+"""What a server does wrong has a kind; what may have been billed is counted; a key stands nowhere."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable, Generator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.extraction.endpoints.driving import CANARY, ask, channels, drive, questions
+from tests.extraction.endpoints.scripted_server import Hit, Reply, Script, ScriptedServer, completion, echo
+
+from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
+from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Request
+from fieldassay.extraction.endpoints.jobs import Job
+from fieldassay.extraction.endpoints.journal import NAME, Journal, lines_of
+from fieldassay.extraction.endpoints.outcome import read_answer
+
+
+def first(reply: Reply, times: int = 1) -> Script:
+    """Return a script that does something wrong at the first requests with a body, and then answers."""
+    return lambda hit: reply if hit.number < times else echo(hit)
+
+
+def always(reply: Reply) -> Script:
+    return lambda hit: reply
+
+
+def error(message: str, **fields: Any) -> dict[str, Any]:
+    return {"error": {"message": message, **fields}}
+
+
+NOW = {"retry-after": "0"}
+MENDED: dict[str, tuple[Script, int, int]] = {
+    "429 with Retry-After": (first(Reply(429, error("slow down"), {"retry-after": "0.2"}), 3), 4, 0),
+    "503": (first(Reply(503, "busy", NOW)), 2, 0),
+    "529": (first(Reply(529, error("overloaded"), NOW)), 2, 0),
+    "reset before the answer": (first(Reply(end="reset_before")), 2, 1),
+    "reset after it was made": (first(Reply(end="reset_after")), 2, 1),
+    "half a body": (first(Reply(end="half_body")), 2, 1),
+    "half JSON, whole body": (first(Reply(body='{"choices": [{"mess')), 2, 1),
+    "500": (first(Reply(500, error("oops"), NOW), 2), 3, 2),
+    "HTML with status 200": (first(Reply(body="<html>hello", headers={"content-type": "text/html"})), 2, 1),
+    "200 with an error that says 429": (first(Reply(body=error("slow", code=429), headers=NOW)), 2, 0),
+    "200 with an error": (first(Reply(body=error("upstream failed"))), 2, 1),
+}
+
+
+@pytest.mark.parametrize(("script", "attempts", "maybe"), MENDED.values(), ids=MENDED.keys())
+def test_a_fault_that_passes_is_tried_again_and_counted(
+    script: Script, attempts: int, maybe: int, tmp_path: Path
+) -> None:
+    with ScriptedServer(script) as server:
+        found, summary = drive(questions(1), tmp_path, channels(server.url, deadline_s=600))
+    answer = found["doc-0"].value
+    assert (answer.failure, answer.text, summary.stop) == (None, '{"echo": "question 0"}', None)
+    assert (answer.usage.attempts, answer.possibly_billed) == (attempts, maybe)
+    assert summary.progress.possibly_billed == maybe
+
+
+@dataclass(frozen=True)
+class Final:
+    kind: str
+    attempts: int = 1
+    maybe: int = 0
+    billed: int = 0
+    timeout_s: float = 600.0
+    deadline_s: float = 600.0
+
+
+LASTING: dict[str, tuple[Script, Final]] = {
+    "reset after every answer": (always(Reply(end="reset_after")), Final("reset", 3, 3, 3)),
+    "500 for ever": (always(Reply(500, "oops", NOW)), Final("server_error", 3, 3)),
+    "half JSON for ever": (always(Reply(body='{"choi')), Final("half_answer", 3, 3, 3)),
+    "429 for ever": (
+        always(Reply(429, "", {"retry-after": "1.5"})),
+        Final("rate_limited", 2, deadline_s=2.9),
+    ),
+    "context": (
+        always(Reply(400, error("maximum context length is 4096", code="context_length_exceeded"))),
+        Final("context_length"),
+    ),
+    "context, llama.cpp": (
+        always(Reply(400, error("too large", type="exceed_context_size_error", code=400))),
+        Final("context_length"),
+    ),
+    "filter": (always(Reply(400, error("content management policy"))), Final("refused")),
+    "image": (always(Reply(400, error("could not decode the image"))), Final("bad_request")),
+    "payload": (always(Reply(413, "")), Final("too_large")),
+    "cut": (
+        always(Reply(body=completion('{"a": "b', finish_reason="length"))),
+        Final("truncated", billed=1),
+    ),
+    "refusal": (
+        always(Reply(body=completion("", message={"content": None, "refusal": "I can't"}))),
+        Final("refused", billed=1),
+    ),
+    "filtered": (
+        always(Reply(body=completion("x", finish_reason="content_filter"))),
+        Final("refused", billed=1),
+    ),
+    "nothing": (always(Reply(body=completion("  "))), Final("empty", billed=1)),
+    "white space": (
+        always(Reply(body=completion('{"a":' + " \n" * 400, finish_reason="length"))),
+        Final("whitespace_loop", billed=1),
+    ),
+    "drip": (always(Reply(drip_s=0.05)), Final("read_timeout", 3, 3, 3, timeout_s=1.0)),
+    "hang": (always(Reply(end="hang")), Final("read_timeout", 3, 3, 3, timeout_s=1.0)),
+}
+
+
+@pytest.mark.parametrize(("script", "final"), LASTING.values(), ids=LASTING.keys())
+def test_a_fault_that_lasts_is_the_failure_of_its_document(
+    script: Script, final: Final, tmp_path: Path
+) -> None:
+    with ScriptedServer(script) as server:
+        limits = {"timeout_s": final.timeout_s, "deadline_s": final.deadline_s}
+        found, summary = drive(questions(1), tmp_path, channels(server.url, **limits))
+        again, _ = drive(questions(1), tmp_path, channels(server.url, **limits))
+    answer = found["doc-0"].value
+    assert answer.failure.kind == final.kind and summary.stop is None
+    assert (answer.usage.attempts, answer.possibly_billed) == (final.attempts, final.maybe)
+    assert sum(server.billed.values()) == final.billed and len(server.hits) == final.attempts
+    assert again["doc-0"].value.failure == answer.failure
+
+
+STOPPING: dict[str, tuple[Script, str]] = {
+    "401": (always(Reply(401, error(f"Incorrect API key provided: {CANARY}"))), "auth"),
+    "403": (always(Reply(403, "no")), "auth"),
+    "402": (always(Reply(402, "")), "quota"),
+    "429 without money": (
+        always(Reply(429, error("You exceeded your current quota", code="insufficient_quota"))),
+        "quota",
+    ),
+    "429 until tomorrow": (always(Reply(429, "", {"retry-after": "7200"})), "rate_limited"),
+    "404": (always(Reply(404, error("The model `m` does not exist"))), "no_such_model"),
+    "400 for the model": (always(Reply(400, error("model m not found"))), "no_such_model"),
+    "400 for a parameter": (
+        always(Reply(400, error("Unsupported parameter: 'logprobs'", code="unsupported_parameter"))),
+        "unsupported_parameter",
+    ),
+    "redirect": (always(Reply(308, "", {"location": "https://elsewhere.example"})), "redirected"),
+}
+
+
+@pytest.mark.parametrize(("script", "kind"), STOPPING.values(), ids=STOPPING.keys())
+def test_a_failure_that_all_requests_would_meet_stops_the_run(
+    script: Script, kind: str, tmp_path: Path
+) -> None:
+    def after_three(hit: Hit) -> Reply:
+        return echo(hit) if hit.body["messages"][0]["content"] < "question 3" else script(hit)
+
+    with ScriptedServer(after_three) as server:
+        found, summary = drive(questions(9), tmp_path, channels(server.url, max_in_flight=1))
+        assert summary.stop is not None and summary.stop.kind == kind
+        assert sorted(found) == ["doc-0", "doc-1", "doc-2"] and len(server.hits) == 4
+        server.script = echo
+        found, summary = drive(questions(9), tmp_path, channels(server.url, max_in_flight=1))
+        assert summary.stop is None and len(found) == 9 and len(server.hits) == 10
+
+
+def test_a_server_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
+    limits = {"deadline_s": 1.0, "max_in_flight": 2}
+    found, summary = drive(questions(3), tmp_path, channels("http://127.0.0.1:9/v1", **limits))
+    assert not found and summary.stop is not None and summary.stop.kind == "unreachable"
+    assert "connect" in summary.stop.message
+
+
+SHORT = "the server counts 40 tokens of about 200 in the prompt, and may have cut it"
+
+
+@pytest.mark.parametrize(
+    ("text", "finish", "kind", "message"),
+    [
+        pytest.param('{"total": "5.00"}', "stop", None, "", id="an answer that can be used"),
+        pytest.param("", "stop", "input_truncated", f"the answer is empty; {SHORT}", id="no answer"),
+        pytest.param(
+            " \n" * 200,
+            "stop",
+            "input_truncated",
+            f"the answer is mostly white space; {SHORT}",
+            id="white space",
+        ),
+        pytest.param(
+            '{"total',
+            "length",
+            "truncated",
+            f"the answer ended at the limit of 20 tokens; {SHORT}",
+            id="half of one",
+        ),
+        pytest.param("", "content_filter", "refused", "the content filter refused", id="a filter"),
+    ],
+)
+def test_a_small_count_of_prompt_tokens_makes_only_an_answer_without_use_a_failure(
+    tmp_path: Path, text: str, finish: str, kind: str | None, message: str
+) -> None:
+    def long() -> Any:
+        (answer,) = yield (ask("a long document", expected_tokens=200),)
+        return answer
+
+    with ScriptedServer(lambda _: Reply(body=completion(text, 40, finish_reason=finish))) as server:
+        found, _ = drive([Job("doc", long)], tmp_path, channels(server.url))
+    answer = found["doc"].value
+    assert answer.text == text and answer.is_prompt_short
+    failure = answer.failure
+    assert (None if failure is None else failure.kind, "" if failure is None else failure.message) == (
+        kind,
+        message,
+    )
+
+
+@pytest.mark.parametrize(
+    ("usage", "prompt", "is_short"),
+    [
+        pytest.param({"cached_tokens": 150}, 190, False, id="cached ones beside the prompt"),
+        pytest.param({"cached_tokens": 30}, 40, True, id="cached ones in the prompt"),
+        pytest.param({"cached_tokens": 30, "total": 90}, 70, True, id="cached ones beside it by the total"),
+        pytest.param({}, 40, True, id="none"),
+    ],
+)
+def test_cached_tokens_count_as_tokens_of_the_prompt(
+    usage: dict[str, int], prompt: int, is_short: bool
+) -> None:
+    body = completion("{}", 40)
+    body["usage"] |= {"prompt_tokens_details": {"cached_tokens": usage.get("cached_tokens")}}
+    body["usage"] |= {"total_tokens": usage["total"]} if "total" in usage else {}
+    answer = read_answer(
+        {"body": body, "status": 200}, Request("chat", "e", {}, expected_tokens=200), reused=False
+    )
+    assert (answer.usage.prompt_tokens, answer.is_prompt_short, answer.failure) == (prompt, is_short, None)
+
+
+ECHOES: dict[str, Callable[[str], Reply]] = {
+    "in an error": lambda key: Reply(400, error(f"bad key {key}, image")),
+    "in an error with escapes": lambda key: Reply(
+        400, '{"error": {"message": "image ' + "".join(f"\\u{ord(one):04x}" for one in key) + '"}}'
+    ),
+    "in an answer": lambda key: Reply(body=completion(f"your key is {key}")),
+    "in half JSON": lambda key: Reply(body=f'{{"choices": "{key}'),
+    "in a header": lambda key: Reply(headers={"x-request-id": key}),
+    "in a 500": lambda key: Reply(500, f"trace: Authorization: Bearer {key}"),
+    "in a name": lambda key: Reply(body={**completion("x"), key: 1}),
+}
+
+
+@pytest.mark.parametrize("reply", ECHOES.values(), ids=ECHOES.keys())
+def test_a_key_stands_in_no_file_and_no_message(
+    reply: Callable[[str], Reply], tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with ScriptedServer(always(reply(CANARY))) as server:
+        found, summary = drive(questions(2), tmp_path, channels(server.url, deadline_s=6))
+        assert server.hits[0].headers["authorization"] == f"Bearer {CANARY}"
+    said = repr(found) + repr(summary) + "".join(capfd.readouterr())
+    written = "".join(path.read_text() for path in tmp_path.rglob("*") if path.is_file())
+    assert CANARY[3:12] not in said + written and len(written) > 100
+
+
+def test_every_attempt_at_a_request_carries_the_same_idempotency_key(tmp_path: Path) -> None:
+    with ScriptedServer(first(Reply(end="reset_after"))) as server:
+        drive(questions(2), tmp_path, channels(server.url))
+    keys = [hit.headers["idempotency-key"] for hit in server.hits]
+    assert len(keys) == 4 and len(set(keys)) == 2
+
+
+def test_the_lines_of_a_journal_say_what_happened(tmp_path: Path) -> None:
+    with ScriptedServer(first(Reply(500, error("oops"), NOW))) as server:
+        drive(questions(1), tmp_path, channels(server.url))
+    lines = [(line["kind"], line.get("billed"), line.get("status")) for line in lines_of(tmp_path / NAME)]
+    assert lines == [
+        ("load", None, None),
+        ("send", None, None),
+        ("outcome", "maybe", 500),
+        ("send", None, None),
+        ("answer", None, 200),
+        ("end", None, None),
+    ]
+    assert "authorization" not in (tmp_path / NAME).read_text().lower()
+    assert json.loads((tmp_path / NAME).read_text().splitlines()[1][9:])["body"]["model"] == "m"
+
+
+def one(request: Request) -> Job[Answer]:
+    def steps() -> Generator[tuple[Request, ...], tuple[Answer, ...], Answer]:
+        (answer,) = yield (request,)
+        return answer
+
+    return Job("doc", steps)
+
+
+def test_an_attachment_takes_the_place_of_its_digest_only_when_it_is_sent(tmp_path: Path) -> None:
+    raw = bytes(range(256)) * 400
+    digest = hashlib.sha256(raw).hexdigest()
+    image = {"type": "image_url", "image_url": {"url": f"sha256:{digest}"}}
+    body: Any = {"model": "m", "messages": [{"role": "user", "content": [image]}]}
+    request = Request("chat", "scripted", body, (Attachment(digest, "image/png", lambda: raw),))
+    with ScriptedServer(always(Reply(body=completion("seen")))) as server:
+        found, _ = drive([one(request)], tmp_path, channels(server.url))
+        (part,) = server.hits[0].body["messages"][0]["content"]
+    assert part["image_url"]["url"] == "data:image/png;base64," + base64.b64encode(raw).decode()
+    assert found["doc"].value.text == "seen" and (tmp_path / NAME).stat().st_size < 3000
+
+
+def broken() -> bytes:
+    raise OSError("no such page")
+
+
+@pytest.mark.parametrize("read", [broken, lambda: b"other bytes"], ids=["broken", "changed"])
+def test_an_attachment_that_cannot_be_made_fails_its_document(
+    read: Callable[[], bytes], tmp_path: Path
+) -> None:
+    request = Request("chat", "scripted", {"model": "m"}, (Attachment("0" * 64, "image/png", read),))
+    with ScriptedServer() as server:
+        found, summary = drive([one(request), *questions(2)], tmp_path, channels(server.url))
+        assert len(server.hits) == 2
+    assert found["doc"].value.failure.kind == "unreadable" and summary.stop is None and len(found) == 3
+
+
+def test_halves_of_surrogate_pairs_neither_stop_a_run_nor_a_journal(tmp_path: Path) -> None:
+    answer = json.dumps(completion('{"a": "x\ud83d"}'))
+    with ScriptedServer(always(Reply(body=answer))) as server:
+        for _ in range(2):
+            found, _ = drive([one(ask("odd \ud800 text"))], tmp_path, channels(server.url))
+        assert len(server.hits) == 1
+    assert found["doc"].value.text == '{"a": "x\ufffd"}' and found["doc"].value.failure is None
+
+
+def test_a_server_that_hangs_does_not_keep_an_interrupted_run(tmp_path: Path) -> None:
+    with ScriptedServer(always(Reply(end="hang"))) as server:
+        to = channels(server.url, max_in_flight=4)
+        options = DriveOptions(grace_s=0.2, on_progress=lambda progress: interrupt(progress.in_flight))
+        with (
+            Journal(tmp_path) as journal,
+            pytest.raises(KeyboardInterrupt),
+            Drive(questions(9), journal, to, options) as run,
+        ):
+            list(run)
+    lines = list(lines_of(tmp_path / NAME))
+    assert [line["kind"] for line in lines].count("send") == 4 and lines[-1]["reason"] == "interrupted"
+    assert len(run.summary.unfinished) == 4
+
+
+def interrupt(in_flight: int) -> None:
+    if in_flight >= 4:
+        raise KeyboardInterrupt

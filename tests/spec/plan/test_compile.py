@@ -1,0 +1,289 @@
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from tests.effort import costs_at_most
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from strategies_spec import specs
+
+from fieldassay.errors import ProblemsError
+from fieldassay.metrics.evidence import Kind
+from fieldassay.spec.language.model import Accept, Field, Spec
+from fieldassay.spec.language.names import type_names
+from fieldassay.spec.plan.compile import compile_plan, read_plan
+from fieldassay.spec.plan.describe import COLUMNS, describe
+from fieldassay.spec.plan.digest import digest_of
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, ObjectNode
+from fieldassay.values.aligners.assignment import Assignment
+from fieldassay.values.aligners.key import Key
+
+
+def leaf(definition, **spec):
+    plan = read_plan({"fields": {"x": definition}, **spec})
+    return plan.root.children[0]
+
+
+def problems(source):
+    with pytest.raises(ProblemsError) as caught:
+        read_plan(source)
+    return [str(problem) for problem in caught.value.problems]
+
+
+def nodes(node):
+    yield node
+    below = (
+        node.children if isinstance(node, ObjectNode) else [node.items] if isinstance(node, ListNode) else []
+    )
+    for inner in below:
+        yield from nodes(inner)
+
+
+@pytest.mark.parametrize("kind", sorted(set(type_names()) - {"list", "object", "any"}))
+def test_every_type_of_value_compiles_by_its_name_alone(kind):
+    node = leaf(kind)
+    assert isinstance(node, Leaf) and node.accept == Accept(node.comparator.accept)
+
+
+@given(spec=specs())
+def test_every_valid_spec_compiles_and_its_nodes_index_their_fields(spec):
+    plan = compile_plan(spec)
+    for child in plan.root.children:
+        for node in nodes(child):
+            info = plan.fields[node.field]
+            assert info.path == node.path and info.weight == node.weight
+            if isinstance(node, ListNode):
+                assert info.kind is Kind.LIST and plan.fields[node.item_field].path == f"{node.path}[]"
+    assert plan.slots == tuple(field.name for field in spec.fields)
+    assert all(0 <= info.slot < len(plan.slots) for info in plan.fields)
+    assert compile_plan(spec).digest == plan.digest
+
+
+@given(spec=specs())
+def test_every_valid_spec_can_be_described(spec):
+    assert all(
+        tuple(row) == COLUMNS and all(isinstance(text, str) for text in row.values())
+        for row in describe(compile_plan(spec))
+    )
+
+
+def test_fields_come_in_the_order_of_declaration_parents_first():
+    text = """
+    fields:
+      a: id
+      lines: {type: list, items: {fields: {sku: id, parts: {items: text}}}}
+      grid: {items: {items: number}}
+      whole: {items: text, compare: iou}
+      sets: {items: {items: text, compare: iou}}
+      o: {fields: {"odd.key": text}}
+    """
+    assert [(info.path, info.kind.name, info.slot) for info in read_plan(text).fields] == [
+        ("a", "VALUE", 0),
+        ("lines", "LIST", 1), ("lines[]", "ITEM", 1), ("lines[].sku", "VALUE", 1),
+        ("lines[].parts", "LIST", 1), ("lines[].parts[]", "VALUE", 1),
+        ("grid", "LIST", 2), ("grid[]", "ITEM", 2), ("grid[]", "LIST", 2), ("grid[][]", "VALUE", 2),
+        ("whole", "VALUE", 3),
+        ("sets", "LIST", 4), ("sets[]", "VALUE", 4),
+        ("o", "OBJECT", 5), ('o["odd.key"]', "VALUE", 5),
+    ]  # fmt: skip
+
+
+def test_an_option_goes_to_reader_and_comparator_by_who_declares_it():
+    node = leaf({"type": "money", "currency": "AUD", "tolerance": {"relative": 0.01}})
+    assert (
+        node.reader.currency == "AUD"
+        and node.comparator.currency == "lenient"
+        and str(node.comparator.tolerance.relative) == "0.01"
+    )
+
+
+def test_an_option_that_both_declare_goes_to_whichever_takes_its_value():
+    node = leaf({"type": "money", "currency": "strict"})
+    assert node.reader.currency is None and node.comparator.currency == "strict"
+    assert any(
+        "$.fields.x.currency" in problem
+        for problem in problems({"fields": {"x": {"type": "money", "currency": "Dollars"}}})
+    )
+
+
+def test_the_locale_of_the_spec_holds_unless_the_field_says_otherwise():
+    assert leaf("money", locale="de_DE").reader.locale == "de_DE"
+    assert leaf({"type": "money", "locale": "en_AU"}, locale="de_DE").reader.locale == "en_AU"
+    assert leaf({"items": "money", "compare": "bag"}, locale="de_DE").reader.items.locale == "de_DE"
+
+
+def test_a_list_is_aligned_by_assignment_unless_it_says_otherwise():
+    assert leaf({"items": "text"}).aligner == Assignment()
+    assert leaf({"items": {"fields": {"sku": "id"}}, "align": "key: sku"}).aligner == Key(("sku",))
+    assert leaf({"items": "text", "align": {"assignment": {"min_similarity": "none"}}}).aligner.floor is None
+
+
+def test_a_list_with_a_comparator_is_one_value_compared_by_its_items_rule():
+    node = leaf({"items": {"type": "money", "tolerance": 0.01}, "compare": "by_position", "separator": "|"})
+    assert isinstance(node, Leaf) and node.is_list and node.reader.separator == "|"
+    assert str(node.comparator.items.tolerance.relative) == "0.01"
+
+
+def test_a_tree_ends_with_a_pattern_for_everything():
+    node = leaf({"type": "any", "fields": {"**.*_price": "money"}, "null": "value"})
+    assert isinstance(node, AnyNode)
+    assert [(pattern, template.type, template.null_is_value) for pattern, template in node.patterns] == [
+        ("**.*_price", "money", False),
+        ("**", "any", True),
+    ]
+    assert [pattern for pattern, _ in leaf({"type": "any", "fields": {"**": "text"}}).patterns] == ["**"]
+
+
+def test_weights_multiply_and_criticality_passes_down():
+    plan = read_plan(
+        {"fields": {"o": {"weight": 2, "critical": True, "fields": {"a": {"type": "text", "weight": 3}}}}}
+    )
+    assert [(info.weight, info.critical) for info in plan.fields] == [(2.0, True), (6.0, True)]
+
+
+def test_null_values_and_gold_failures_come_from_the_spec_unless_the_field_says_otherwise():
+    spec = {"null_values": [" N/A "], "unreadable_gold": "failed"}
+    assert leaf("text", **spec).null_values == {"n/a"} and leaf("text", **spec).is_gold_failable
+    own = leaf({"null_values": ["-"], "unreadable_gold": "text"}, **spec)
+    assert own.null_values == {"-"} and not own.is_gold_failable
+
+
+def test_document_types_are_known_by_all_their_names():
+    kinds = {"field": "KIND", "aliases": {"invoice": ["Tax Invoice"], "statement": []}}
+    plan = read_plan({"document_type": kinds, "fields": {"a": {"applies_to": ["tax invoice"]}}})
+    assert dict(plan.document_types) == {
+        "invoice": "invoice",
+        "tax invoice": "invoice",
+        "statement": "statement",
+    }
+    assert plan.root.children[0].applies_to == {"invoice"}
+
+
+@pytest.mark.parametrize(
+    ("fields", "where", "said"),
+    [
+        ({"a": {"type": "date", "ordr": "dmy"}}, "$.fields.a.ordr", "did you mean 'order'?"),
+        ({"a": {"type": "date", "order": "dym"}}, "$.fields.a.order", "'order' cannot be the text 'dym'"),
+        ({"a": {"type": "text", "zzz": 1}}, "$.fields.a.zzz", "have no option 'zzz'"),
+        (
+            {"a": {"compare": {"anls": {"treshold": 1}}}},
+            "$.fields.a.compare.anls.treshold",
+            "did you mean 'threshold'?",
+        ),
+        (
+            {"a": {"compare": {"anls": {"threshold": "high"}}}},
+            "$.fields.a.compare.anls.threshold",
+            "cannot be the text 'high'",
+        ),
+        ({"a": {"type": "money", "tolerance": {"relativ": 1}}}, "$.fields.a", "unknown part 'relativ'"),
+        ({"a": {"type": "money", "currency": [1]}}, "$.fields.a.currency", "cannot be a list"),
+        ({"a": {"type": "id", "checksum": "au.abm"}}, "$.fields.a", "unknown checksum"),
+        (
+            {"a": {"normalize": [{"punctuation": {"mod": "space"}}]}},
+            "$.fields.a.normalize[0].punctuation.mod",
+            "did you mean 'mode'?",
+        ),
+        (
+            {"a": {"type": "money", "normalize": ["case"]}},
+            "$.fields.a.normalize",
+            "does not apply to the type 'money'",
+        ),
+        (
+            {"a": {"items": {"fields": {"sku": "id"}}, "align": {"key": "skuu"}}},
+            "$.fields.a.align",
+            "did you mean 'sku'?",
+        ),
+        ({"a": {"items": "id", "align": {"key": "sku"}}}, "$.fields.a.align", "needs a list of objects"),
+        ({"a": {"items": "id", "align": "key"}}, "$.fields.a.align", "needs the option 'fields'"),
+        (
+            {"a": {"items": "id", "align": {"assignment": {"min_similarity": 2}}}},
+            "$.fields.a.align",
+            "from 0 to 1",
+        ),
+        ({"a": {"items": "id", "accept": 0.5}}, "$.fields.a.accept", "does not apply to the type 'list'"),
+        (
+            {"a": {"items": {"fields": {"b": "id"}}, "compare": "iou"}},
+            "$.fields.a.items",
+            "cannot hold the type 'object'",
+        ),
+        (
+            {"a": {"compare": {"iou": {"items": "wrods"}}, "items": "text"}},
+            "$.fields.a.compare.iou.items",
+            "did you mean 'words'?",
+        ),
+        (
+            {"a": {"type": "any", "fields": {"**.x": {"fields": {"b": "id"}}}}},
+            "$.fields.a.fields",
+            "a pattern cannot have the type 'object'",
+        ),
+    ],
+)
+def test_a_wrong_option_is_a_problem_at_its_place(fields, where, said):
+    found = problems({"fields": fields})
+    assert any(where in problem and said in problem for problem in found), found
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "said"),
+    [
+        ("metrics", "accurcy", "did you mean 'accuracy'?"),
+        ("metrics", "f1(", "$.metrics[0]"),
+        ("gates", "accuracy > ", "expected a number"),
+        ("gates", "field_accuracy[TOTL] >= 0.5", "unknown field 'TOTL'; did you mean 'TOTAL'?"),
+    ],
+)
+def test_metrics_and_gates_are_checked(key, text, said):
+    assert any(said in problem for problem in problems({"fields": {"TOTAL": "money"}, key: [text]}))
+
+
+def test_problems_of_the_text_and_of_the_options_come_together():
+    found = problems("fields:\n  a: {type: mony}\n  b: {type: date, ordr: dmy}\nmetrics: ['f1(']")
+    assert [problem.split(":")[1] for problem in found] == ["2", "3", "4"]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_same"),
+    [
+        (
+            {
+                "name": "other",
+                "description": "d",
+                "metrics": ["f1"],
+                "gates": ["accuracy > 0.5"],
+                "slices": ["type"],
+            },
+            True,
+        ),
+        ({"fields": {"b": "money", "a": "id"}}, True),
+        ({"fields": {"a": {"type": "id", "weight": 1.0}, "b": "money"}}, True),
+        ({"fields": {"a": {"type": "id", "labels": ["No."]}, "b": "money"}}, True),
+        ({"fields": {"a": "id", "b": "number"}}, False),
+        ({"fields": {"a": "id", "b": {"type": "money", "tolerance": 0.01}}}, False),
+        ({"locale": "de_DE"}, False),
+        ({"null_values": ["-"]}, False),
+    ],
+)
+def test_the_digest_covers_what_decides_scores_only(change, is_same):
+    base = {"name": "s", "fields": {"a": "id", "b": "money"}}
+    assert (read_plan({**base, **change}).digest == read_plan(base).digest) is is_same
+
+
+def test_the_digest_depends_on_the_order_of_patterns():
+    first, second = (("**.a", Field("**.a", "id")), ("**.b", Field("**.b", "text")))
+    assert digest_of(Spec("s", (Field("x", "any", patterns=(first, second)),))) != digest_of(
+        Spec("s", (Field("x", "any", patterns=(second, first)),))
+    )
+
+
+def test_a_thousand_fields_compile_in_seconds():
+    with costs_at_most(160):
+        assert (
+            len(
+                read_plan(
+                    {"fields": {f"f{n}": {"type": "money", "tolerance": 0.01} for n in range(1000)}}
+                ).fields
+            )
+            == 1000
+        )

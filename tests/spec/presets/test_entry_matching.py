@@ -1,0 +1,396 @@
+"""The protocols entry-matching and entry-matching-mean against worked examples and an oracle."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from tests.effort import costs_at_most
+from tests.judging import score_alone as score
+from tests.spec.presets.entry_matching_oracle import Page, all_figures, curve, match_page, page_figures
+from tests.spec.presets.entry_pages import HOSTILE, NAMES, misread_page, random_page
+
+from fieldassay.decisions.gate import decide_result
+from fieldassay.io.files.spreadsheets import csv_text
+from fieldassay.metrics.result.curves import trace_curves
+from fieldassay.metrics.result.decision import Verdict
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.export.curves import draw_curves
+from fieldassay.spec.plan.compile import read_plan
+
+PRODUCT, MEAN = "entry-matching", "entry-matching-mean"
+GOLD = [{"name": "Dupont", "pages": [1, 2]}, {"name": "Durand", "pages": [7]}]
+
+
+def score_pages(gold: list[Any], pred: list[Any], protocol: str = PRODUCT) -> Result:
+    sides = ([{"id": number, "entries": page} for number, page in enumerate(side)] for side in (gold, pred))
+    return score(*sides, {"protocol": protocol})
+
+
+def qualities(result: Result) -> list[float | None]:
+    """Return the q of the gold entries in their order, None where one has no partner."""
+    items = result.evidence.filter(
+        (result.evidence["kind"] == "item") & result.evidence["gold_path"].is_not_null()
+    )
+    return [row["similarity"] for row in sorted(items.to_dicts(), key=lambda row: row["gold_path"])]
+
+
+def assert_figures(result: Result, wanted: list[Page]) -> None:
+    for name, value in all_figures(wanted).items():
+        assert result.value(name) == (None if value is None else pytest.approx(value, abs=1e-9)), name
+    rows = {row["doc"]: row for row in result.documents.to_dicts()}
+    for number, page in enumerate(wanted):
+        own = page_figures(page)
+        found = rows[str(number)]
+        assert {name: found[name] for name in own} == {
+            name: None if value is None else pytest.approx(value, abs=1e-9) for name, value in own.items()
+        }
+        assert found["score"] == found["imq"]
+
+
+# The worked examples of the protocol.
+
+
+@pytest.mark.parametrize(
+    ("protocol", "predicted", "q", "imq"),
+    [
+        pytest.param(
+            PRODUCT, [("dupont", [1, 3]), ("Durant", [7])], [1, 1], 1, id="equal-name-and-equal-pages"
+        ),
+        pytest.param(PRODUCT, [("Dupond", [1, 3])], [8 / 9, None], 4 / 9, id="one-of-two"),
+        pytest.param(
+            MEAN, [("dupont", [1, 3]), ("Durant", [7])], [2 / 3, 11 / 12], 19 / 24, id="mean-forgives-neither"
+        ),
+        pytest.param(MEAN, [("Dupond", [1, 3])], [7 / 12, None], 7 / 24, id="mean-one-of-two"),
+    ],
+)
+def test_worked_examples(
+    protocol: str, predicted: list[tuple[str, list[int]]], q: list[float | None], imq: float
+) -> None:
+    result = score_pages([GOLD], [[{"name": name, "pages": pages} for name, pages in predicted]], protocol)
+    assert qualities(result) == [value if value is None else pytest.approx(value, abs=1e-12) for value in q]
+    assert result.value("imq") == pytest.approx(imq, abs=1e-9)
+
+
+def test_every_figure_of_one_page_by_hand() -> None:
+    predicted = [{"name": "Dupond", "pages": [1, 3]}]
+    result = score_pages([GOLD, []], [predicted, []])
+    wanted = {"imq": 4 / 9, "imq_predicted": 8 / 9, "imq_f1": 16 / 27, "average_matching_quality": 8 / 9}
+    wanted |= {"matching_precision": 1, "matching_recall": 1 / 2, "matching_f1": 2 / 3}
+    assert {name: result.value(name) for name in wanted} == {
+        name: pytest.approx(value, abs=1e-9) for name, value in wanted.items()
+    }
+    assert [result.estimate(f"f_t(threshold={t})").value for t in (0, 0.05, 0.85, 0.9, 1)] == [
+        1,
+        0.5,
+        0.5,
+        0,
+        0,
+    ]
+    assert [result.value(name) for name in ("items_matched", "items_missing", "items_spurious")] == [1, 1, 0]
+
+
+@pytest.mark.parametrize("protocol", [PRODUCT, MEAN])
+def test_a_perfect_prediction_in_any_order_is_worth_1(protocol: str) -> None:
+    gold = [{"name": name, "pages": [number, number + 1]} for number, name in enumerate(NAMES)]
+    result = score_pages([gold], [gold[::-1]], protocol)
+    names = [name for name in all_figures([]) if name != "f_t"]
+    assert {result.value(name) for name in names} == {1.0}
+    assert result.estimate("f_t(threshold=1)").value == 1.0
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "wanted"),
+    [
+        pytest.param([], [], {"imq": None, "imq_predicted": None, "matching_f1": None},
+            id="nothing-on-either-side"),
+        pytest.param(GOLD, [], {"imq": 0, "imq_predicted": None, "imq_f1": None, "matching_precision": None},
+            id="none-predicted"),
+        pytest.param(GOLD, [], {"matching_recall": 0, "matching_f1": None, "average_matching_quality": None},
+            id="none-matched"),
+        pytest.param([], GOLD, {"imq": None, "imq_predicted": 0, "imq_f1": None, "matching_precision": 0},
+            id="none-in-gold"),
+        pytest.param([{"name": "a", "pages": [1]}], [{"name": "b", "pages": [2]}],
+            {"imq": 0, "imq_f1": 0, "matching_f1": 1}, id="nothing-in-common"),
+        pytest.param([{}], [{"name": "b", "pages": []}], {"imq": 1, "matching_f1": 1},
+            id="an-empty-entry-is-an-entry"),
+    ],
+)  # fmt: skip
+def test_what_is_undefined_and_what_is_0(
+    gold: list[Any], predicted: list[Any], wanted: dict[str, float | None]
+) -> None:
+    result = score_pages([gold], [predicted])
+    assert {name: result.value(name) for name in wanted} == wanted
+
+
+def test_a_page_without_prediction_counts_0_and_is_left_out_where_it_is_undefined() -> None:
+    result = score(
+        [{"id": 1, "entries": GOLD}, {"id": 2, "entries": GOLD}],
+        [{"id": 1, "entries": GOLD}],
+        {"protocol": PRODUCT},
+    )
+    assert (result.value("imq"), result.value("macro_imq"), result.value("macro_matching_precision")) == (
+        0.5,
+        0.5,
+        1.0,
+    )
+    assert result.documents["score"].to_list() == [1.0, 0.0]
+
+
+# Distances.
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "distance"),
+    [
+        pytest.param("tide", "diet", 0.75, id="gold-first"),
+        pytest.param("diet", "tide", 0.5, id="not-symmetric"),
+        pytest.param(" DUPONT ", "dupont", 0.0, id="trimmed-and-lowercased"),
+        pytest.param("İ", "i̇", 0.0, id="lower-of-dotted-I-is-two-characters"),
+        pytest.param("straße", "STRASSE", 1 - 10 / 13, id="lower-is-not-casefold"),
+        pytest.param(None, "  ", 0.0, id="two-empty-names"),
+        pytest.param(None, "a", 1.0, id="one-empty-name"),
+        pytest.param(12, "12", 0.0, id="a-number-as-a-name"),
+    ],
+)
+def test_distance_of_names(gold: Any, predicted: Any, distance: float) -> None:
+    result = score_pages([[{"name": gold, "pages": [1]}]], [[{"name": predicted, "pages": [2]}]])
+    assert result.value("imq") == pytest.approx(1 - distance, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "distance"),
+    [
+        pytest.param([1, 2], [1, 3], 2 / 3, id="one-of-three"),
+        pytest.param([2, 1], [1, 2], 0.0, id="order-does-not-count"),
+        pytest.param([3, 3, 3], [3], 0.0, id="repeats-count-once"),
+        pytest.param([3, 3, 4], [3, 5, 5], 2 / 3, id="repeats-on-both-sides"),
+        pytest.param([], None, 0.0, id="two-empty-sets"),
+        pytest.param([], "voir Dupont", 0.0, id="a-cross-reference-in-words-is-empty"),
+        pytest.param([7], "7", 1.0, id="a-text-is-no-list"),
+        pytest.param([7], 7, 1.0, id="a-number-is-no-list"),
+        pytest.param([7], {"7": 7}, 1.0, id="an-object-is-no-list"),
+        pytest.param([7], ["7"], 0.0, id="digits-in-a-text-are-a-number"),
+        pytest.param([7], [7.0], 0.0, id="a-whole-float-is-that-integer"),
+        pytest.param([-7], [7], 1.0, id="negative"),
+        pytest.param([None, 7], [7], 0.0, id="null-is-no-page"),
+        pytest.param([7, "xii"], [7, "xiii"], 2 / 3, id="what-is-no-number-counts-as-written"),
+        pytest.param([10**30], [10**30 + 1], 1.0, id="huge"),
+    ],
+)
+def test_distance_of_pages(gold: Any, predicted: Any, distance: float) -> None:
+    result = score_pages([[{"name": "a", "pages": gold}]], [[{"name": "b", "pages": predicted}]])
+    assert result.value("imq") == pytest.approx(1 - distance, abs=1e-9)
+
+
+def test_the_product_forgives_a_wrong_name_where_the_pages_are_right_and_the_mean_does_not() -> None:
+    gold, predicted = [[{"name": "aaa", "pages": [1]}]], [[{"name": "zzz", "pages": [1]}]]
+    assert [score_pages(gold, predicted, protocol).value("imq") for protocol in (PRODUCT, MEAN)] == [1.0, 0.5]
+
+
+# Against the oracle.
+
+
+@pytest.mark.parametrize("protocol", [PRODUCT, MEAN])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_pages_agree_with_the_oracle(seed: int, protocol: str) -> None:
+    generator = np.random.default_rng(seed)
+    gold = [random_page(generator) for _ in range(60)]
+    predicted = [misread_page(generator, page) for page in gold]
+    pages = [match_page(page, other, protocol == MEAN) for page, other in zip(gold, predicted, strict=True)]
+    assert_figures(score_pages(gold, predicted, protocol), pages)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_f_of_t_agrees_with_the_oracle_where_the_optimum_is_unique(seed: int) -> None:
+    generator = np.random.default_rng(100 + seed)
+    gold = [
+        [
+            {
+                "name": "".join(generator.choice(list("abcdefghij"), 12)),
+                "pages": [int(generator.integers(9_000))],
+            }
+            for _ in range(6)
+        ]
+        for _ in range(40)
+    ]
+    predicted = [
+        [{"name": entry["name"][:9], "pages": []} for entry in page[: int(generator.integers(1, 7))]]
+        for page in gold
+    ]
+    pages = [match_page(page, other) for page, other in zip(gold, predicted, strict=True)]
+    result = score_pages(gold, predicted)
+    for step in range(21):
+        assert result.estimate(f"f_t(threshold={step / 20:g})").value == pytest.approx(
+            curve(pages, step / 20)
+        ), step
+
+
+@pytest.mark.parametrize("protocol", [PRODUCT, MEAN])
+@pytest.mark.parametrize("number", range(len(HOSTILE)))
+def test_hostile_entries_agree_with_the_oracle(number: int, protocol: str) -> None:
+    gold, predicted = HOSTILE[number]
+    pages = [match_page(gold, predicted, protocol == MEAN), match_page(GOLD, GOLD, protocol == MEAN)]
+    assert_figures(score_pages([gold, GOLD], [predicted, GOLD], protocol), pages)
+
+
+def test_1000_by_1000_entries_take_seconds_and_agree_with_the_truth() -> None:
+    generator = np.random.default_rng(5)
+    names = ["".join(generator.choice(list("abcdefghijklmnop"), 15)) for _ in range(1000)]
+    gold = [
+        {"name": name, "pages": sorted({int(page) for page in generator.integers(1, 900, 4)})}
+        for name in names
+    ]
+    predicted = [
+        {"name": entry["name"][:-1] + "z", "pages": [*entry["pages"][:-1], 5000 + at]}
+        for at, entry in enumerate(gold)
+    ]
+    order = generator.permutation(1000)
+    with costs_at_most(600):
+        result = score_pages([gold], [[predicted[at] for at in order]])
+    wanted = [1 - (1 / 15) * (2 / (len(entry["pages"]) + 1)) for entry in gold]
+    assert result.value("imq") == pytest.approx(float(np.mean(wanted)), abs=1e-9)
+
+
+# The curve.
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_area_under_the_curve_is_the_imq_exactly(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    gold = [random_page(generator) for _ in range(30)]
+    result = score_pages(gold, [misread_page(generator, page) for page in gold])
+    steps = trace_curves(result.evidence, result.documents)
+    widths, heights = np.diff(steps["t"].to_numpy()), steps["share"].to_numpy()[1:]
+    own = qualities_of(result)
+    assert math.fsum(widths * heights) == pytest.approx(math.fsum(own) / len(own), abs=1e-12)
+    assert math.fsum(widths * heights) == pytest.approx(result.value("imq"), abs=1e-9)
+    assert steps.row(0)[3:5] == (0.0, 1.0)
+    assert (np.diff(steps["share"].to_numpy()) <= 0).all()
+    for t, share in steps.select("t", "share").rows():
+        assert share == sum(q >= t for q in own) / len(own)
+
+
+def qualities_of(result: Result) -> list[float]:
+    items = result.evidence.filter(
+        (result.evidence["kind"] == "item") & ~result.evidence["outcome"].is_in(["spurious", "absent"])
+    )
+    return [row or 0.0 for row in items["similarity"].to_list()]
+
+
+def test_the_curve_has_one_part_per_system_and_variant() -> None:
+    gold = [{"id": 1, "entries": GOLD}, {"id": 2, "entries": GOLD}]
+    predicted = [
+        {"id": 1, "variant": "raw", "entries": GOLD},
+        {"id": 2, "variant": "clean", "entries": GOLD[:1]},
+    ]
+    result = score(gold, {"a": predicted}, {"protocol": PRODUCT})
+    steps = trace_curves(result.evidence, result.documents)
+    assert steps.select("slice", "t", "reached", "n").rows() == [
+        ("", 0.0, 4, 4), ("", 1.0, 3, 4),
+        ("variant=raw", 0.0, 2, 2), ("variant=raw", 1.0, 2, 2),
+        ("variant=clean", 0.0, 2, 2), ("variant=clean", 1.0, 1, 2),
+    ]  # fmt: skip
+
+
+def test_lists_paired_by_position_have_no_curve() -> None:
+    spec = "fields: {lines: {type: list, align: ordered, items: {fields: {a: text}}}}"
+    result = score([{"id": 1, "lines": [{"a": "x"}]}], [{"id": 1, "lines": [{"a": "x"}]}], spec)
+    assert trace_curves(result.evidence).is_empty()
+
+
+# The record and its other names.
+
+
+@pytest.mark.parametrize("entries", ["entries", "speaker_entries", "speakers", "senators"])
+@pytest.mark.parametrize(
+    ("name", "pages"),
+    [
+        ("name", "pages"),
+        ("speaker_name", "ref_pages"),
+        ("senator", "references"),
+        ("senator_name", "page_references"),
+    ],
+)
+def test_the_names_of_the_study_are_understood(entries: str, name: str, pages: str) -> None:
+    renamed = [{"id": 1, entries: [{name: entry["name"], pages: entry["pages"]} for entry in GOLD]}]
+    result = score([{"id": 1, "entries": GOLD}], renamed, {"protocol": PRODUCT})
+    assert result.value("imq") == result.value("imq_predicted") == 1.0
+    assert result.warnings == () or all("keys" not in warning for warning in result.warnings)
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        pytest.param(None, id="null"),
+        pytest.param("", id="empty-text"),
+        pytest.param("Dupont 12", id="text"),
+        pytest.param(12, id="number"),
+    ],
+)
+def test_predicted_entries_that_are_no_list_are_none(entries: Any) -> None:
+    result = score_pages([GOLD], [entries])
+    assert (result.value("imq"), result.value("matching_recall"), result.value("items_spurious")) == (0, 0, 0)
+
+
+def test_the_mean_changes_only_the_distance() -> None:
+    product, mean = (read_plan({"protocol": name}).spec for name in (PRODUCT, MEAN))
+    assert (product.fields[0].combine, mean.fields[0].combine) == ("product", "agreement")
+    assert product.fields[0].items == mean.fields[0].items
+    assert (product.definitions, product.metrics, product.slices, product.score) == (
+        mean.definitions,
+        mean.metrics,
+        mean.slices,
+        mean.score,
+    )
+
+
+def test_variants_in_one_file_are_systems_on_the_same_pages() -> None:
+    gold = [{"id": 1, "entries": GOLD}]
+    predicted = [
+        {"id": 1, "variant": "raw", "entries": GOLD[:1]},
+        {"id": 1, "variant": "corrected", "entries": GOLD},
+    ]
+    result = score(gold, {"model": predicted}, {"protocol": PRODUCT})
+    assert {name: result.value("imq", name) for name in ("model/raw", "model/corrected")} == {
+        "model/raw": 0.5,
+        "model/corrected": 1.0,
+    }
+
+
+def test_the_drawing_falls_where_the_curve_does_and_names_its_area() -> None:
+    result = score_pages([GOLD], [[{"name": "Dupond", "pages": [1, 3]}]])
+    drawn = ElementTree.fromstring(draw_curves(trace_curves(result.evidence), "F(t) of <pages>\0"))
+    space = "{http://www.w3.org/2000/svg}"
+    assert drawn.findtext(f"{space}title") == "F(t) of <pages>\ufffd"
+    texts = [text.text for text in drawn.iter(f"{space}text")]
+    assert texts[-1] == "prediction (0.444)"
+    [path] = [
+        found.get("d", "")
+        for found in drawn.iter(f"{space}path")
+        if found.get("stroke-width") == "2" and "h24" not in found.get("d", "")
+    ]
+    assert path == "M56 24.00V204.00H376.00V384.00H416.00V384"  # half from t = 0 on, nothing from 8/9 on
+
+
+def test_the_table_of_the_curve_is_csv() -> None:
+    steps = trace_curves(score_pages([GOLD], [GOLD[:1]]).evidence)
+    table = csv_text([steps.columns, *steps.iter_rows()])
+    assert table.splitlines() == [
+        "system,field,slice,t,share,reached,n",
+        "prediction,entries[],,0.0,1.0,2,2",
+        "prediction,entries[],,1.0,0.5,1,2",
+    ]
+
+
+def test_one_perfect_page_shows_nothing_of_other_pages_and_no_gate_on_a_bound_passes_on_it() -> None:
+    page = [{"id": "p", "entries": [{"name": "A", "pages": [1]}]}]
+    result = score(page, page, {"protocol": PRODUCT, "gates": ["lower(imq) >= 0.999"]}, replicates=1000)
+    [decision] = decide_result(result)
+    assert [one.verdict for one in decision.outcomes] == [Verdict.INCONCLUSIVE]
+    for name in ("imq", "macro_imq", "imq_f1", "imq_predicted", "average_matching_quality"):
+        found = result.estimate(name)
+        assert found.interval is not None and found.interval[0] < 0.1 and found.interval[1] == 1.0, name

@@ -1,0 +1,367 @@
+"""The slot-filling protocol: worked by hand, against an independent oracle, and on the shipped example."""
+
+from __future__ import annotations
+
+import json
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.spec.presets.slot_oracle import LISTS, SLOTS, TEXTS, evaluate
+
+from fieldassay.decisions.gate import decide_result
+from fieldassay.metrics.result.decision import Verdict
+from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.score import score
+from fieldassay.values.comparators.embedding.comparator import Embedding
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "slot-filling"
+NFC = [{"unicode": "NFC"}]
+COVERAGES = ("soft_coverage", "soft_specificity", "chamfer", "sf1")
+INDEL = {
+    "types": {
+        "text": {
+            "type": "text",
+            "other_kind": "only_item",
+            "normalize": NFC,
+            "compare": {"soft_coverage": {"items": "indel"}},
+        },
+        "list": {
+            "type": "list",
+            "items": {"type": "text", "normalize": NFC, "compare": "indel"},
+            "compare": "soft_coverage",
+        },
+    }
+}
+"""The protocol with an edit distance for an encoder, so that its arithmetic can be worked by hand."""
+
+
+def run(gold: Any, pred: Any, **spec: Any) -> Result:
+    return score(gold, {"s": pred}, {"protocol": "slot-filling", **spec}, ScoreOptions(replicates=0))
+
+
+def one(gold: dict[str, Any], pred: dict[str, Any], **spec: Any) -> Result:
+    return run([{"id": "a", **gold}], [{"id": "a", **pred}], **spec)
+
+
+@cache
+def vectors(text: str) -> Any:
+    return Embedding().encode([text])[0].astype(np.float64)
+
+
+def cosine(first: str, second: str) -> float:
+    left, right = vectors(first), vectors(second)
+    return 1.0 if first == second else float(left @ right / np.sqrt((left @ left) * (right @ right)))
+
+
+def test_worked_example_of_the_protocol() -> None:
+    """G = {tide, diet}, P = {tide}: coverage (1 + 0.5)/2, specificity 1.
+
+    The similarity of tide and diet is 1 - 4/8 = 0.5 by indel.
+    """
+    result = one({"victim": ["tide", "diet"]}, {"victim": ["tide"]}, **INDEL)
+    found = {
+        name: result.value(f"{name}(regime=gold_nonempty)", field="victim")
+        for name in ("soft_coverage", "soft_specificity", "chamfer", "sf1")
+    }
+    assert found == {
+        "soft_coverage": 0.75,
+        "soft_specificity": 1.0,
+        "chamfer": 0.875,
+        "sf1": pytest.approx(2 * 0.75 / 1.75, abs=1e-9),
+    }
+    assert result.value("obs") == pytest.approx((7 + 1.5 / 1.75) / 8, abs=1e-9)
+    assert result.value("nes") == pytest.approx(1.5 / 1.75, abs=1e-9)
+    assert result.value("eai") == pytest.approx((7 + 1.5 / 1.75) / 8 - 1.5 / 1.75, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "nes", "hr", "mr", "fda"),
+    [
+        pytest.param({}, {}, None, 0.0, None, 1.0, id="all-silent"),
+        pytest.param({"weapon": ["rifle"]}, {}, 0.0, 0.0, 1.0, 7 / 8, id="missed"),
+        pytest.param({}, {"weapon": ["rifle"]}, None, 1 / 8, None, 7 / 8, id="made-up"),
+        pytest.param(
+            {"weapon": [""], "victim": None},
+            {"weapon": ["  ", None], "victim": []},
+            None,
+            0.0,
+            None,
+            1.0,
+            id="lists-of-empties-are-empty",
+        ),
+        pytest.param(
+            {"weapon": ["a", " a ", "b"]},
+            {"weapon": ["b", "a"]},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="sets-without-repeats",
+        ),
+        pytest.param(
+            {"incident_location": "Cafe\u0301"},
+            {"incident_location": " Caf\u00e9 "},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="nfc-and-trimmed",
+        ),
+        pytest.param(
+            {"incident_type": "Bombing"},
+            {"incident_type": " bombing"},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="enum-after-normalization",
+        ),
+        pytest.param(
+            {"incident_type": "bombing"}, {"incident_type": "arson"}, 0.0, 0.0, 0.0, 1.0, id="enum-exact"
+        ),
+        pytest.param(
+            {"incident_date": "1989-03-04"},
+            {"incident_date": "4 March 1989"},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="date-after-normalization",
+        ),
+        pytest.param(
+            {"incident_date": "1989-03-04"},
+            {"incident_date": "1989-03-05"},
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+            id="date-exact",
+        ),
+        pytest.param(
+            {"incident_location": "Lima"},
+            {"incident_location": ["Lima"]},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="a-list-of-one-is-a-text",
+        ),
+        pytest.param(
+            {"incident_location": ["Lima"]},
+            {"incident_location": "Lima"},
+            1.0,
+            0.0,
+            0.0,
+            1.0,
+            id="a-list-of-one-in-gold-too",
+        ),
+        pytest.param(
+            {"incident_location": "Lima"},
+            {"incident_location": ["Lima", "x"]},
+            0.0,
+            0.0,
+            0.0,
+            1.0,
+            id="a-list-of-two-is-no-text",
+        ),
+        pytest.param(
+            {}, {"incident_location": [""]}, None, 0.0, None, 1.0, id="a-list-of-nothing-is-nothing"
+        ),
+        pytest.param(
+            {"victim": ["Lima"]}, {"victim": "Lima"}, 1.0, 0.0, 0.0, 1.0, id="a-text-is-a-list-of-one"
+        ),
+    ],
+)
+def test_edges(gold: Any, pred: Any, nes: float | None, hr: float, mr: float | None, fda: float) -> None:
+    result = one(gold, pred, **INDEL)
+    assert [result.value(name) for name in ("nes", "hr", "mr", "fda")] == [
+        nes,
+        pytest.approx(hr),
+        mr,
+        pytest.approx(fda),
+    ]
+
+
+def test_all_slots_of_another_kind_stay_in_every_denominator() -> None:
+    result = one(
+        {"incident_location": "Lima", "victim": ["x"]},
+        {"incident_location": ["Lima", "x"], "victim": {"name": "x"}},
+        **INDEL,
+    )
+    assert result.value("soft_coverage(regime=gold_nonempty)") == 0.0
+    assert result.estimate("soft_coverage(regime=gold_nonempty)").n == 2
+
+
+def test_cosines_below_zero_are_not_clipped_but_sf1_is_zero() -> None:
+    pairs = [(first, second) for first in WORDS for second in WORDS if cosine(first, second) < -0.02]
+    assert pairs, "the encoder gives some pair a negative cosine"
+    first, second = pairs[0]
+    result = one({"weapon": [first]}, {"weapon": [second]})
+    assert result.value("chamfer(regime=gold_nonempty)") == pytest.approx(cosine(first, second), abs=1e-6)
+    assert result.value("sf1(regime=gold_nonempty)") == 0.0
+    assert result.value("nes") == 0.0
+
+
+WORDS = (
+    "rifle",
+    "the mayor",
+    "banana pancakes",
+    "photosynthesis",
+    "x",
+    "dynamite",
+    "12",
+    "Puerto Claro",
+    "guerrillas",
+    "El alcalde",
+    "quantum chromodynamics",
+    "-",
+)
+
+
+def wild(chance: random.Random, name: str) -> Any:
+    if SLOTS[name] == "enum":
+        return chance.choice([None, "", "attack", "ARSON", "robbery", "attack"])
+    if SLOTS[name] == "date":
+        return chance.choice([None, " ", "1989-03-04", "1990-01-01", "1989-03-04"])
+    if SLOTS[name] == "text":
+        return chance.choice([None, "", *WORDS, [chance.choice(WORDS)], [""]])
+    return chance.choice(
+        [
+            None,
+            [],
+            [""],
+            [chance.choice(WORDS) for _ in range(chance.randint(1, 4))],
+            [None, " rifle ", "rifle"],
+            "the mayor",
+        ]
+    )
+
+
+def records(seed: int, count: int) -> list[dict[str, Any]]:
+    chance = random.Random(seed)
+    return [
+        {"id": f"d{k}", **{name: wild(chance, name) for name in SLOTS if chance.random() < 0.9}}
+        for k in range(count)
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_number_is_that_of_an_independent_program(seed: int) -> None:
+    gold, pred = records(seed, 25), records(seed + 100, 25)
+    result = run(gold, pred)
+    types = {
+        kind: [name for name, of in SLOTS.items() if of == kind] for kind in ("text", "list", "enum", "date")
+    }
+    for label, slots in {None: list(SLOTS), **{name: [name] for name in SLOTS}}.items():
+        for metric, wanted in evaluate(gold, pred, cosine, slots).items():
+            if (
+                label is not None
+                and SLOTS[label] in ("enum", "date")
+                and metric.startswith(("soft", "chamfer", "sf1"))
+            ):
+                continue
+            found = result.value(metric, field=label)
+            assert found == (None if wanted is None else pytest.approx(wanted, abs=1e-4)), (metric, label)
+    for kind, slots in types.items():
+        wanted_by_type = evaluate(gold, pred, cosine, slots)
+        for metric in ("obs", "nes", "eai", "fda", "hr", "mr", "rfa"):
+            wanted = wanted_by_type[metric]
+            assert result.value(f"{metric}(type={kind})") == (
+                None if wanted is None else pytest.approx(wanted, abs=1e-4)
+            ), (metric, kind)
+
+
+def test_each_document_has_its_own_numbers() -> None:
+    gold, pred = records(7, 12), records(8, 12)
+    result = run(gold, pred)
+    assert result.documents is not None
+    table = {row["doc"]: row for row in result.documents.iter_rows(named=True)}
+    for one_gold, one_pred in zip(gold, pred, strict=True):
+        wanted = evaluate([one_gold], [one_pred], cosine, list(SLOTS))
+        row = table[one_gold["id"]]
+        assert row["score"] == row["obs"] == pytest.approx(wanted["obs"], abs=1e-4)
+        for metric in ("nes", "eai", "sf1(regime=gold_nonempty)", "hr", "mr", "fda", "rfa"):
+            assert row[metric] == (
+                None if wanted[metric] is None else pytest.approx(wanted[metric], abs=1e-4)
+            ), metric
+
+
+def test_a_document_without_prediction_is_all_silent() -> None:
+    result = score(
+        [{"id": "a", "weapon": ["rifle"]}, {"id": "b"}],
+        {"s": [{"id": "b"}]},
+        {"protocol": "slot-filling"},
+        ScoreOptions(replicates=0),
+    )
+    assert (result.value("mr"), result.value("obs")) == (1.0, 15 / 16)
+    assert result.counts["systems"]["s"]["missing"] == 1
+
+
+def test_chamfer_can_be_the_slot_score() -> None:
+    gold, pred = [{"id": "a", "victim": ["tide", "diet"]}], [{"id": "a", "victim": ["tide"]}]
+    types = {"list": {**INDEL["types"]["list"], "compare": {"soft_coverage": {"score": "chamfer"}}}}
+    assert run(gold, pred, types={**INDEL["types"], **types}).value("nes") == 0.875
+    result = score(gold, {"s": pred}, {"protocol": "slot-filling-chamfer"}, ScoreOptions(replicates=0))
+    assert result.value("nes") == pytest.approx(((1 + cosine("tide", "diet")) / 2 + 1) / 2, abs=1e-4)
+
+
+def test_the_encoder_is_part_of_the_result() -> None:
+    (model,) = one({"weapon": ["a"]}, {"weapon": ["b"]}).run["models"]
+    assert model["name"] == "all-MiniLM-L6-v2"
+    assert {"digest", "backend", "versions"} <= set(model) or {"digest", "backend"} <= set(model)
+
+
+def test_latency_and_cost_per_document() -> None:
+    usage = {
+        "model": "m",
+        "prompt_tokens": 1_000_000,
+        "completion_tokens": 500_000,
+        "embedding_tokens": 250_000,
+    }
+    pred = [{"id": k, "timing": {"duration_ms": 100 * (k + 1)}, "usage": usage} for k in range(5)]
+    result = run(
+        [{"id": k} for k in range(5)],
+        pred,
+        prices={"m": {"prompt": 1.0, "completion": 2.0, "embedding": 4.0}},
+    )
+    found = {
+        name: result.value(f"latency_{name}") for name in ("p50", "p90", "p95", "p99", "mean", "min", "max")
+    }
+    assert found == pytest.approx(
+        {"p50": 300, "p90": 460, "p95": 480, "p99": 496, "mean": 300, "min": 100, "max": 500}
+    )
+    assert result.value("cost_usd") == pytest.approx(3.0)
+
+
+def test_the_example_tells_its_strategies_apart() -> None:
+    names = ("zero-shot", "schema-guided", "example-guided")
+    predictions = {name: EXAMPLE / f"{name}.jsonl" for name in names}
+    result = score(EXAMPLE / "gold.jsonl", predictions, EXAMPLE / "spec.yaml", ScoreOptions(replicates=0))
+    gold, *others = (
+        [json.loads(line) for line in (EXAMPLE / f"{name}.jsonl").read_text().splitlines()]
+        for name in ("gold", *names)
+    )
+    for name, pred in zip(names, others, strict=True):
+        wanted = evaluate(gold, pred, cosine, list(SLOTS))
+        assert {metric: result.value(metric, name) for metric in wanted} == pytest.approx(wanted, abs=1e-4)
+    assert [round(result.value("nes", name) or 0, 2) for name in names] == [0.68, 0.78, 0.83]
+    assert len(TEXTS) + len(LISTS) == 6
+
+
+def test_thirty_perfect_documents_leave_room_for_unseen_ones_in_each_mean_over_slots() -> None:
+    gold = [{"id": str(at), "incident_type": "attack", "victim": ["tide"]} for at in range(30)]
+    spec = {"protocol": "slot-filling", **INDEL, "gates": ["lower(nes) >= 0.999"]}
+    result = score(gold, {"s": gold}, spec, ScoreOptions(replicates=1000))
+    [decision] = decide_result(result)
+    assert [one.verdict for one in decision.outcomes] == [Verdict.INCONCLUSIVE]
+    for name in ("obs", "nes", "rfa", *(f"{one}(regime=baseline)" for one in COVERAGES)):
+        found = result.estimate(name)
+        assert found.interval is not None and 0.85 < found.interval[0] < 0.95, name
+        assert found.interval[1] == 1.0 and found.marks == (), name
+    eai = result.estimate("eai")
+    assert eai.interval is not None and eai.interval[0] < -0.05 and eai.interval[1] > 0.05
