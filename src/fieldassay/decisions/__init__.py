@@ -1,0 +1,1 @@
+"""What follows from runs: diff, baseline, gates, calibration with thresholds and review policies."""

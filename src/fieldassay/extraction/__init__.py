@@ -1,0 +1,1 @@
+"""Documents to predictions: strategies, endpoints with journal and prices, systems."""

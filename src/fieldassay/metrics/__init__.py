@@ -1,0 +1,1 @@
+"""Evidence to numbers: statistics, metrics, uncertainty, estimates, results, comparisons of systems."""

@@ -1,0 +1,1 @@
+"""Rows of gold and predictions: formats, raw answers, ids, matching, the labels file."""

@@ -1,0 +1,1 @@
+"""Results as text, pages and tables for people and programs."""

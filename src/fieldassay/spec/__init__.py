@@ -1,0 +1,1 @@
+"""The spec language, its presets and drafts, and the compiled plan."""

@@ -1,0 +1,1 @@
+"""One value beside another: types, comparators, aligners, checks, diagnosis."""
