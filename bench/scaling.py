@@ -75,7 +75,7 @@ class Clock:
 
 def spend(count: int, options: argparse.Namespace) -> Counter[str]:
     """Return the processor time of the parts of one run with one worker, by name; the rest has no name."""
-    from fieldassay.commands.running import Request, run_scoring
+    from fieldassay.commands.score import Request, run_scoring
     from fieldassay.scoring import score
     from fieldassay.scoring.inputs.options import ScoreOptions
     from fieldassay.scoring.shards import outcomes, shard_runs

@@ -16,7 +16,7 @@ from bench.corpus.pictures import render_pdf, save_pictures
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.commands.gold_documents import with_gold_ids
+from fieldassay.commands.run import with_gold_ids
 from fieldassay.documents.corpus.manifest import NAME, Corpus, Document
 from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.loaders.image import open_pictures

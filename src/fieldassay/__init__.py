@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from fieldassay.commands.agreement import agreement as agreement
     from fieldassay.commands.attribute import attribute as attribute
     from fieldassay.commands.corpus import run_corpus as run_corpus
-    from fieldassay.commands.explain import explain_document as explain_document
     from fieldassay.commands.extract import ExtractOptions as ExtractOptions
     from fieldassay.commands.extract import extract as extract
     from fieldassay.commands.run import SweepOptions as SweepOptions
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from fieldassay.commands.runs import calibrate as calibrate
     from fieldassay.commands.runs import check_baseline as check_baseline
     from fieldassay.commands.runs import diff as diff
+    from fieldassay.commands.runs import explain_document as explain_document
     from fieldassay.commands.runs import gate as gate
     from fieldassay.commands.runs import open_run as open_run
     from fieldassay.commands.runs import report as report
@@ -85,7 +85,7 @@ _HOMES = {
     "validate": "fieldassay.scoring.validation.validate",
     "explain_values": "fieldassay.scoring.explain",
     "explain_field": "fieldassay.scoring.explain",
-    "explain_document": "fieldassay.commands.explain",
+    "explain_document": "fieldassay.commands.runs",
     "sample": "fieldassay.scoring.sampling",
     "metrics_json": "fieldassay.metrics.result.metrics_file",
     "read_metrics": "fieldassay.metrics.result.metrics_file",

@@ -31,8 +31,15 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
 from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run, read_runs
 from fieldassay.runs.store.locate import find_run
+from fieldassay.scoring.explain import DocumentExplanation, choose_field
+from fieldassay.scoring.explain import explain_document as explain
+from fieldassay.scoring.inputs.inputs import drop_absent_fields, open_inputs
+from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Plan
 
 T = TypeVar("T", BaselineRequest, CalibrationOptions, DiffOptions, GateRequest)
 Reference: TypeAlias = "Run | str | os.PathLike[str]"
@@ -225,3 +232,28 @@ def _folder(run: Reference | Result, store: str | os.PathLike[str]) -> Path:
     if isinstance(run, Result):
         raise TypeError("a result in memory stands alone here; save it first, and give the run")
     return find_run(run, Path(store)) if isinstance(run, str) else Path(run)
+
+
+def explain_document(
+    document: str, field: str | None = None, run: Run | None = None, **data: Any
+) -> DocumentExplanation:
+    """Return how a document was judged: all of its values, or those of one field.
+
+    It is a document of a `run`, or of `gold`, `predictions` and `spec` as for `score`. Raises `ProblemsError`
+    with the nearest id for an unknown document, and with the nearest path for an unknown field.
+
+    >>> import fieldassay as fa
+    >>> gold, answers = [{"id": "a", "total": "5.00", "shop": "A"}], [{"id": "a", "total": 6, "shop": "A"}]
+    >>> spec = "fields: {total: number, shop: text}"
+    >>> found = fa.explain_document("a", "total", gold=gold, predictions=answers, spec=spec)
+    >>> [(step.gold.raw, step.pred.raw, step.outcome) for step in found.steps]
+    [('"5.00"', '6', 'mismatch')]
+    """
+    if run is not None:
+        plan, found = run.plan, document_of_run(run, document)
+    else:
+        gold, predictions, spec = (data.pop(name) for name in ("gold", "predictions", "spec"))
+        plan = spec if isinstance(spec, Plan) else read_plan(spec)
+        matching = open_inputs(plan, gold, predictions, with_keywords(ScoreOptions(), data).inputs)
+        found = explain(drop_absent_fields(plan, matching), matching, document)
+    return found if field is None else choose_field(plan, found, field)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
-from contextlib import nullcontext
-from datetime import datetime
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
-from fieldassay.commands.running import Request, Scored, decide_scored, score_request, write_run
+from fieldassay.errors import FieldassayError, NothingEvaluatedError
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.result.decision import Decision
+from fieldassay.metrics.result.headline import find_headline
 from fieldassay.metrics.result.lazy import Lazy
 from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.inputs.inputs import Records
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
+from fieldassay.scoring.provenance.inputs import digest_inputs
+from fieldassay.scoring.score import score as score_records
 from fieldassay.scoring.shards.shards import Progress
+from fieldassay.scoring.validation.fit import is_silent
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from fieldassay.runs.run import Run
+    from fieldassay.runs.write import RunFolder
 
 
 def score(
@@ -130,3 +138,233 @@ class _Writer(Struct, frozen=True, eq=False):
             write_run(Scored(result, self.started, self.seconds), decisions, self.facts, options, folder)
             folder.commit()
         return Run.open(folder.target if in_store else place)
+
+
+class InterruptedRunError(FieldassayError):
+    """The user stopped the run."""
+
+    exit_code = 130
+
+
+class Request(Struct, frozen=True, eq=False):
+    """What to score, how, and its target: the folder `out`, or a new folder in the store of runs `store`."""
+
+    gold: Any
+    predictions: Any
+    spec: Any
+    options: ScoreOptions
+    out: Path | None = None
+    store: Path | None = None
+    keeps_rows: bool = True
+    """Whether evidence is wanted even if no folder keeps it."""
+    baseline: Path | None = None
+    """The baseline that regression gates are measured against; a frozen one is held to without a gate."""
+    command: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    """What the record of the run says besides."""
+    watch: Callable[[], AbstractContextManager[Progress | None]] = nullcontext
+    tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
+
+    def record(self) -> dict[str, Any]:
+        """Return what the record of the run says of this request: command, further facts."""
+        return {"command": list(self.command), **self.facts}
+
+
+class Scored(Struct, frozen=True, eq=False):
+    """A result with the digests of its inputs, when it was made, and how long that took."""
+
+    result: Result
+    started: datetime
+    seconds: float
+
+
+@contextmanager
+def run_scoring(request: Request) -> Iterator[Run]:
+    """Yield the finished run; its folder, if requested, is complete by then.
+
+    Evidence outside a folder is gone after the block.
+    """
+    with ExitStack() as stack:
+        folder = _open_folder(request, stack)
+        rows = folder.parts if folder is not None else _open_rows(request, stack)
+        options = replace(
+            request.options,
+            keeps_statistics=folder is not None
+            or request.baseline is not None
+            or request.options.keeps_statistics,
+        )
+        options = (
+            replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
+        )
+        try:
+            yield _finish(request, options, folder)
+        except KeyboardInterrupt:
+            raise InterruptedRunError(_what_is_kept(request, folder)) from None
+
+
+def score_request(request: Request, options: ScoreOptions) -> Scored:
+    """Return the result of a request, with the digests of its inputs.
+
+    Raises `ProblemsError` if its baseline is frozen and stands on anything else.
+    """
+    started, clock = datetime.now(UTC), time.perf_counter()
+    with request.watch() as progress:
+        result = _with_digests(
+            score_records(request.gold, request.predictions, request.spec, options, progress), request
+        )
+    if request.baseline is not None:
+        from fieldassay.decisions.baseline.runs import demand_basis
+        from fieldassay.runs.run import Run
+
+        demand_basis(request.baseline, [Run.of(result)])
+    return Scored(result, started, time.perf_counter() - clock)
+
+
+def decide_scored(result: Result, options: ScoreOptions, baseline: Path | None) -> tuple[Decision, ...]:
+    """Return a decision for each system by the gates of the spec and of the options; () without any."""
+    if not (options.gates or result.run.get("gates")):
+        return ()
+    from fieldassay.decisions.gate import decide_result
+
+    return decide_result(result, [parse_gate(text) for text in options.gates], baseline)
+
+
+def write_run(
+    scored: Scored,
+    decisions: tuple[Decision, ...],
+    facts: Mapping[str, Any],
+    options: ScoreOptions,
+    folder: RunFolder,
+) -> None:
+    """Write a result into a run folder that is to be committed; `facts` are those of its request."""
+    if decisions:
+        from fieldassay.runs.write import write_decisions
+
+        write_decisions(decisions, folder.staging)
+    recorded = {"command": facts["command"], **_facts(scored, options), **facts}
+    folder.write(scored.result, recorded, options.evidence_folder)
+
+
+def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
+    from fieldassay.runs.write import make_folder, make_stored
+
+    if request.store is not None:
+        return stack.enter_context(make_stored(request.store))
+    return None if request.out is None else stack.enter_context(make_folder(request.out))
+
+
+def _open_rows(request: Request, stack: ExitStack) -> Path | None:
+    if not request.keeps_rows or request.options.evidence == "none":
+        return None
+    return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldassay-")))
+
+
+def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -> Run:
+    from fieldassay.runs.run import Run
+    from fieldassay.runs.write import scan_evidence, scan_parts
+
+    scored = score_request(request, options)
+    result = scored.result
+    if is_silent(result):
+        raise NothingEvaluatedError(
+            "nothing was evaluated: every field of the spec is empty in gold and in every prediction"
+        )
+    decisions = decide_scored(result, options, request.baseline)
+    if folder is None:
+        rows = None if result.evidence_table is not None else options.evidence_folder
+        return Run.of(result, None if rows is None else scan_parts(rows), decisions, kept=options.evidence)
+    write_run(scored, decisions, request.record(), options, folder)
+    folder.commit()
+    place = request.out or folder.target
+    if folder.foreign:
+        request.tell(
+            f"kept in {place}, not part of the run: "
+            f"{', '.join(folder.foreign[:10])}{', …' if len(folder.foreign) > 10 else ''}"
+        )
+    return Run.of(result, scan_evidence(folder.target), decisions, place, options.evidence)
+
+
+def _with_digests(result: Result, request: Request) -> Result:
+    """Return the result with the digests and options of its inputs; inputs in memory have no digest."""
+    inputs = dict(result.run["inputs"])
+    sources = _name_sources(request, inputs)
+    given = {"gold": _name(request.gold, inputs["gold"])}
+    named = {
+        str(name): _name(source, inputs["predictions"].get(name, "")) for name, source in sources.items()
+    }
+    in_memory = {inputs["predictions"].get(name) for name, source in sources.items() if not _is_path(source)}
+    in_memory |= set() if _is_path(request.gold) else {inputs["gold"]}
+    labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
+    digests = digest_inputs([label for label in labels if label not in in_memory], request.options.workers)
+    inputs["sha256"] = {label: digests.get(label) for label in labels}
+    inputs["options"] = {
+        key: list(value) if isinstance(value, tuple) else value
+        for key, value in asdict(request.options.inputs).items()
+    }
+    inputs["given"] = {**given, "predictions": named}
+    return replace(result, run={**result.run, "inputs": inputs})
+
+
+def _name_sources(request: Request, inputs: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return what was given as predictions, by system, or by run where a system has several."""
+    repeats: Mapping[str, list[str]] = inputs.get("repeats", {})
+    if not isinstance(request.predictions, Mapping):
+        if not repeats:
+            return dict.fromkeys(inputs["predictions"], request.predictions)
+        given = dict.fromkeys(repeats, request.predictions)
+    else:
+        given = dict(request.predictions)
+    found: dict[str, Any] = {}
+    for name, source in given.items():
+        runs = repeats.get(name, [name])
+        is_list = isinstance(source, list | tuple) and len(source) == len(runs) and len(runs) > 1
+        found |= dict(zip(runs, source, strict=True)) if is_list else dict.fromkeys(runs, source)
+    return found
+
+
+def _is_path(source: Any) -> bool:
+    return isinstance(source, str | Path)
+
+
+def _name(source: Any, label: str) -> str:
+    return str(source) if _is_path(source) else label
+
+
+def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:
+    """Return what `run.json` says besides where the numbers come from."""
+    from fieldassay.runs.environment import describe_git, describe_host
+    from fieldassay.runs.run_file import RecordedOptions
+
+    documents, seconds = int(scored.result.counts.get("documents", 0)), scored.seconds
+    recorded = {name: getattr(options, name) for name in RecordedOptions.__struct_fields__}
+    return {
+        "started": scored.started.isoformat(timespec="seconds"),
+        "timings": {
+            "started": scored.started.isoformat(timespec="microseconds"),
+            "seconds": round(seconds, 3),
+            "documents_per_second": round(documents / seconds, 1) if seconds > 0 else None,
+        },
+        "evidence": options.evidence,
+        "limit": options.limit,
+        "only": None if options.only is None else list(options.only),
+        "where": list(options.inputs.where) or None,
+        "workers": options.workers,
+        "batch": options.batch,
+        "options": {
+            name: list(value) if isinstance(value, tuple) else value for name, value in recorded.items()
+        },
+        "git": describe_git(Path()),
+        "host": describe_host(),
+        "headline": [estimate.to_dict() for estimate in find_headline(scored.result)],
+    }
+
+
+def _what_is_kept(request: Request, folder: RunFolder | None) -> str:
+    place = request.out or request.store
+    if folder is None or place is None:
+        return "interrupted; nothing was written"
+    if folder.is_committed:
+        return f"interrupted; the run in {request.out or folder.target} is complete"
+    if request.out is not None and request.out.exists():
+        return f"interrupted; what was in {request.out} before is still there, unchanged"
+    return f"interrupted; nothing was written to {place}"

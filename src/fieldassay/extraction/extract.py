@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.documents.options import DEFAULTS, LoadOptions
-from fieldassay.documents.pages import PictureOptions
+from fieldassay.documents.pages import PictureOptions, render_pages
 from fieldassay.documents.pool import DEFAULT_LIMITS, DocumentPool, Limits
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.store import TranscriptStore
@@ -28,7 +30,6 @@ from fieldassay.extraction.endpoints.exchange import Attachment, Failure
 from fieldassay.extraction.endpoints.jobs import Finished, Job, Progress, RunSummary
 from fieldassay.extraction.endpoints.journal import Journal
 from fieldassay.extraction.endpoints.prices import Prices
-from fieldassay.extraction.pictures import Pictures, needs_text, picture_options, without_text
 from fieldassay.extraction.predictions import RowSpool, failure_of, prediction_row
 from fieldassay.extraction.strategy import Extracted, Strategy, Task
 from fieldassay.io.files.whole_files import write_file
@@ -342,3 +343,62 @@ def _times(durations: Sequence[float]) -> dict[str, float | None]:
 
 def _write(path: Path, manifest: Mapping[str, Any]) -> None:
     write_file(path, [msgspec.json.format(msgspec.json.encode(manifest), indent=1), b"\n"])
+
+
+FOLDER = "images"
+PNG = "image/png"
+_TOGETHER = 16
+"""The pages that are rendered at a time, for which the document is opened once."""
+
+
+class Pictures(Struct, frozen=True):
+    """Where the pictures of an extraction are kept, and the processes that render them."""
+
+    folder: Path
+    pool: DocumentPool
+
+    def of(
+        self, file: DocumentFile, transcript: Transcript, options: PictureOptions
+    ) -> tuple[Attachment, ...]:
+        """Return the pictures of all pages. Raises `DocumentError` for documents that have none."""
+        return tuple(self._keep(made) for made in self._rendered(file, len(transcript.pages), options))
+
+    def _rendered(self, file: DocumentFile, pages: int, options: PictureOptions) -> Iterator[bytes]:
+        """Yield the pictures of the pages; of a document of unknown length, until there is none."""
+        for first in range(1, pages + 1, _TOGETHER) if pages else count(1, _TOGETHER):
+            last = min(first + _TOGETHER - 1, pages) if pages else first + _TOGETHER - 1
+            asked = [(number, options) for number in range(first, last + 1)]
+            for number, made in enumerate(self.pool.submit(render_pages, file, asked).result(), start=first):
+                if not isinstance(made, DocumentError):
+                    yield made
+                elif pages or number == 1 or made.kind != "no_image":
+                    raise made
+                else:
+                    return
+
+    def _keep(self, picture: bytes) -> Attachment:
+        digest = hashlib.sha256(picture).hexdigest()
+        path = self.folder / FOLDER / f"{digest}.png"
+        if not path.is_file():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_file(path, [picture])
+        return Attachment(digest, PNG, path.read_bytes)
+
+
+def picture_options(strategy: Strategy) -> PictureOptions | None:
+    """Return how a strategy wants pages rendered; None for one that sees text only."""
+    asked = getattr(strategy, "input", None)
+    if asked is None or getattr(asked, "form", "text") == "text":
+        return None
+    return PictureOptions(asked.dpi, asked.max_side)
+
+
+def needs_text(strategy: Strategy) -> bool:
+    """Return whether a strategy can do nothing with a document without text."""
+    return getattr(getattr(strategy, "input", None), "form", "text") != "images"
+
+
+def without_text(file: DocumentFile, pages: int) -> Transcript:
+    """Return the transcript of a document that is only seen: pages without text."""
+    digest = hashlib.sha256(file.read()).hexdigest()
+    return Transcript(file.id, digest, "image", tuple(Page(number) for number in range(1, pages + 1)))

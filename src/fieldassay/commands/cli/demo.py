@@ -29,7 +29,7 @@ def demo(out: Path | None, *, is_verbose: bool) -> int:
     from fieldassay.commands.cli.output import write
     from fieldassay.commands.cli.report import write_reports
     from fieldassay.commands.cli.score import Shown, show_run
-    from fieldassay.commands.running import Request, run_scoring
+    from fieldassay.commands.score import Request, run_scoring
     from fieldassay.scoring.inputs.options import ScoreOptions
     from fieldassay.scoring.sampling import sample
 

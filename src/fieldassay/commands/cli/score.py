@@ -222,7 +222,7 @@ def score(**given: Any) -> int:
     is_quiet = given["quiet"]
     from msgspec.structs import replace
 
-    from fieldassay.commands.running import Request, run_scoring  # heavy, so after the options
+    from fieldassay.commands.score import Request, run_scoring  # heavy, so after the options
 
     request = Request(
         inputs.gold,
