@@ -20,7 +20,7 @@ from fieldassay.review.log.verify import verify
 from fieldassay.review.sheets.draw import Shares
 from fieldassay.review.sheets.forms import Form
 from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
-from fieldassay.review.sheets.planted import spoil
+from fieldassay.review.sheets.questions import spoil
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
@@ -14,7 +15,6 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.attribution.answers import AnswerValues, answer_values
 from fieldassay.attribution.labels import MOST_CHANCE, MOST_MISSED, Finding, WrongValue, label_value
 from fieldassay.attribution.presence import UNCOPIED, SentText, find_shared
 from fieldassay.attribution.result import Attribution, Labelled, SystemShares
@@ -22,19 +22,23 @@ from fieldassay.attribution.sent import Extractions, Sent, open_extractions
 from fieldassay.attribution.share import AT, COUNTS, estimate_shares
 from fieldassay.attribution.twins import Twins, find_twins
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.extraction.answers import read_data
 from fieldassay.extraction.endpoints.exchange import Failure
-from fieldassay.extraction.evidence import label_words
+from fieldassay.extraction.evidence import field_steps, label_words
 from fieldassay.extraction.fields import field_labels
 from fieldassay.extraction.predictions import read_evidence
-from fieldassay.io.json_value import read_given
+from fieldassay.extraction.schema import AnswerShape
+from fieldassay.io.json_value import Json, read_given
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
-from fieldassay.paths import split_path
+from fieldassay.paths import join_path, split_path
+from fieldassay.records.answers.answer import parse_answer
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.scoring.explain import find_leaf
 
 if TYPE_CHECKING:
     from fieldassay.extraction.answers import Steps
-    from fieldassay.spec.plan.nodes import Leaf
+    from fieldassay.spec.plan.nodes import Leaf, Plan
+
 
 FOREIGN = 12
 """Foreign gold values of a field that are looked for in each document, to measure chance."""
@@ -436,3 +440,52 @@ def _failure(row: Mapping[str, Any], facts: Mapping[str, Any]) -> Failure | None
         if facts.get("has_prediction") is False
         else None
     )
+
+
+Values = Mapping[str, Sequence[Json]]
+
+
+class AnswerValues(Struct, frozen=True):
+    """Values by field: of the raw answer (None where there is none), and of the prediction."""
+
+    raw: Values | None
+    parsed: Values
+
+    def of(self, field: str) -> tuple[Sequence[Json] | None, Sequence[Json]]:
+        """Return the values of a field in the raw answer, and in the prediction."""
+        return None if self.raw is None else self.raw.get(field, ()), self.parsed.get(field, ())
+
+
+def answer_values(plan: Plan, row: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> AnswerValues:
+    """Return the values of a row of predictions; `rows` are the evidence about the same prediction."""
+    parsed: dict[str, list[Any]] = defaultdict(list)
+    for one in rows:
+        if one["pred"] is not None:
+            parsed[one["field"]].append(read_given(one["pred"]))
+    raw = row.get("raw")
+    return AnswerValues(_read(plan, raw) if isinstance(raw, str) and raw.strip() else None, parsed)
+
+
+def _read(plan: Plan, raw: str) -> Values | None:
+    """Return the values of a raw answer by field; None if it cannot be read.
+
+    An answer to several requests is a JSON list of their texts.
+    """
+    texts = [raw]
+    if raw.lstrip().startswith("["):
+        try:
+            listed = json.loads(raw)
+        except ValueError:
+            listed = None
+        if isinstance(listed, list) and listed and all(isinstance(one, str) for one in listed):
+            texts = listed
+    found: dict[str, list[Json]] = defaultdict(list)
+    fields = plan.spec.fields
+    for text in texts:
+        answer = parse_answer(text, declared=frozenset(one.name for one in fields), fields=plan.root)
+        if answer.data is None:
+            return None
+        reading = read_data(answer.data, fields, AnswerShape(has_quotes=True), {})
+        for steps, given in reading.values.items():
+            found[join_path(field_steps(steps))].append(given.value)
+    return found

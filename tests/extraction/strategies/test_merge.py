@@ -13,9 +13,8 @@ from extraction import answer, document, play
 
 from fieldassay.extraction.evidence import Found
 from fieldassay.extraction.places import Place
-from fieldassay.extraction.strategies.chunks import Split
 from fieldassay.extraction.strategies.merge import merge
-from fieldassay.extraction.strategies.prompted import Prompted
+from fieldassay.extraction.strategies.prompted import Prompted, Split
 from fieldassay.extraction.strategy import Task
 from fieldassay.spec.language.parse import read_spec
 

@@ -10,8 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from extraction import INVOICE, RECORD, SPEC, answer, document, play
 
-from fieldassay.extraction.strategies.chunks import Split
-from fieldassay.extraction.strategies.prompted import Decode, Prompted
+from fieldassay.extraction.strategies.prompted import Decode, Prompted, Split
 from fieldassay.extraction.strategies.verify import Verify
 from fieldassay.extraction.strategy import Task
 from fieldassay.spec.language.parse import read_spec

@@ -18,7 +18,7 @@ from fieldassay.io.files.spreadsheets import csv_text
 from fieldassay.metrics.result.curves import trace_curves
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.export.curves import draw_curves
+from fieldassay.reports.export.export import draw_curves
 from fieldassay.spec.plan.compile import read_plan
 
 PRODUCT, MEAN = "entry-matching", "entry-matching-mean"

@@ -8,6 +8,7 @@ import statistics
 import threading
 import time
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Generic, TypeVar
@@ -28,7 +29,6 @@ from fieldassay.extraction.endpoints.credentials import remove_secrets
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request, Usage
 from fieldassay.extraction.endpoints.jobs import DocumentTiming, Finished, Job, Progress, RunSummary, Steps
 from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
-from fieldassay.extraction.endpoints.lag import MOST_LAG, LagProbe
 from fieldassay.extraction.endpoints.outcome import read_answer
 from fieldassay.extraction.endpoints.senders import Event, Senders
 
@@ -480,3 +480,36 @@ class Drive(Generic[T]):
                     "unpriced": progress.unpriced,
                 },
             )
+
+
+MOST_LAG = 0.05
+"""The largest part of the median time of an answer by which threads may run late."""
+_PROBE_SECONDS = 0.05
+_KEPT = 20_000
+
+
+class LagProbe:
+    """Sleeps again and again, and notes by how much each sleep was too long."""
+
+    def __init__(self) -> None:
+        self._late: deque[float] = deque(maxlen=_KEPT)
+        self._stopped = threading.Event()
+
+    def start(self) -> None:
+        """Begin to probe, in a thread of its own."""
+        threading.Thread(target=self._probe, daemon=True, name="lag").start()
+
+    def stop(self) -> None:
+        """End the probe."""
+        self._stopped.set()
+
+    def p99_ms(self) -> float | None:
+        """Return the 99th percentile in milliseconds, None before there are a hundred probes."""
+        late = sorted(self._late)
+        return None if len(late) < 100 else late[int(0.99 * (len(late) - 1))] * 1000
+
+    def _probe(self) -> None:
+        while not self._stopped.is_set():
+            before = time.monotonic()
+            time.sleep(_PROBE_SECONDS)
+            self._late.append(time.monotonic() - before - _PROBE_SECONDS)

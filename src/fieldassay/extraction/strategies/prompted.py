@@ -6,15 +6,15 @@ import json
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.extraction.answers import Reading, Steps, build_record, read_answer
+from fieldassay.extraction.answers import Reading, Steps, build_record, leaves_of, read_answer
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
-from fieldassay.extraction.evidence import Found, Locator, as_evidence, field_steps, mark_leaks
+from fieldassay.extraction.evidence import Found, Locator, as_evidence, field_steps, mark_leaks, surface_forms
 from fieldassay.extraction.examples.examples import Shown, choose_examples, without_copies
 from fieldassay.extraction.fields import (
     canonical_text,
@@ -24,12 +24,10 @@ from fieldassay.extraction.fields import (
     without_value,
 )
 from fieldassay.extraction.places import Search
-from fieldassay.extraction.schema import AnswerShape, Values, is_tree
-from fieldassay.extraction.strategies.chunks import Split
+from fieldassay.extraction.schema import QUOTE, VALUE, AnswerShape, Values, is_tree, quote_key, split_fields
 from fieldassay.extraction.strategies.confidence import value_confidences
 from fieldassay.extraction.strategies.merge import Merged, merge
 from fieldassay.extraction.strategies.prompts import Prompt, describe_fields, fence, schema_text
-from fieldassay.extraction.strategies.shown import example_answer
 from fieldassay.extraction.strategies.verify import (
     Verify,
     check_request,
@@ -47,7 +45,35 @@ from fieldassay.spec.presets.catalogue import describes_protocol
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
+    from fieldassay.extraction.strategy import Example
+    from fieldassay.io.json_value import Json
     from fieldassay.spec.language.model import Field
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The division of a document: at most so many pages and fields a request, with overlapping pages."""
+
+    pages: int | None = field(default=None, metadata=AT_LEAST_ONE)
+    overlap: int = 1
+    fields: int | None = field(default=100, metadata=AT_LEAST_ONE)
+
+    def page_ranges(self, count: int) -> tuple[range, ...]:
+        """Return the pages of each request, as positions from 0; a document without pages is one part.
+
+        >>> Split(pages=3, overlap=1).page_ranges(6)
+        (range(0, 3), range(2, 5), range(4, 6))
+        """
+        if self.pages is None or count <= self.pages:
+            return (range(count),)
+        overlap = min(self.overlap, self.pages - 1)
+        step, last = self.pages - overlap, count - overlap
+        return tuple(range(start, min(start + self.pages, count)) for start in range(0, last, step))
+
+    def groups(self, fields: tuple[Field, ...]) -> tuple[tuple[Field, ...], ...]:
+        """Return the fields of each request."""
+        return (fields,) if self.fields is None else split_fields(fields, self.fields)
+
 
 _WHITE_SPACE_LOOP = 200
 """White space at the end of a cut answer that is a loop."""
@@ -434,3 +460,44 @@ def _example_messages(
 
 def _image(attachment: Attachment) -> dict[str, Json]:
     return {"type": "image_url", "image_url": {"url": f"sha256:{attachment.sha256}"}}
+
+
+def example_answer(example: Example, fields: tuple[Field, ...], shape: AnswerShape) -> str:
+    """Return the JSON text that answers an example: declared fields only, quotes where they are asked for."""
+    names = {one.name for one in fields}
+    given = {
+        steps: leaf
+        for steps, leaf in leaves_of(dict(example.record))
+        if (is_tree(fields) or steps[0] in names) and not (isinstance(leaf, str) and not leaf.strip())
+    }
+    record = build_record(fields, given, lambda leaf: leaf)
+    if shape.has_quotes and not is_tree(fields):
+        search = Search.of(example.document.pages)
+        record = {one.name: _quoted(one, record[one.name], search) for one in fields}
+    return json.dumps(record, ensure_ascii=False)
+
+
+def _quoted(one: Field, value: Json, search: Search) -> Json:
+    if one.items is not None and isinstance(value, list):
+        if not one.items.fields:
+            return [_quoted(one.items, item, search) for item in value]
+        key = quote_key(one.items)
+        return [{**item, key: _row(item, search)} for item in value if isinstance(item, dict)]
+    if one.fields and isinstance(value, dict):
+        return {inner.name: _quoted(inner, value.get(inner.name), search) for inner in one.fields}
+    return {VALUE: value, QUOTE: None if value is None else _line(value, search)}
+
+
+def _line(value: Any, search: Search) -> str | None:
+    """Return the line that a value stands in."""
+    for text in surface_forms(value):
+        for place in search.find(text):
+            page = search.pages[place.page]
+            start, end = page.line_span(page.line_at(place.start))
+            return page.text[start:end]
+    return None
+
+
+def _row(item: Mapping[str, Json], search: Search) -> str | None:
+    longest = max((text for text in map(str, filter(None, item.values()))), key=len, default="")
+    return _line(longest, search) if longest else None
