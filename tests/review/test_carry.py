@@ -12,7 +12,7 @@ from tests.review.test_promotion_of_review import answer
 
 from fieldassay.commands.cli.main import main
 from fieldassay.review.carry import Carried, carry_review
-from fieldassay.review.closing import close_review
+from fieldassay.review.controls import close_review
 from fieldassay.review.export import finished_sheets
 from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.redact import redact_document

@@ -16,8 +16,7 @@ from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy, Rule
 from fieldassay.decisions.calibration.result import Promise
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
-from fieldassay.review.closing import close_review
-from fieldassay.review.controls import Count, Status, bound_residual, read_status
+from fieldassay.review.controls import Count, Status, bound_residual, close_review, read_status
 from fieldassay.review.log.journal import Journal
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets import sheets

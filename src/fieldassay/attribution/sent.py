@@ -17,7 +17,7 @@ from fieldassay.errors import problem
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import lines_of
 from fieldassay.extraction.extract import split_job
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
 from fieldassay.scoring.inputs.inputs import pred_options

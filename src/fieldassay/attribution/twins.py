@@ -13,8 +13,7 @@ from msgspec import Struct, field
 from fieldassay.attribution.presence import SentText
 from fieldassay.attribution.sent import TextFolder, read_text
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.io.text.printable import make_printable
-from fieldassay.io.text.shown import format_count
+from fieldassay.io.text.shown import format_count, make_printable
 from fieldassay.records.ids import ID_FORMS
 from fieldassay.scoring.inputs.inputs import gold_twins
 from fieldassay.scoring.provenance.inputs import digest_input

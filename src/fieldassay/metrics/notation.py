@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fieldassay.metrics.units import HIGHEST
-
 if TYPE_CHECKING:
     from fieldassay.metrics.estimate import Estimate
+
 
 NOTHING = "—"
 _MOST_DECIMALS = 9
@@ -295,3 +294,7 @@ def format_p_cell(p: float | None) -> str:
     ('.004', '<.001', '—')
     """
     return NOTHING if p is None else format_p(p).removeprefix("p ").removeprefix("= ").replace(" ", "")
+
+
+HIGHEST: Mapping[str, float] = {"ratio": 1.0, "percent": 100.0}
+"""The largest value of a share by its unit, 0 being the smallest; other units have no bounds."""

@@ -16,10 +16,11 @@ from fieldassay.decisions.calibration.audit import AuditEstimate, ReviewedValue,
 from fieldassay.decisions.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
 from fieldassay.decisions.calibration.policy import ReviewReason
 from fieldassay.decisions.calibration.ratios import ratio_replicates
+from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
-from fieldassay.review.log.journal import read_head
-from fieldassay.review.log.store import read_facts
+from fieldassay.review.log.journal import Entry, Head, Journal, read_head
+from fieldassay.review.log.store import Store, read_facts
 from fieldassay.review.sheets.draw import Reason, Shown
 from fieldassay.review.sheets.forms import Form
 
@@ -363,3 +364,24 @@ def _effort(rows: Sequence[Labeled], shown: str) -> Effort:
         return Effort(None, None, 0)
     seconds = median(row.active_ms for row in chosen) / 1000
     return Effort(seconds, float(median(row.keys for row in chosen)), len(chosen))
+
+
+def close_review(store: Store, actor: str = "command") -> tuple[Head, int]:
+    """Return the head of a review that takes no label any more, and how many sheets were not finished.
+
+    Raises `ProblemsError` while audits are open: an estimate from those that happened to be done is biased.
+    """
+
+    def close(journal: Journal) -> tuple[Head, int]:
+        waiting = count_open_audits(journal.db)
+        if waiting:
+            what = f"{waiting:,} audit{' is' if waiting == 1 else 's are'} open"
+            remedy = "finish their sheets: the estimate of accuracy needs all audits"
+            raise problem(store.folder, what, remedy, "open_audits")
+        journal.append(Entry("close", {"closed": True}, actor))
+        [unfinished] = journal.db.execute(
+            "SELECT count(*) FROM sheet WHERE state IN ('open', 'held')"
+        ).fetchone()
+        return journal.head, unfinished
+
+    return store.write(close)

@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fieldassay.errors import FieldassayError
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.result.result import Result
 from fieldassay.records.sources.source import open_source
 from fieldassay.regex import lazy_regex

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.io.files.parquet import guarded
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, FLAGS, REPEAT, Kind, Outcome, evidence_schema
 
 if TYPE_CHECKING:

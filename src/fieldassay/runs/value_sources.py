@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.predictions import evidence_data, read_evidence
 from fieldassay.extraction.strategy import Evidence
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.recorded import RecordedInputs
 from fieldassay.records.formats.extractions import is_extraction
 from fieldassay.records.ids import ID_FORMS

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fieldassay.metrics.uncertainty.corrections import adjust_holm, adjust_min_p
+from fieldassay.metrics.comparisons.families import adjust_holm, adjust_min_p
 from fieldassay.metrics.uncertainty.paired import count_wins, effect_size, mcnemar_mid_p
 
 

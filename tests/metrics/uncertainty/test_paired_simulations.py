@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.metrics.uncertainty.corrections import adjust_holm
+from fieldassay.metrics.comparisons.families import adjust_holm
 from fieldassay.metrics.uncertainty.halves import Halves
 from fieldassay.metrics.uncertainty.paired import mcnemar_mid_p
 from fieldassay.metrics.uncertainty.signs import sign_keys, signed_sums

@@ -338,7 +338,7 @@ def close(folder: Path) -> int:
     """
     from fieldassay.commands.cli.output import write
     from fieldassay.io.text.shown import format_count
-    from fieldassay.review.closing import close_review
+    from fieldassay.review.controls import close_review
     from fieldassay.review.log.store import Store
 
     head, unfinished = close_review(Store(folder))

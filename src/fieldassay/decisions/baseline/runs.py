@@ -25,7 +25,7 @@ from fieldassay.decisions.baseline.systems import digest_predictions, find_groun
 from fieldassay.decisions.gates.judge import judge_result
 from fieldassay.decisions.gates.regression import BaselineMatch, Change, decide_changes
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric, select_metrics
 from fieldassay.metrics.comparisons.pair import PairedMatrix

@@ -16,7 +16,7 @@ from fieldassay.decisions.baseline.baseline import Baseline, BaselineSystem, has
 from fieldassay.decisions.baseline.file import read_baseline
 from fieldassay.decisions.gates.regression import BEFORE, NOW, BaselineMatch
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate
 from fieldassay.metrics.catalogue.selection import bind_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix

@@ -11,7 +11,7 @@ from fieldassay.decisions.diff.grounds import find_unequal, list_unknown
 from fieldassay.decisions.diff.join import list_common
 from fieldassay.decisions.diff.references import Entry, NamedRun
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.recorded import parts_of
 from fieldassay.runs.run import Run
 from fieldassay.scoring.provenance.differences import describe_changes

@@ -17,7 +17,7 @@ from fieldassay.decisions.diff.references import Entry, find_entries
 from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff, Side
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.spreadsheets import csv_text, show_names
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
 from fieldassay.metrics.comparisons.pair import PairedMatrix

@@ -16,7 +16,7 @@ from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.gate_lint import lint_gate
 from fieldassay.metrics.catalogue.grammar import Gate
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_bounds, format_in_unit, format_share
+from fieldassay.metrics.notation import HIGHEST, format_bounds, format_in_unit, format_share
 from fieldassay.metrics.result.decision import GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.ungated import judge_ungated
@@ -28,7 +28,6 @@ from fieldassay.metrics.uncertainty.power import (
     gap_shown,
     unseen_reach,
 )
-from fieldassay.metrics.units import HIGHEST
 
 
 class Reach(NamedTuple):

@@ -13,10 +13,9 @@ from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
 from fieldassay.metrics.catalogue.selection import bind_metric
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_in_unit
+from fieldassay.metrics.notation import HIGHEST, format_in_unit
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.thresholds import is_number
-from fieldassay.metrics.units import HIGHEST
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.source import RecordedSpec
 

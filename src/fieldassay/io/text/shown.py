@@ -168,3 +168,12 @@ def format_count(count: int, word: str, plural: str | None = None) -> str:
     ('1 document', '1,200 documents', '2 queries')
     """
     return f"{count:,} {word if count == 1 else plural or word + 's'}"
+
+
+def make_printable(text: str) -> str:
+    r"""Return the text with lone surrogates, which UTF-8 cannot encode, as escapes.
+
+    >>> print(make_printable("a\udc80"))
+    a\udc80
+    """
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import Gate
-from fieldassay.metrics.units import HIGHEST
+from fieldassay.metrics.notation import HIGHEST
 
 _AT_LEAST = (">=", ">")
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct, field
 
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.catalogue.grammar import MetricCall
 from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
 from fieldassay.metrics.statistics.columns import DocumentColumns

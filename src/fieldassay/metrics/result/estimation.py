@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from fieldassay.metrics.catalogue.selection import BoundMetric
 from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.notation import HIGHEST
 from fieldassay.metrics.statistics.recipes import Coalesce, Constant, Evaluated, Quantile, SumTable, Total
 from fieldassay.metrics.statistics.statistics import Statistic
 from fieldassay.metrics.statistics.sums import Sum, add_sums
@@ -26,7 +27,6 @@ from fieldassay.metrics.uncertainty.intervals import (
     quantile_interval,
 )
 from fieldassay.metrics.uncertainty.weights import unseen_weights
-from fieldassay.metrics.units import HIGHEST
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]

@@ -12,7 +12,7 @@ import numpy as np
 
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.parquet import read_parquet
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.result.documents import gather_groups
 from fieldassay.metrics.result.pairing import DocumentStatistics
 from fieldassay.metrics.statistics.packing import PackedInts

@@ -11,8 +11,7 @@ from msgspec import Struct
 
 from fieldassay.io.text.shown import clip, escape_xml, format_count
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.notation import format_both, format_in_unit
-from fieldassay.metrics.units import HIGHEST
+from fieldassay.metrics.notation import HIGHEST, format_both, format_in_unit
 from fieldassay.runs.run import DAMAGED, Run
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")

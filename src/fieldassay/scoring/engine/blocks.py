@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import replace
 
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.evidence import Kind, Outcome
 from fieldassay.scoring.engine.coding import Coded
 from fieldassay.scoring.engine.scopes import Codes, Ints, Masks, Scope

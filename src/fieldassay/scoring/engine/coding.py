@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.scoring.engine.flatten import LONGEST_NULL, is_empty_text
 from fieldassay.scoring.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace
 from fieldassay.scoring.engine.variations import Acceptance, find_accepted, leaf_content, plain_leaf

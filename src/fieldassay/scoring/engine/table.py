@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from fieldassay.io.text.printable import make_printable
+from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.evidence import REPEAT, Evidence, FieldInfo, Kind, Outcome, flag_names
 from fieldassay.scoring.engine.blocks import Block
 from fieldassay.scoring.engine.coding import Coded, json_text
