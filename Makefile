@@ -93,6 +93,7 @@ docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/generate.py
 	$(BIN)/python docs/consoles.py
 	$(BIN)/python docs/picture.py
+	$(BIN)/python docs/rooms.py
 	$(BIN)/python docs/screenshots.py
 
 bench: setup ## measure speed against the installed peers, the cost of driving requests, loading documents, and what is promised of intervals and tests

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import polars as pl
 import pytest
+from docs import rooms
 from doc_pages import FENCE, FILES, ROOT, TEXTS
 
 from fieldassay import score
@@ -327,3 +328,18 @@ def test_files_that_are_named_exist(name: str) -> None:
     places = (ROOT, ROOT / "src" / "fieldassay")
     assert len(spans) > 10
     assert [span for span in spans if not any((place / span).exists() for place in places)] == []
+
+
+ROOMS = [name for floor in rooms.floors() for name in floor if rooms.sentence_of(name)]
+
+
+def test_each_room_says_what_it_is_in_one_sentence_that_the_architecture_has() -> None:
+    assert sorted(ROOMS) == sorted(NAMED["packages"][1])
+    assert [room for room in ROOMS if f"| `{room}` | {rooms.sentence_of(room)} |" not in TEXTS["docs/architecture.md"]] == []
+    assert rooms.draw() == rooms.TARGET.read_text(encoding="utf-8"), "draw it again with: python docs/rooms.py"
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_a_room_has_at_most_twelve_entries(room: str) -> None:
+    entries = [path.name for path in (rooms.PACKAGE / room).iterdir() if not path.name.startswith("__")]
+    assert len([name for name in entries if name.endswith(".py") or (rooms.PACKAGE / room / name).is_dir()]) <= 12

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.version import __version__
 
 if TYPE_CHECKING:
+    from fieldassay.values.comparators.base import Comparator as Comparator
+    from fieldassay.values.comparators.base import Scores as Scores
+    from fieldassay.values.types.base import Reader as Reader
+    from fieldassay.values.types.column import Reading as Reading
+    from fieldassay.values.types.column import Column as Column
+    from fieldassay.values.types.normalizers import Normalizer as Normalizer
+    from fieldassay.values.aligners.base import Aligner as Aligner
+    from fieldassay.values.checks.base import Check as Check
+    from fieldassay.values.checks.base import Fault as Fault
+    from fieldassay.values.checks.base import Look as Look
+    from fieldassay.extraction.strategy import Strategy as Strategy
+    from fieldassay.extraction.strategy import Task as Task
+    from fieldassay.extraction.strategy import Extracted as Extracted
+    from fieldassay.extraction.endpoints.exchange import Request as Request
     from fieldassay.commands.agreement import agreement as agreement
     from fieldassay.commands.attribute import attribute as attribute
     from fieldassay.commands.corpus import run_corpus as run_corpus
@@ -89,6 +101,20 @@ _HOMES = {
     "sample": "fieldassay.scoring.sampling",
     "metrics_json": "fieldassay.metrics.result.metrics_file",
     "read_metrics": "fieldassay.metrics.result.metrics_file",
+    "Comparator": "fieldassay.values.comparators.base",
+    "Scores": "fieldassay.values.comparators.base",
+    "Reader": "fieldassay.values.types.base",
+    "Reading": "fieldassay.values.types.column",
+    "Column": "fieldassay.values.types.column",
+    "Normalizer": "fieldassay.values.types.normalizers",
+    "Aligner": "fieldassay.values.aligners.base",
+    "Check": "fieldassay.values.checks.base",
+    "Fault": "fieldassay.values.checks.base",
+    "Look": "fieldassay.values.checks.base",
+    "Strategy": "fieldassay.extraction.strategy",
+    "Task": "fieldassay.extraction.strategy",
+    "Extracted": "fieldassay.extraction.strategy",
+    "Request": "fieldassay.extraction.endpoints.exchange",
     "FieldassayError": "fieldassay.errors",
     "ProblemsError": "fieldassay.errors",
     "NothingEvaluatedError": "fieldassay.errors",
@@ -98,24 +124,12 @@ _HOMES = {
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604, RUF100
 
 
-class _Public:
-    """A public name of the package, with precedence over a subpackage of the same name (`diff`)."""
-
-    def __init__(self, name: str, home: str) -> None:
-        self.name, self.home = name, home
-
-    def __get__(self, package: object, kind: type | None = None) -> Any:
-        return getattr(importlib.import_module(self.home), self.name)
-
-    def __set__(self, package: object, value: object) -> None:
-        """Leave the name as it is when Python binds a folder to it."""
+def __getattr__(name: str) -> Any:
+    """Return a public name from its module."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
 
 
-class _Package(ModuleType):
-    def __dir__(self) -> list[str]:
-        return sorted({*super().__dir__(), *_HOMES})
-
-
-for _name, _home in _HOMES.items():
-    setattr(_Package, _name, _Public(_name, _home))
-sys.modules[__name__].__class__ = _Package
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})
