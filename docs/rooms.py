@@ -1,4 +1,4 @@
-"""Draws the rooms of the package, floor by floor, as docs/images/rooms.svg: from the contract in pyproject.toml."""
+"""Draws the rooms of the package, floor by floor, as docs/images/rooms.svg: from the contract of imports."""
 
 from __future__ import annotations
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import click
 import polars as pl
 import pytest
-from docs import rooms
 from doc_pages import FENCE, FILES, ROOT, TEXTS
+from docs import rooms
 
 from fieldassay import score
 from fieldassay.attribution.labels import LABELS
@@ -335,11 +335,20 @@ ROOMS = [name for floor in rooms.floors() for name in floor if rooms.sentence_of
 
 def test_each_room_says_what_it_is_in_one_sentence_that_the_architecture_has() -> None:
     assert sorted(ROOMS) == sorted(NAMED["packages"][1])
-    assert [room for room in ROOMS if f"| `{room}` | {rooms.sentence_of(room)} |" not in TEXTS["docs/architecture.md"]] == []
-    assert rooms.draw() == rooms.TARGET.read_text(encoding="utf-8"), "draw it again with: python docs/rooms.py"
+    assert [
+        room
+        for room in ROOMS
+        if f"| `{room}` | {rooms.sentence_of(room)} |" not in TEXTS["docs/architecture.md"]
+    ] == []
+    assert rooms.draw() == rooms.TARGET.read_text(encoding="utf-8"), (
+        "draw it again with: python docs/rooms.py"
+    )
 
 
 @pytest.mark.parametrize("room", ROOMS)
 def test_a_room_has_at_most_twelve_entries(room: str) -> None:
     entries = [path.name for path in (rooms.PACKAGE / room).iterdir() if not path.name.startswith("__")]
-    assert len([name for name in entries if name.endswith(".py") or (rooms.PACKAGE / room / name).is_dir()]) <= 12
+    assert (
+        len([name for name in entries if name.endswith(".py") or (rooms.PACKAGE / room / name).is_dir()])
+        <= 12
+    )

@@ -8,20 +8,6 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.version import __version__
 
 if TYPE_CHECKING:
-    from fieldassay.values.comparators.base import Comparator as Comparator
-    from fieldassay.values.comparators.base import Scores as Scores
-    from fieldassay.values.types.base import Reader as Reader
-    from fieldassay.values.types.column import Reading as Reading
-    from fieldassay.values.types.column import Column as Column
-    from fieldassay.values.types.normalizers import Normalizer as Normalizer
-    from fieldassay.values.aligners.base import Aligner as Aligner
-    from fieldassay.values.checks.base import Check as Check
-    from fieldassay.values.checks.base import Fault as Fault
-    from fieldassay.values.checks.base import Look as Look
-    from fieldassay.extraction.strategy import Strategy as Strategy
-    from fieldassay.extraction.strategy import Task as Task
-    from fieldassay.extraction.strategy import Extracted as Extracted
-    from fieldassay.extraction.endpoints.exchange import Request as Request
     from fieldassay.commands.agreement import agreement as agreement
     from fieldassay.commands.attribute import attribute as attribute
     from fieldassay.commands.corpus import run_corpus as run_corpus
@@ -43,6 +29,10 @@ if TYPE_CHECKING:
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
     from fieldassay.errors import ProblemsError as ProblemsError
+    from fieldassay.extraction.endpoints.exchange import Request as Request
+    from fieldassay.extraction.strategy import Extracted as Extracted
+    from fieldassay.extraction.strategy import Strategy as Strategy
+    from fieldassay.extraction.strategy import Task as Task
     from fieldassay.metrics.result.metrics_file import metrics_json as metrics_json
     from fieldassay.metrics.result.metrics_file import read_metrics as read_metrics
     from fieldassay.metrics.result.result import Result as Result
@@ -62,6 +52,16 @@ if TYPE_CHECKING:
     from fieldassay.spec.language.write import write_spec as write_spec
     from fieldassay.spec.plan.compile import read_plan as read_plan
     from fieldassay.spec.plan.describe import describe as describe
+    from fieldassay.values.aligners.base import Aligner as Aligner
+    from fieldassay.values.checks.base import Check as Check
+    from fieldassay.values.checks.base import Fault as Fault
+    from fieldassay.values.checks.base import Look as Look
+    from fieldassay.values.comparators.base import Comparator as Comparator
+    from fieldassay.values.comparators.base import Scores as Scores
+    from fieldassay.values.types.base import Reader as Reader
+    from fieldassay.values.types.column import Column as Column
+    from fieldassay.values.types.column import Reading as Reading
+    from fieldassay.values.types.normalizers import Normalizer as Normalizer
 
 _HOMES = {
     "score": "fieldassay.commands.score",
