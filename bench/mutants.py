@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "fieldassay"
-PACKAGES = ["scoring/engine", "metrics/statistics", "metrics/uncertainty", "decisions/gates", "values/types"]
+PACKAGES = ["scoring/engine", "metrics", "metrics/uncertainty", "decisions/gates", "values/types"]
 SWAPS: dict[type[ast.AST], type[ast.AST]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.And: ast.Or, ast.Or: ast.And,
@@ -60,12 +60,10 @@ def stages_of(package: str, src: Path) -> list[list[str]]:
     """Return pytest arguments, quickest first: doctests and tests of a package, then those of its importers."""
     uses = re.compile(rf"^ *from fieldassay\.{package.replace('/', '.')}[. ]", re.MULTILINE)
     users = [file for file in PACKAGE.rglob("*.py") if uses.search(file.read_text(encoding="utf-8"))]
-    tests = ROOT / "tests" / package
-    tests = tests if tests.exists() else tests.parent
     names = {file.relative_to(PACKAGE).parts[0] for file in users} - {package.split("/")[0]}
     folders = [folder for name in names if (folder := ROOT / "tests" / name).exists()]
     folders.sort(key=lambda folder: len([*folder.rglob("*.py")]))
-    own = [str(src / "fieldassay" / package), str(tests)]
+    own = [str(src / "fieldassay" / package), f"{ROOT}/tests/{package}"]
     importers = [*map(str, folders), f"{ROOT}/tests/test_golden.py"]  # for importers without a folder
     return [["-m", marker, *part] for marker in ("not slow", "slow") for part in (own, importers)]
 
