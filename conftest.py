@@ -17,6 +17,7 @@ from tests.effort import is_full
 from tests.warm_program import warm_program
 
 os.environ["FIELDASSAY_CACHE"] = "off"
+gc.set_threshold(100_000, 20, 50)  # as the command sets it: cycles are rare, and looking for them is dear
 
 EXAMPLES = {"dev": 20, "ci": 60, "full": 100}
 """Examples of a property in each profile: `pytest --hypothesis-profile ci`."""

@@ -31,7 +31,7 @@ checks: {total: number}
 gates: [accuracy >= 0.5]
 """
 PLAIN = SPEC.replace("checks: {total: number}\n", "")
-CALLS, SETTLED = 12, 6
+CALLS, SETTLED = 9, 6
 STEPS = 6
 """The references followed from garbage, as far as an array behind a table of a result."""
 

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "inputs.md").read_text("utf-8")
 TREES = [
     ast.parse(path.read_text("utf-8"))
-    for path in sorted((ROOT / "src" / "fieldassay" / "records").glob("*.py"))
+    for path in sorted((ROOT / "src" / "fieldassay" / "records").rglob("*.py"))
 ]
 
 

@@ -88,7 +88,7 @@ def test_an_interval_of_agreement_misses_the_truth_as_rarely_as_its_level_says(
     name: str, documents: int
 ) -> None:
     """With 1,000 trials a procedure at the bound passes, and one three points off fails, 19 times out of 20."""
-    world, number = WORLDS[name], trials(1000)
+    world, number = WORLDS[name], trials(1000, 20)
     missed = dict.fromkeys(("observed", "alpha", "ac1"), 0)
     for trial in range(number):
         random = np.random.default_rng((71, documents, trial))
