@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup browser demo test test-fast test-costs test-numbers test-full test-model test-ray test-s3 test-corpus fuzz lint docs bench clean
+.PHONY: help setup browser demo test test-fast test-touched test-costs test-numbers test-full test-model test-ray test-s3 test-corpus fuzz lint docs bench clean
 
 help: ## say what there is
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/ -/'
@@ -33,11 +33,11 @@ browser: ## install headless Chromium for the tests that open reports
 PROFILE ?= dev
 
 # pytest rewrites 800 modules, which takes a quarter of a minute for each worker unless the bytecode is kept.
-test test-fast test-numbers test-full: export PYTHONDONTWRITEBYTECODE :=
+test test-fast test-touched test-numbers test-full: export PYTHONDONTWRITEBYTECODE :=
 # What is freed goes back to the system: the workers would hold on to twice the memory.
-test test-fast test-numbers test-full: export MALLOC_ARENA_MAX := 1
-test test-fast test-numbers test-full: export MALLOC_MMAP_THRESHOLD_ := 1048576
-test test-fast test-numbers test-full: export MALLOC_TRIM_THRESHOLD_ := 1048576
+test test-fast test-touched test-numbers test-full: export MALLOC_ARENA_MAX := 1
+test test-fast test-touched test-numbers test-full: export MALLOC_MMAP_THRESHOLD_ := 1048576
+test test-fast test-touched test-numbers test-full: export MALLOC_TRIM_THRESHOLD_ := 1048576
 
 # One of these at a time on a machine: they take all of its processors, and much of its memory.
 ALONE := $(BIN)/python bench/full_run.py
@@ -47,6 +47,9 @@ test: setup browser ## run every test, the properties with few examples and the 
 
 test-fast: setup ## run of each test the cases that take little, without browser, processes and simulations
 	$(BIN)/python -m pytest -n 2 -m 'not slow'
+
+test-touched: setup ## run the tests of the rooms that differ from BASE (the last commit), and fast ones of their importers
+	$(BIN)/python bench/touched.py $(BASE)
 
 test-costs: setup ## measure the tests that make test-fast chooses from, and record what fits into tests/costs.txt
 	$(BIN)/python -m pytest -m 'not slow' --record-costs

@@ -253,3 +253,13 @@ def _fits_glob(pieces: tuple[str, ...], key: str) -> bool:
             return False
         start = found + len(piece)
     return True
+
+
+def is_unit_key(path: str) -> bool:
+    """Return whether the last key of a path names a unit: `unit`, or a name that ends in `_unit`.
+
+    >>> [is_unit_key(path) for path in ("flow.unit", "lines[].price_unit", "units", "unit[]")]
+    [True, True, False, False]
+    """
+    last = split_path(path)[-1] if path else ""
+    return isinstance(last, str) and (last == "unit" or last.endswith("_unit"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.values.diagnosis.measures import is_unit_key
+from fieldassay.paths import is_unit_key
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.metrics.evidence import FieldInfo, Kind, Outcome
+from fieldassay.paths import is_unit_key
 from fieldassay.scoring.engine.blocks import Block, Nodes
 from fieldassay.scoring.engine.coding import Coded
 from fieldassay.scoring.engine.compare import distinct_pairs
@@ -16,7 +17,7 @@ from fieldassay.scoring.engine.context import diagnose_context, diagnose_outcome
 from fieldassay.scoring.engine.judge import Judged
 from fieldassay.scoring.engine.scopes import Codes, Ints
 from fieldassay.values.diagnosis.catalogue import BIT
-from fieldassay.values.diagnosis.measures import diagnose_unit_texts, is_unit_key
+from fieldassay.values.diagnosis.measures import diagnose_unit_texts
 from fieldassay.values.diagnosis.value_rows import ValueRows
 from fieldassay.values.diagnosis.values import NUMBER_TYPES, diagnose_pairs
 

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.paths import split_path
 from fieldassay.regex import lazy_regex
 from fieldassay.values.diagnosis.amounts import Amounts, diagnose_amounts, floats
 from fieldassay.values.diagnosis.catalogue import BIT
@@ -71,16 +70,6 @@ def diagnose_quantities(gold: Column, pred: Column) -> Bits:
         converted = _are_same_quantity([[side[row] for row in rows.tolist()] for side in (*units, *amounts)])
         bits[rows] = np.where(converted, BIT["unit_conversion"], BIT["wrong_unit"])
     return bits
-
-
-def is_unit_key(path: str) -> bool:
-    """Return whether the last key of a path names a unit: `unit`, or a name that ends in `_unit`.
-
-    >>> [is_unit_key(path) for path in ("flow.unit", "lines[].price_unit", "units", "unit[]")]
-    [True, True, False, False]
-    """
-    last = split_path(path)[-1] if path else ""
-    return isinstance(last, str) and (last == "unit" or last.endswith("_unit"))
 
 
 def diagnose_unit_texts(gold: Column, pred: Column, found: Bits) -> Bits:
