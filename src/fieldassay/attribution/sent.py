@@ -20,7 +20,7 @@ from fieldassay.extraction.extract import split_job
 from fieldassay.io.text.shown import make_printable
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
-from fieldassay.scoring.inputs.inputs import pred_options
+from fieldassay.scoring.inputs.open_inputs import pred_options
 
 if TYPE_CHECKING:
     from fieldassay.runs.run import Run

@@ -15,7 +15,7 @@ from fieldassay.attribution.sent import TextFolder, read_text
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.text.shown import format_count, make_printable
 from fieldassay.records.ids import ID_FORMS
-from fieldassay.scoring.inputs.inputs import gold_twins
+from fieldassay.scoring.inputs.open_inputs import gold_twins
 from fieldassay.scoring.provenance.inputs import digest_input
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from fieldassay.review.agreement.measure import measure_agreement
 from fieldassay.scoring.engine.applicability import applicability
 from fieldassay.scoring.engine.schema_inference import member_path
 from fieldassay.scoring.inputs.document_metadata import document_types
-from fieldassay.scoring.inputs.inputs import Records, open_inputs, system_name
+from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, system_name
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values

@@ -25,7 +25,7 @@ from fieldassay.extraction.endpoints.journal import ReadJournal
 from fieldassay.extraction.examples.example_files import Given
 from fieldassay.extraction.extract import Extraction, System, Work, changed_parts, extract_documents
 from fieldassay.extraction.fields import plan_of_spec
-from fieldassay.extraction.systems.systems import open_system
+from fieldassay.extraction.systems.open_system import open_system
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import read_spec

@@ -256,7 +256,7 @@ def _named(texts: Sequence[str], place: Path) -> dict[str, Any]:
 
 
 def _name(text: str, place: Path) -> tuple[str, Path]:
-    from fieldassay.scoring.inputs.inputs import system_name
+    from fieldassay.scoring.inputs.open_inputs import system_name
 
     name, equals, path = text.partition("=")
     if equals and name.strip() and not (place / text).exists():

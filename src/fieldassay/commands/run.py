@@ -26,7 +26,7 @@ from fieldassay.extraction.endpoints.budget import CostEstimate
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.examples.example_files import Given
 from fieldassay.extraction.extract import Extraction, System, check_folder, extract_documents
-from fieldassay.extraction.systems.systems import open_entry
+from fieldassay.extraction.systems.open_system import open_entry
 from fieldassay.extraction.systems.systems_file import SystemEntry, SystemsFile, read_systems
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
@@ -34,7 +34,7 @@ from fieldassay.metrics.comparisons.pooling import compare_twins
 from fieldassay.metrics.result.result import Result
 from fieldassay.runs.run import Run
 from fieldassay.runs.sweep import Effect, Holdout, Sweep
-from fieldassay.scoring.inputs.inputs import Records, gold_ids, gold_options, gold_twins, gold_values
+from fieldassay.scoring.inputs.open_inputs import Records, gold_ids, gold_options, gold_twins, gold_values
 from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan

@@ -36,7 +36,7 @@ from fieldassay.runs.run import Run, read_runs
 from fieldassay.runs.store.locate import find_run
 from fieldassay.scoring.explain import DocumentExplanation, choose_field
 from fieldassay.scoring.explain import explain_document as explain
-from fieldassay.scoring.inputs.inputs import drop_absent_fields, open_inputs
+from fieldassay.scoring.inputs.open_inputs import drop_absent_fields, open_inputs
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan

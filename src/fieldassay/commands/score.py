@@ -20,11 +20,11 @@ from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.headline import find_headline
 from fieldassay.metrics.result.lazy import Lazy
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.inputs import Records
+from fieldassay.scoring.inputs.open_inputs import Records
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
 from fieldassay.scoring.provenance.inputs import digest_inputs
 from fieldassay.scoring.score import score as score_records
-from fieldassay.scoring.shards.shards import Progress
+from fieldassay.scoring.shards.work import Progress
 from fieldassay.scoring.validation.fit import is_silent
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan

@@ -11,7 +11,7 @@ from fieldassay.errors import problem
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.value_sources import open_value_sources
 from fieldassay.scoring.explain import DocumentExplanation, explain_document, unknown_document
-from fieldassay.scoring.inputs.inputs import drop_absent_fields, open_inputs
+from fieldassay.scoring.inputs.open_inputs import drop_absent_fields, open_inputs
 from fieldassay.scoring.provenance.inputs import digest_inputs
 
 

@@ -14,7 +14,7 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.records.sources.source import open_source
 from fieldassay.regex import lazy_regex
 from fieldassay.runs.run import recorded_options
-from fieldassay.scoring.inputs.inputs import gold_options
+from fieldassay.scoring.inputs.open_inputs import gold_options
 from fieldassay.scoring.provenance.inputs import digest_inputs
 from fieldassay.spec.language.source import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan

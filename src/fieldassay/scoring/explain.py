@@ -241,7 +241,7 @@ def explain_document(
     Raises `ProblemsError` with the nearest id if there is no such document.
     """
     from fieldassay.records.matching import batches
-    from fieldassay.scoring.shards.shards import judge_batch
+    from fieldassay.scoring.shards.work import judge_batch
 
     ids = {name: position for position, name in enumerate(matching.ids)}
     if document not in ids:

@@ -33,7 +33,7 @@ from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.records.ids import Positions
 from fieldassay.records.matching import Matching
 from fieldassay.scoring.inputs.choosing import CHOSEN
-from fieldassay.scoring.inputs.inputs import Records, drop_absent_fields, open_inputs
+from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
 from fieldassay.scoring.provenance.labels import digest_rows
 from fieldassay.scoring.provenance.plans import freeze_plan
@@ -42,7 +42,7 @@ from fieldassay.scoring.shards.answer_remarks import remark_repairs
 from fieldassay.scoring.shards.document_status import count_classes
 from fieldassay.scoring.shards.outcomes import Done, HeldRows, join_outcomes
 from fieldassay.scoring.shards.shard_runs import run_shards
-from fieldassay.scoring.shards.shards import Progress, Work
+from fieldassay.scoring.shards.work import Progress, Work
 from fieldassay.scoring.validation.checking import (
     CHECK_METRICS,
     Tallies,

@@ -29,10 +29,10 @@ from tests.strategies_records import (
 
 from fieldassay.metrics.fold import estimates, fold, merge
 from fieldassay.records.matching import batches
-from fieldassay.scoring.inputs.inputs import open_inputs
+from fieldassay.scoring.inputs.open_inputs import open_inputs
 from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import fold_plan
-from fieldassay.scoring.shards.shards import judge_batch
+from fieldassay.scoring.shards.work import judge_batch
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.comparators.catalogue import COMPARATORS
 from fieldassay.values.types.catalogue import READERS

@@ -10,7 +10,7 @@ import numpy as np
 from msgspec import Struct
 
 from fieldassay.records.matching import batches
-from fieldassay.scoring.inputs.inputs import open_inputs
+from fieldassay.scoring.inputs.open_inputs import open_inputs
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.provenance.labels import digest_part, digest_rows
 from fieldassay.spec.plan.compile import read_plan

@@ -168,7 +168,7 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
 
 def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
     from fieldassay.scoring.explain import choose_field, explain_document
-    from fieldassay.scoring.inputs.inputs import drop_absent_fields, open_inputs
+    from fieldassay.scoring.inputs.open_inputs import drop_absent_fields, open_inputs
     from fieldassay.spec.plan.compile import read_plan
 
     inputs = read_inputs(given)

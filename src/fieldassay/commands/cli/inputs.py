@@ -243,7 +243,7 @@ def name_predictions(texts: Sequence[str]) -> dict[str, str | tuple[str, ...]]:
         is_named = bool(equals and name.strip()) and not Path(text).exists()
         paths = _split_paths(path if is_named else text)
         if not is_named:
-            from fieldassay.scoring.inputs.inputs import system_name
+            from fieldassay.scoring.inputs.open_inputs import system_name
 
             name = system_name(paths[0])
         if not all(paths):

@@ -24,7 +24,7 @@ from fieldassay.runs.run import Run
 from fieldassay.scoring.engine.applicability import applicability
 from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.judge import judge
-from fieldassay.scoring.inputs.inputs import open_predictions
+from fieldassay.scoring.inputs.open_inputs import open_predictions
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan

@@ -20,7 +20,7 @@ from typing import BinaryIO
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.text.encoding import SAMPLE, detect_encoding, is_unicode
-from fieldassay.records.formats.formats import BINARY, find_format, is_url, split_sheet
+from fieldassay.records.formats.find_format import BINARY, find_format, is_url, split_sheet
 from fieldassay.records.options import RATIO, UNPACKED, SourceOptions
 
 CHUNK = 1 << 20

@@ -18,7 +18,7 @@ from fieldassay.io.files.whole_files import read_portions
 from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.records.decode import decode_json, decode_rows
 from fieldassay.records.formats.files import Spool, unpack_plain
-from fieldassay.records.formats.formats import is_url
+from fieldassay.records.formats.find_format import is_url
 from fieldassay.records.ids import Positions
 from fieldassay.records.record import Row
 

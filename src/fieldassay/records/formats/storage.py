@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, BinaryIO
 
 from fieldassay.errors import MissingExtraError, ProblemsError, problem
-from fieldassay.records.formats.formats import URL
+from fieldassay.records.formats.find_format import URL
 
 SCHEME = "s3"
 _REMEDY = (

@@ -19,7 +19,7 @@ from fieldassay.records.decode import decode_json
 from fieldassay.records.envelope import open_rows
 from fieldassay.records.formats.extractions import is_extraction, open_extraction
 from fieldassay.records.formats.files import Input
-from fieldassay.records.formats.formats import is_url
+from fieldassay.records.formats.find_format import is_url
 from fieldassay.records.formats.lines import id_reader, read_lines
 from fieldassay.records.formats.rows import HeldRows, Rows
 from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate, settle_ids

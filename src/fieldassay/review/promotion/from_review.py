@@ -16,7 +16,7 @@ from fieldassay.review.log.store import Store
 from fieldassay.review.promotion.history import lines_digest
 from fieldassay.review.promotion.promote import Promotion
 from fieldassay.review.sheets.form_of import read_form
-from fieldassay.scoring.inputs.inputs import open_gold
+from fieldassay.scoring.inputs.open_inputs import open_gold
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.spec.plan.nodes import Plan
 

@@ -32,7 +32,7 @@ from fieldassay.review.sheets.forms import Form
 from fieldassay.review.sheets.questions import Document, Interview, Predicted, Questions, ask_blind
 from fieldassay.runs.run import Run
 from fieldassay.scoring.engine.applicability import canonical_type
-from fieldassay.scoring.inputs.inputs import open_gold, open_predictions
+from fieldassay.scoring.inputs.open_inputs import open_gold, open_predictions
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fieldassay.errors import Problem
 from fieldassay.io.files.whole_files import digest_file
-from fieldassay.records.formats.formats import is_url, split_sheet
+from fieldassay.records.formats.find_format import is_url, split_sheet
 
 AT_ONCE = 5_000
 """Files of a directory that one worker digests at a time."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.shards.outcomes import Done
-from fieldassay.scoring.shards.shards import Progress, Work, do_work
+from fieldassay.scoring.shards.work import Progress, Work, do_work
 
 SMALLEST_SHARD = 200
 """Fewer documents than this are not worth a process of their own."""

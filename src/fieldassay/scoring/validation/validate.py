@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.records.sources.source import Source
-from fieldassay.scoring.inputs.inputs import Records, open_inputs, open_predictions
+from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, open_predictions
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.validation.checking import Findings, default_metrics, name_idle
 from fieldassay.scoring.validation.data_profile import DataProfile, survey, survey_data, survey_predictions

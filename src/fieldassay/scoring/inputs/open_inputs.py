@@ -13,7 +13,7 @@ from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.text.shown import format_count
 from fieldassay.paths import Pattern
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
-from fieldassay.records.formats.formats import split_sheet
+from fieldassay.records.formats.find_format import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Repeat
