@@ -26,7 +26,7 @@ from fieldassay.paths import join_path
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.compile import compile_plan
 
-DRIVING = ("example_files", "extract", "pictures", "predictions", "systems")
+DRIVING = ("example_files", "extract", "predictions", "open_system")
 """Modules that drive strategies: they load documents and write folders."""
 
 HEAVY = ("httpx2", "pypdfium2", "numpy", "scipy", "jinja2")
