@@ -17,11 +17,11 @@ from msgspec.structs import replace
 from tests.effort import characters, costs_at_most
 
 from fieldassay.errors import ProblemsError
+from fieldassay.io.json_value import id_text
 from fieldassay.records.answers.answer import parse_answer
 from fieldassay.records.decode import decode_json, decode_rows
 from fieldassay.records.formats.lines import id_reader
 from fieldassay.records.formats.plain import keys_of_json
-from fieldassay.records.ids import id_text
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.source import open_source

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from fieldassay.commands.cli.main import commands, main
+from fieldassay.io.text.shown import join_names
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import format_difference, format_in_unit, format_p
 from fieldassay.metrics.result.comparison import VERDICTS, Comparison
@@ -22,7 +23,6 @@ from fieldassay.reports.wording.sentences import (
     describe_comparison,
     describe_estimate,
     describe_power,
-    join_names,
 )
 from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score

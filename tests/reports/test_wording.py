@@ -6,8 +6,8 @@ import pytest
 
 from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
-from fieldassay.reports.findings.failed_answers import ANSWERS
 from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS
+from fieldassay.runs.tables import ANSWERS
 from fieldassay.values.comparators.catalogue import COMPARATORS
 from fieldassay.values.diagnosis.catalogue import DIAGNOSES as NAMES
 

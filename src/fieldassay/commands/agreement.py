@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
-from fieldassay.io.text.shown import clip, format_count
+from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.result.agreement import Agreement
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.paths import field_of, split_path
@@ -17,7 +17,6 @@ from fieldassay.records.ids import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
 from fieldassay.records.record import Meta, Record
-from fieldassay.reports.wording.sentences import join_names
 from fieldassay.review.agreement.answers import Answers, Labeled
 from fieldassay.review.agreement.measure import measure_agreement
 from fieldassay.scoring.engine.applicability import applicability

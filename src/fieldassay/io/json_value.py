@@ -12,6 +12,21 @@ Scalar: TypeAlias = Union[str, int, float, bool]
 Json: TypeAlias = Union[str, int, float, bool, list["Json"], dict[str, "Json"], None]
 
 
+def id_text(value: Any) -> str | None:
+    """Return the id that a value means: trimmed text, or the digits of a whole number; None if it is no id.
+
+    >>> id_text(" a.png "), id_text(7), id_text(7.0), id_text(True), id_text("")
+    ('a.png', '7', '7', None, None)
+    """
+    if isinstance(value, str):
+        return value.strip("\ufeff\0 \t\r\n\u00a0") or None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if isinstance(value, float):
+        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+    return str(value) if abs(value) < 10**100 else None
+
+
 def is_blank(value: Json) -> bool:
     """Return whether a value is empty: null, white space, or a list or an object of such values only.
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fieldassay.io.json_value import Json
+from fieldassay.io.json_value import Json, id_text
 from fieldassay.records.answers.answer import MOST_KEPT, Answer, parse_answer, read_given, shape
 from fieldassay.records.answers.readable import count_readable
 from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared
 from fieldassay.records.decode import decode_json, read_number
-from fieldassay.records.ids import SERVICE_KEYS, id_text, locate
+from fieldassay.records.ids import SERVICE_KEYS, locate
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import NOTHING_BESIDE, Meta, Record, Row
 from fieldassay.records.responses import Response, read_response

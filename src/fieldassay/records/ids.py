@@ -11,6 +11,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.errors import Problem
+from fieldassay.io.json_value import id_text
 from fieldassay.records.responses import BATCH_ID, names_of_id
 from fieldassay.regex import lazy_regex
 
@@ -38,21 +39,6 @@ class Index(Struct, frozen=True, eq=False):
     kept: Positions
     is_numbered: bool
     problems: tuple[Problem, ...]
-
-
-def id_text(value: Any) -> str | None:
-    """Return the id that a value means: trimmed text, or the digits of a whole number; None if it is no id.
-
-    >>> id_text(" a.png "), id_text(7), id_text(7.0), id_text(True), id_text("")
-    ('a.png', '7', '7', None, None)
-    """
-    if isinstance(value, str):
-        return value.strip("\ufeff\0 \t\r\n\u00a0") or None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return None
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
-    return str(value) if abs(value) < 10**100 else None
 
 
 def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:

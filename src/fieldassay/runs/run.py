@@ -281,6 +281,14 @@ class Run(Struct, frozen=True, eq=False, dict=True):
             rankings=self.comparisons.rankings,
         )
 
+    def judged_values(self) -> pl.LazyFrame:
+        """Return the rows of evidence. Raises `ProblemsError` for a run that kept none."""
+        rows = self.evidence
+        if rows is None:
+            what, remedy = "did not keep judged values", "score again with --evidence all or errors"
+            raise problem(self.folder, what, remedy, "missing_part")
+        return rows
+
     @property
     def headline(self) -> tuple[Estimate, ...]:
         """Return each system's estimate of the headline metric of the run.

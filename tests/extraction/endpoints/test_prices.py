@@ -11,7 +11,8 @@ from tests.extraction.endpoints.scripted_server import ScriptedServer
 from fieldassay.extraction.endpoints.driver import DriveOptions
 from fieldassay.extraction.endpoints.endpoint import Endpoint
 from fieldassay.extraction.endpoints.exchange import Usage
-from fieldassay.extraction.endpoints.prices import Prices, cost_usd
+from fieldassay.extraction.endpoints.prices import Prices
+from fieldassay.spec.language.prices import cost_usd
 
 TABLE = {
     "m": {"prompt": 2.0, "cached_prompt": 0.5, "completion": 10.0},

@@ -14,9 +14,9 @@ from tests.reports.html.unpacked_rows import read_blocks, read_rows
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.findings.failed_answers import mark_failed_answers
 from fieldassay.reports.html import chunks
 from fieldassay.reports.html.packing import encode_texts, pack, unpack
+from fieldassay.runs.tables import mark_failed_answers
 from fieldassay.scoring.inputs.options import ScoreOptions
 
 SAME_COLUMNS = (

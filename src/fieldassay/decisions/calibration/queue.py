@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +17,10 @@ from fieldassay.decisions.calibration.result import PromiseKind
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.files.spreadsheets import Sheet, csv_text, show_names, workbook_bytes
 from fieldassay.io.files.whole_files import write_whole
-from fieldassay.metrics.evidence import evidence_schema
-from fieldassay.records.record import Record
-from fieldassay.records.sources.source import CHUNK, Source
 from fieldassay.runs.run import Run
-from fieldassay.scoring.engine.applicability import applicability
-from fieldassay.scoring.engine.assemble import Identity, assemble
-from fieldassay.scoring.engine.judge import judge
 from fieldassay.scoring.inputs.open_inputs import open_predictions
 from fieldassay.scoring.inputs.options import InputOptions
+from fieldassay.scoring.without_gold import judge_without_gold
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 
@@ -110,7 +105,8 @@ def queue_reviews(
         raise problem(
             next(iter(sources.values())).label, what, "give the predictions of that system", "policy_mismatch"
         )
-    rows, unread = read_values(plan, source)
+    rows, unread = judge_without_gold(plan, source)
+    rows = rows.filter(is_judged())
     _check_rows(policy, rows, source.label)
     found = plan_review(policy, list_items(rows, policy.scale))
     values = {(doc, path): value for doc, path, value in rows.select("doc", "pred_path", "pred").iter_rows()}
@@ -149,29 +145,6 @@ def find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
         )
         raise problem(f"spec {plan.spec.name}", what, "give that spec, or calibrate anew", "policy_mismatch")
     return plan
-
-
-def read_values(plan: Plan, source: Source) -> tuple[pl.DataFrame, list[str]]:
-    """Return the predicted values, and the ids of the answers that cannot be read."""
-    import polars as pl
-
-    frames, unread = [], []
-    for start in range(0, len(source), CHUNK):
-        records = source.fetch(range(start, min(start + CHUNK, len(source))))
-        unread += [record.id for record in records if record.data is None or record.meta.error]
-        frames.append(_judge(plan, records))
-    rows = pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=evidence_schema())
-    return rows.filter((pl.col("kind") == "value") & is_judged()), unread
-
-
-def _judge(plan: Plan, records: Sequence[Record]) -> pl.DataFrame:
-    """Return evidence in which nothing is known to be right."""
-    data = [record.data or {} for record in records]
-    judged = judge(plan, [{} for _ in records], data, applicability(plan, [None] * len(records)))
-    confidences = [record.meta.confidence for record in records]
-    evidence = assemble(plan, judged, Identity("", tuple(record.id for record in records)), confidences)
-    assert evidence.table is not None
-    return evidence.table()
 
 
 def _check_rows(policy: ReviewPolicy, rows: pl.DataFrame, label: str) -> None:

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.decisions.gates.regression import BaselineMatch
-from fieldassay.errors import ProblemsError, nearest
+from fieldassay.errors import nearest
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
 from fieldassay.metrics.catalogue.selection import bind_metric
@@ -16,8 +16,7 @@ from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import HIGHEST, format_in_unit
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.thresholds import is_number
-from fieldassay.spec.language.parse import read_spec
-from fieldassay.spec.language.source import RecordedSpec
+from fieldassay.scoring.provenance.specs import recorded_spec
 
 _NEAR_WHOLE = 1e-6
 
@@ -125,14 +124,8 @@ class Holder(Struct, frozen=True, eq=False):
 
     def _defines(self, name: str) -> bool:
         """Return whether the run's spec defines the metric itself, under a name of the catalogue."""
-        spec = self.result.run.get("spec")
-        text = spec.get("text") if isinstance(spec, dict) else None
-        try:
-            return isinstance(text, str) and any(
-                definition.name == name for definition in read_spec(RecordedSpec(text)).definitions
-            )
-        except ProblemsError:
-            return False
+        spec = recorded_spec(self.result.run)
+        return spec is not None and any(definition.name == name for definition in spec.definitions)
 
     def has_metric(self, name: str) -> bool:
         """Return whether the run has the metric at all, of any field or slice."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 
 HIDDEN = frozenset("\u2028\u2029\ufeff\u00ad\u034f\u115f\u1160\u3164\uffa0")
 """Characters, invisible or breaking lines, that Unicode does not class as control or format only."""
@@ -168,6 +169,16 @@ def format_count(count: int, word: str, plural: str | None = None) -> str:
     ('1 document', '1,200 documents', '2 queries')
     """
     return f"{count:,} {word if count == 1 else plural or word + 's'}"
+
+
+def join_names(names: Sequence[str], most: int = 4, last: str = "and") -> str:
+    """Return names as a list in a sentence.
+
+    >>> join_names(["a"]), join_names(["a", "b", "c"], last="or"), join_names(list("abcdefg"))
+    ('a', 'a, b or c', 'a, b, c, d and 3 more')
+    """
+    shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
 
 
 def make_printable(text: str) -> str:

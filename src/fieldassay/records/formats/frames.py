@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, problem
 from fieldassay.io.files import parquet as guarded
+from fieldassay.io.json_value import id_text
 from fieldassay.records.formats.columns import Columns, Table
 from fieldassay.records.formats.files import Input
 from fieldassay.records.formats.plain import UnplainError, to_json
 from fieldassay.records.formats.rows import Rows
 from fieldassay.records.formats.tables import hold_table
-from fieldassay.records.ids import Positions, id_text, settle_ids
+from fieldassay.records.ids import Positions, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
 

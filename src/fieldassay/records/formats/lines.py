@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.io.json_value import id_text
 from fieldassay.records.decode import decode_json
 from fieldassay.records.formats.files import Input
 from fieldassay.records.formats.rows import SlicedRows, int64
-from fieldassay.records.ids import SERVICE_KEYS, cap_problems, find_id, id_text, settle_ids
+from fieldassay.records.ids import SERVICE_KEYS, cap_problems, find_id, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.regex import lazy_regex
 

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from fieldassay.errors import Problem, problem
+from fieldassay.io.json_value import id_text
 from fieldassay.records.formats.plain import UnplainError, to_json, to_rows
 from fieldassay.records.formats.rows import HeldRows
-from fieldassay.records.ids import find_id, id_text, settle_ids
+from fieldassay.records.ids import find_id, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
 from fieldassay.records.sources.source import Source, make_source

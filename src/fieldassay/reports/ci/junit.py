@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from fieldassay.io.text.shown import clip, format_count, format_pair, visible
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
 from fieldassay.reports.findings.cases import STATUSES, Case, Cases, Status, read_cases
-from fieldassay.reports.findings.failed_answers import ANSWERS
 from fieldassay.reports.findings.wrong_values import WrongValue
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.wording.terms import DIAGNOSES, REASONS, describe
+from fieldassay.runs.tables import ANSWERS
 
 ALL = "all documents"
 _NAME, _MESSAGE, _VALUE, _RULE = 200, 240, 1_000, 600

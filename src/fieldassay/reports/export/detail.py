@@ -10,7 +10,7 @@ from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.headline import tabulate_estimates
-from fieldassay.reports.export.tables import Listing, check_system, kept_of_run
+from fieldassay.reports.export.tables import Listing, check_system
 from fieldassay.runs.run import Run
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def list_pairs_of_run(run: Run, system: str | None = None) -> Listing:
     """
     import polars as pl
 
-    _, rows = kept_of_run(run)
+    rows = run.judged_values()
     check_system(run, system)
     if "similarity" not in rows.collect_schema().names():
         raise problem(

@@ -13,7 +13,7 @@ from fieldassay.metrics.notation import NOTHING, format_both, format_number
 from fieldassay.metrics.result.decision import UNGATED, Decision, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.export.error_lines import KINDS, ErrorLine
-from fieldassay.spec.language.parse import read_spec
+from fieldassay.scoring.provenance.specs import recorded_spec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,10 +100,8 @@ def _statistics(result: Result, system: str) -> list[str]:
 
 def _meanings(result: Result) -> dict[str, str]:
     """Return what the spec says of each metric that it defines."""
-    recorded = result.run.get("spec")
-    text = str(recorded.get("text") or "") if isinstance(recorded, Mapping) else ""
-    definitions = read_spec(text).definitions if text else ()
-    return {one.name: one.description for one in definitions if one.description}
+    spec = recorded_spec(result.run)
+    return {} if spec is None else {one.name: one.description for one in spec.definitions if one.description}
 
 
 def _breakdown(errors: Sequence[ErrorLine]) -> list[str]:

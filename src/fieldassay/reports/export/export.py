@@ -25,7 +25,12 @@ from fieldassay.reports.export.executive import render_executive
 from fieldassay.reports.export.guide import guide_result
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
 from fieldassay.reports.export.run_errors import error_report_of_run
-from fieldassay.reports.export.tables import Listing, list_losses_of_run, list_suspicious_gold_of_run
+from fieldassay.reports.export.tables import (
+    Listing,
+    check_system,
+    list_losses_of_run,
+    list_suspicious_gold_of_run,
+)
 from fieldassay.reports.findings.losses import find_losses
 from fieldassay.runs.run import Run, corrupt_run_errors
 
@@ -277,12 +282,9 @@ _BY_NAME = {
 
 
 def _with_evidence(asked: _Asked) -> tuple[Result, pl.LazyFrame]:
-    folder, system = asked.run.folder, asked.system
+    folder = asked.run.folder
     result, rows = asked.run.result, asked.run.evidence
-    if system is not None and system not in result.systems:
-        raise problem(
-            folder, f"no system {system[:100]!r}", nearest(system[:100], result.systems), "unknown_name"
-        )
+    check_system(asked.run, asked.system)
     if result.evidence_table is None or rows is None:
         raise problem(
             folder, "did not keep all judged values", "score again with --evidence all", "missing_part"

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from fieldassay.attribution.suspicious_gold import Suspicion, suspicious_gold_of_run
 from fieldassay.errors import nearest, problem
 from fieldassay.io.files.spreadsheets import csv_text, show_names
 from fieldassay.io.text.shown import format_markdown
 from fieldassay.metrics.result.headline import find_main
 from fieldassay.reports.findings.findings import describe_loss, name_lost
 from fieldassay.reports.findings.losses import find_losses
-from fieldassay.reports.findings.suspicious_gold import FEWEST, Suspicion, find_suspicious_gold
 from fieldassay.runs.run import Run
-
-if TYPE_CHECKING:
-    import polars as pl
-
-    from fieldassay.metrics.result.result import Result
 
 MOST_LOSSES = 20
 """So many losses of each system are exported."""
@@ -65,10 +60,9 @@ def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
 
     Raises `ProblemsError` for an unknown system.
     """
-    result, rows = kept_of_run(run)
+    result, rows = run.result, run.judged_values()
     check_system(run, system)
-    assert result.documents is not None
-    found = find_losses(rows, result.documents, result.systems if system is None else [system], MOST_LOSSES)
+    found = find_losses(rows, run.documents, result.systems if system is None else [system], MOST_LOSSES)
     losses = [loss for of_system in found.values() for loss in of_system]
     columns = (
         "system",
@@ -111,34 +105,11 @@ def list_suspicious_gold_of_run(run: Run, system: str | None = None) -> Listing:
     Raises `ProblemsError` for a run of one system.
     """
     if system is not None:
-        raise problem(
-            run.folder, "gold is suspicious where all systems agree", "leave out --system", "invalid_option"
-        )
-    result, rows = kept_of_run(run)
-    if len(result.systems) < FEWEST:
-        raise problem(
-            run.folder,
-            "has one system, and one agrees with itself",
-            "score two systems or more in one call",
-            "missing_part",
-        )
-    assert result.documents is not None
-    found = find_suspicious_gold(rows, result.documents, result.systems)
+        what, remedy = "gold is suspicious where all systems agree", "leave out --system"
+        raise problem(run.folder, what, remedy, "invalid_option")
+    found = suspicious_gold_of_run(run)
     lines = tuple(tuple(asdict(one).values()) for one in found.values)
     return Listing("Suspicious gold", Suspicion.__struct_fields__, lines, found.extent)
-
-
-def kept_of_run(run: Run) -> tuple[Result, pl.LazyFrame]:
-    """Return a run's result and its judged values. Raises `ProblemsError` if it kept none."""
-    result, rows = run.result, run.evidence
-    if rows is None or result.documents is None:
-        raise problem(
-            run.folder,
-            "did not keep judged values",
-            "score again with --evidence all or errors",
-            "missing_part",
-        )
-    return result, rows
 
 
 def check_system(run: Run, system: str | None) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from fieldassay.reports.findings.failed_answers import ANSWERS
 from fieldassay.reports.findings.mistakes import WRONG
 from fieldassay.reports.findings.wrong_values import (
     SHOWN,
@@ -16,6 +15,7 @@ from fieldassay.reports.findings.wrong_values import (
     is_case_row,
     read_wrong_value,
 )
+from fieldassay.runs.tables import ANSWERS
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fieldassay.metrics.uncertainty.intervals import percentile_intervals
 from fieldassay.metrics.uncertainty.weights import STEPS, document_keys, unseen_weights, weight_table, weights
-from fieldassay.reports.findings.failed_answers import unusable_answers
+from fieldassay.runs.tables import unusable_answers
 
 if TYPE_CHECKING:
     import numpy as np

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from fieldassay.reports.findings.failed_answers import ANSWERS
 from fieldassay.reports.findings.mistakes import WRONG
+from fieldassay.runs.tables import ANSWERS
 
 if TYPE_CHECKING:
     import polars as pl

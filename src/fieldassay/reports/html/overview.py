@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.io.text.shown import clip, format_count, format_pair
+from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import format_bounds, format_cost, format_in_unit, format_share, is_narrow
 from fieldassay.metrics.result.comparison import Comparison, Ranking
@@ -33,7 +33,6 @@ from fieldassay.reports.wording.sentences import (
     describe_first,
     describe_interval,
     describe_power,
-    join_names,
 )
 
 MOST_CARDS = 4

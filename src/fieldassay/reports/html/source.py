@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from fieldassay.attribution.suspicious_gold import SuspiciousGold, find_suspicious_gold
 from fieldassay.decisions.diff.result import Diff
 from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.metrics.result.result import Result
-from fieldassay.paths import ITEM, Step, join_path
-from fieldassay.reports.findings.failed_answers import ANSWERS
 from fieldassay.reports.findings.losses import join_items
 from fieldassay.reports.findings.mistakes import WRONG
-from fieldassay.reports.findings.suspicious_gold import SuspiciousGold, find_suspicious_gold
+from fieldassay.runs.tables import ANSWERS
 from fieldassay.runs.value_sources import ValueSources
+from fieldassay.scoring.provenance.specs import recorded_paths, recorded_spec
 
 if TYPE_CHECKING:
     import polars as pl
@@ -78,22 +79,9 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
         return tuple(str(key) for key in self.result.run.get("slices", ()))
 
     @cached_property
-    def spec_data(self) -> Mapping[str, Any]:
-        """Return the spec as data; nothing where its text cannot be read."""
-        from fieldassay.errors import ProblemsError
-        from fieldassay.spec.language.yaml_text import read_yaml
-
-        spec = self.result.run.get("spec")
-        try:
-            data = read_yaml(str(spec.get("text") or ""), "spec")[0] if isinstance(spec, Mapping) else None
-        except ProblemsError:
-            data = None
-        return data if isinstance(data, Mapping) else {}
-
-    @cached_property
     def spec_order(self) -> Mapping[str, int]:
-        """Return the places of the declared fields in the spec."""
-        return {name: at for at, name in enumerate(_list_fields(self.spec_data.get("fields"), ()))}
+        """Return the places of the declared fields in the spec; nothing where it cannot be read."""
+        return {name: at for at, name in enumerate(recorded_paths(self.result.run))}
 
     def in_spec_order(self, names: Sequence[str]) -> list[str]:
         """Return the names of fields in the order of the spec; those that it does not declare come last."""
@@ -103,8 +91,9 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
     def definitions(self) -> Mapping[str, tuple[str, str]]:
         """Return the spec's descriptions and formulas of the metrics that it defines itself."""
         names = [str(name) for name in self.result.run.get("definitions", ())]
-        given = self.spec_data.get("definitions") if names else None
-        return {name: _describe(given.get(name) if isinstance(given, Mapping) else None) for name in names}
+        spec = recorded_spec(self.result.run) if names else None
+        known = {} if spec is None else {one.name: one for one in spec.definitions}
+        return {name: _describe(known.get(name)) for name in names}
 
     @cached_property
     def suspicious(self) -> SuspiciousGold:
@@ -167,22 +156,7 @@ class ReportSource(Struct, frozen=True, eq=False, dict=True):
         )
 
 
-def _list_fields(fields: Any, steps: tuple[Step, ...]) -> Iterator[str]:
-    """Yield the paths of declared fields: lists and objects before their content."""
-    for name, given in fields.items() if isinstance(fields, Mapping) else ():
-        yield from _list_field((*steps, str(name)), given)
-
-
-def _list_field(steps: tuple[Step, ...], given: Any) -> Iterator[str]:
-    yield join_path(steps)
-    if isinstance(given, Mapping):
-        yield from _list_fields(given.get("fields"), steps)
-        if "items" in given:
-            yield from _list_field((*steps, ITEM), given["items"])
-
-
-def _describe(definition: Any) -> tuple[str, str]:
+def _describe(definition: Definition | None) -> tuple[str, str]:
     """Return a definition's description, as a sentence, and its formula."""
-    told = definition if isinstance(definition, Mapping) else {"formula": definition or ""}
-    text = str(told.get("description") or "defined by the spec")
-    return f"{text[:1].upper()}{text[1:].removesuffix('.')}.", str(told.get("formula") or "")
+    text = (definition and definition.description) or "defined by the spec"
+    return f"{text[:1].upper()}{text[1:].removesuffix('.')}.", definition.formula if definition else ""

@@ -201,16 +201,6 @@ def describe_p(one: Comparison) -> str:
     return format_p(1.0 if one.p_adjusted is None else one.p_adjusted)
 
 
-def join_names(names: Sequence[str], most: int = 4, last: str = "and") -> str:
-    """Return names as a list in a sentence.
-
-    >>> join_names(["a"]), join_names(["a", "b", "c"], last="or"), join_names(list("abcdefg"))
-    ('a', 'a, b or c', 'a, b, c, d and 3 more')
-    """
-    shown = list(names[:most]) + ([f"{len(names) - most} more"] if len(names) > most else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} {last} {shown[-1]}"
-
-
 def _bounds(one: Comparison, sign: float) -> str:
     if one.interval is None:
         return ""

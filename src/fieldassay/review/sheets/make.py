@@ -12,10 +12,12 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
+from fieldassay.attribution.suspicious_gold import suspicious_gold_of_run
 from fieldassay.decisions.calibration.checking import list_items
+from fieldassay.decisions.calibration.observations import is_judged
 from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy, Task, plan_review
 from fieldassay.decisions.calibration.policy_file import policy_bytes
-from fieldassay.decisions.calibration.queue import find_plan, read_values
+from fieldassay.decisions.calibration.queue import find_plan
 from fieldassay.decisions.calibration.result import Promise
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.errors import Problem, ProblemsError, problem
@@ -24,7 +26,6 @@ from fieldassay.io.json_value import read_given
 from fieldassay.records.ids import stem_of
 from fieldassay.records.record import Record
 from fieldassay.records.sources.source import CHUNK, Source
-from fieldassay.reports.export.tables import list_suspicious_gold_of_run
 from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.store import Store, create_store
 from fieldassay.review.sheets.draw import Shares, spread, uniform
@@ -34,6 +35,7 @@ from fieldassay.runs.run import Run
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.scoring.inputs.open_inputs import open_gold, open_predictions
 from fieldassay.scoring.inputs.options import InputOptions
+from fieldassay.scoring.without_gold import judge_without_gold
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
@@ -103,13 +105,13 @@ def make_suspicious_review(folder: Path, run: Run, request: Request) -> Made:
 
     Each is asked with nothing shown: neither gold nor the systems' value.
     """
-    listing = list_suspicious_gold_of_run(run)
-    if not listing.rows:
-        what = f"no gold value is contradicted by all or most systems in the same way; {listing.extent}"
+    suspicious = suspicious_gold_of_run(run)
+    if not suspicious.values:
+        what = f"no gold value is contradicted by all or most systems in the same way; {suspicious.extent}"
         raise problem(run.folder, what, "there is nothing to review", "nothing_to_review")
     places: dict[str, list[tuple[str, str, str]]] = {}
-    for doc, path, _, gold, agreed, *_ in listing.rows:
-        places.setdefault(doc, []).append((path, agreed or "null", gold or "null"))
+    for one in suspicious.values:
+        places.setdefault(one.doc, []).append((one.path, one.agreed or "null", one.gold or "null"))
     known = _Known(run.plan, None, tuple(places))
     return _create(folder, request, known, {name: ask_blind(asked) for name, asked in places.items()})
 
@@ -140,7 +142,8 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
         what = f"the policy is for the system {request.policy.system!r}, not for {system!r}"
         raise problem("--policy", what, "give predictions of that system", "policy_mismatch")
     policy = request.policy or ReviewPolicy(system, Promise(), (), Basis("", 0, 0, ""))
-    rows, unread = read_values(plan, source)
+    rows, unread = judge_without_gold(plan, source)
+    rows = rows.filter(is_judged())
     planned = plan_review(policy, list_items(rows, policy.scale))
     tasks: dict[str, dict[str, Task]] = {}
     for task in (*planned.reviews, *planned.audits):
@@ -161,10 +164,10 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
 def _with_gold(known: _Known, request: Request) -> _Known:
     """Return what is known with the truth of documents that have trusted gold."""
     source = open_gold(known.plan, request.gold, request.inputs)
-    rows, _ = read_values(known.plan, source)
+    rows, _ = judge_without_gold(known.plan, source)
     wanted = set(known.names)
     truth: dict[str, dict[str, str]] = {}
-    for doc, path, value in rows.select("doc", "pred_path", "pred").iter_rows():
+    for doc, path, value in rows.filter(is_judged()).select("doc", "pred_path", "pred").iter_rows():
         if doc in wanted:
             truth.setdefault(doc, {})[path] = value
     digests = {record.id: checksum(record.data) for record in _records(source) if record.id in wanted}

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.extraction.endpoints.prices import Table, cost_usd
 from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable
 from fieldassay.paths import value_at
 from fieldassay.records.answers.answer import MOST_KEPT
@@ -17,6 +16,7 @@ from fieldassay.records.record import NOTHING_BESIDE, Record
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.spec.language.model import Options
 from fieldassay.spec.language.names import TOKEN_KINDS
+from fieldassay.spec.language.prices import Table, cost_usd
 from fieldassay.spec.plan.nodes import Plan
 
 UNWRAPPED = frozenset(

@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
+from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.scoring.provenance.frozen import Part, part_of
 from fieldassay.spec.language.model import Spec
+from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.source import RecordedSpec
 from fieldassay.spec.plan.digest import scoring_data
+from fieldassay.spec.plan.expressions import field_paths
+
+
+def recorded_spec(run: Mapping[str, Any]) -> Spec | None:
+    """Return the spec in the provenance of a result; None where there is none, or none that can be read."""
+    recorded = run.get("spec")
+    text = recorded.get("text") if isinstance(recorded, Mapping) else None
+    try:
+        return read_spec(RecordedSpec(text)) if isinstance(text, str) and text else None
+    except ProblemsError:
+        return None
+
+
+def recorded_paths(run: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the paths of all fields of a result's spec in their order; () where it cannot be read."""
+    spec = recorded_spec(run)
+    return () if spec is None else field_paths(spec)
 
 
 def freeze_spec(spec: Spec) -> Part:

@@ -16,10 +16,10 @@ from fieldassay.decisions.gates.records.reliability import describe_streak, find
 from fieldassay.decisions.gates.records.success import find_failure
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.whole_files import open_file
+from fieldassay.io.json_value import id_text
 from fieldassay.io.text.delimited import find_delimiter
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.paths import Step
-from fieldassay.records.ids import id_text
 from fieldassay.spec.language.cursor import Cursor, kind_of
 from fieldassay.spec.language.report import Places, Report
 from fieldassay.spec.language.source import read_source

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from fieldassay.attribution.suspicious_gold import FEWEST
 from fieldassay.io.text.shown import format_count, format_markdown, format_pair
 from fieldassay.metrics.notation import NOTHING, format_both, format_value
 from fieldassay.regex import lazy_regex
@@ -21,7 +22,6 @@ from fieldassay.reports.content.run.summary import (
 )
 from fieldassay.reports.findings.ranking import describe_order
 from fieldassay.reports.findings.recommendation import describe_counts
-from fieldassay.reports.findings.suspicious_gold import FEWEST
 
 
 def render_markdown(summary: Summary) -> str:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.io.text.shown import clip
+from fieldassay.attribution.suspicious_gold import SuspiciousGold, find_suspicious_gold
+from fieldassay.io.text.shown import clip, join_names
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import FEW, format_share, is_narrow
@@ -20,15 +21,13 @@ from fieldassay.metrics.result.violations import CheckCount, worst_first
 from fieldassay.reports.content.run.asked import Grid, list_grids
 from fieldassay.reports.content.run.comparisons import Compared, summarize_comparisons
 from fieldassay.reports.content.run.repeats import RepeatsShown, list_repeats
-from fieldassay.reports.findings.failed_answers import mark_failed_answers
 from fieldassay.reports.findings.findings import name_lost
 from fieldassay.reports.findings.losses import Loss, find_losses
 from fieldassay.reports.findings.mistakes import Mistake, count_mistakes
 from fieldassay.reports.findings.ranking import FAILURES, Order, list_silent, order_systems
 from fieldassay.reports.findings.recommendation import Recommendation, Standing, list_standings, recommend
-from fieldassay.reports.findings.suspicious_gold import SuspiciousGold, find_suspicious_gold
 from fieldassay.reports.wording.folders import hide_folders
-from fieldassay.reports.wording.sentences import join_names
+from fieldassay.runs.tables import mark_failed_answers
 
 if TYPE_CHECKING:
     import polars as pl

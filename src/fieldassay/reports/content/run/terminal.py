@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fieldassay.io.text.shown import clip, format_count, format_pair
+from fieldassay.io.text.shown import clip, format_count, format_pair, join_names
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import format_both, format_interval, format_value
 from fieldassay.metrics.result.violations import CheckCount
@@ -27,7 +27,6 @@ from fieldassay.reports.content.run.summary import (
     measure_name,
 )
 from fieldassay.reports.findings.ranking import LONGEST_NAME
-from fieldassay.reports.wording.sentences import join_names
 from fieldassay.reports.writers.page import Column, Page, Screen
 
 _NAME, _LONG = 32, 100

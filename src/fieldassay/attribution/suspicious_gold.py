@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fieldassay.io.text.shown import clip, format_count
-from fieldassay.reports.findings.failed_answers import unusable_answers
-from fieldassay.reports.wording.sentences import join_names
+from fieldassay.errors import problem
+from fieldassay.io.text.shown import clip, format_count, join_names
+from fieldassay.runs.tables import unusable_answers
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from fieldassay.runs.run import Run
 
 FEWEST = 2
 """The fewest systems: a single one only agrees with itself, which is no evidence against gold."""
@@ -130,3 +132,15 @@ def find_suspicious_gold(
     )  # fmt: skip
     values = tuple(Suspicion(**row) for row in ranked.to_dicts())
     return SuspiciousGold(values, extent.looked, extent.documents, extent.silent)
+
+
+def suspicious_gold_of_run(run: Run) -> SuspiciousGold:
+    """Return the gold values of a run that all or most of its systems contradict in the same way.
+
+    Raises `ProblemsError` for a run of one system, and for one without judged values.
+    """
+    rows = run.judged_values()
+    if len(run.systems) < FEWEST:
+        what, remedy = "has one system, and one agrees with itself", "score two systems or more in one call"
+        raise problem(run.folder, what, remedy, "missing_part")
+    return find_suspicious_gold(rows, run.documents, run.systems)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fieldassay import score
+from fieldassay.attribution.suspicious_gold import SuspiciousGold, find_suspicious_gold
 from fieldassay.commands.cli.main import main
-from fieldassay.reports.findings.suspicious_gold import SuspiciousGold, find_suspicious_gold
 from fieldassay.scoring.inputs.options import ScoreOptions
 
 SPEC = "fields: {total: money, name: text, tags: {type: list, align: assignment, items: text}}"
