@@ -18,9 +18,9 @@ from fieldassay.metrics.uncertainty.signs import (
     DRAWS,
     MOST_SIGNS,
     group_columns,
-    list_patterns,
     sign_keys,
     signed_sums,
+    sums_of_halves,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ def names(count: int) -> list[str]:
 
 def all_halves(differences: list[int], sizes: list[int] | None = None) -> Halves:
     """Return the mean difference in every half of documents of these sizes."""
-    patterns = list_patterns(len(differences))
+    patterns = sums_of_halves(np.eye(len(differences), dtype=np.int64))
     top = np.array(differences) @ patterns
     bottom = np.array(sizes or [1] * len(differences)) @ patterns
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -154,7 +154,7 @@ def test_signed_sums_are_exact(size: int) -> None:
 
 
 def test_all_halves_of_documents_are_each_half_once() -> None:
-    patterns = list_patterns(5)
+    patterns = sums_of_halves(np.eye(5, dtype=np.int64))
     assert {tuple(column) for column in patterns.T.tolist()} == set(product((0, 1), repeat=5))
 
 

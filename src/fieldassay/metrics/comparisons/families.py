@@ -14,7 +14,7 @@ from fieldassay.metrics.comparisons.pair import Floats, Pair
 from fieldassay.metrics.result.comparison import Comparison, Outcome, RankedPair, Ranking, excludes_zero
 from fieldassay.metrics.result.comparisons_file import Comparisons
 from fieldassay.metrics.result.pairing import Correction
-from fieldassay.metrics.uncertainty.signs import MOST_ENUMERATED, group_columns, list_patterns, signed_sums
+from fieldassay.metrics.uncertainty.signs import MOST_ENUMERATED, group_columns, signed_sums, sums_of_halves
 
 
 class Tested(NamedTuple):
@@ -96,7 +96,7 @@ def draw_p_values(pairs: Sequence[Pair]) -> list[Floats]:
         known = signed
         if len(names) <= MOST_ENUMERATED:
             own = whole[pair.differing]
-            known = np.abs(2 * (own @ list_patterns(len(names))) - own.sum())
+            known = np.abs(2 * sums_of_halves(own[None, :])[0] - own.sum())
         known = np.sort(known)
         least, most = (np.searchsorted(known, signed + side * slack) for side in (-1, 1))
         drawn.append(1.0 - (least + most) / (2.0 * len(known)))

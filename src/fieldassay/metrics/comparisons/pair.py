@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from fieldassay.metrics.catalogue.selection import BoundMetric
 from fieldassay.metrics.result.estimation import highest_value
-from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, list_parts
+from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, has_field_mean, list_parts
 from fieldassay.metrics.statistics.recipes import Coalesce, Ratio, SumTable, Total, Unseen
 from fieldassay.metrics.statistics.statistics import Form, Known, Statistic
 from fieldassay.metrics.statistics.sums import Sum, join_fields, spread_rows
@@ -28,8 +28,8 @@ from fieldassay.metrics.uncertainty.signs import (
     MOST_ENUMERATED,
     are_grouped,
     group_columns,
-    list_patterns,
     signed_sums,
+    sums_of_halves,
 )
 from fieldassay.metrics.uncertainty.weights import count_table, document_keys, unseen_weights
 
@@ -42,7 +42,7 @@ SLACK = {"ratio": 1e-9, "percent": 1e-7}
 FEW_EFFECTIVE = 30
 """Below this many effective documents, where a few are many times larger, no interval is wide enough."""
 
-_LEAST_PATTERNS = 1 << 14
+_LEAST_HALVES = 1 << 14
 _STEP = 12
 """Derivatives are differences over 2^-12 of a sum."""
 
@@ -131,18 +131,15 @@ class View(Struct, frozen=True, eq=False):
     repeats: int = 1
 
     def table(self, sums: Ints, unseen: Unseen | None = None, *, is_weighted: bool = False) -> SumTable:
-        """Return the sums (own rows x columns) as recipes take them."""
-        ends = np.cumsum([len(fields) for _, fields in self.parts])
-        starts = ends - [len(fields) for _, fields in self.parts]
-        return SumTable(
-            {
-                statistic: Sum(fields, sums[start:end])
-                for (statistic, fields), start, end in zip(self.parts, starts, ends, strict=True)
-            },
-            unseen,
-            self.repeats,
-            is_weighted,
-        )
+        """Return the sums (own rows x columns) for a recipe: of all fields, unless a mean is over them."""
+        own, first = {}, 0
+        for statistic, fields in self.parts:
+            one = Sum(fields, sums[first : first + len(fields)])
+            first += len(fields)
+            if not has_field_mean(self.bound.recipe):
+                one = Sum((None,), one.values.sum(axis=0, keepdims=True))
+            own[statistic] = one
+        return SumTable(own, unseen, self.repeats, is_weighted)
 
     def evaluate(self, sums: Ints) -> Floats:
         """Return the metric of each column of sums, NaN where it is undefined."""
@@ -406,17 +403,17 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
 
     def _enumerate(self, system: int) -> Floats:
         """Return a system's metric with all halves of the differing documents, random ones of the rest."""
-        matrix, count = self.arena.matrices[system][self.view.rows], len(self.arena.documents)
-        listed = np.arange(count) if count <= MOST_ENUMERATED else self.differing
-        names = [self.arena.documents[at] for at in listed.tolist()]
-        own, total = matrix[:, listed], matrix.sum(axis=1, keepdims=True)
+        matrix = self.arena.matrices[system][self.view.rows]
+        if len(self.arena.documents) <= MOST_ENUMERATED:
+            return self.view.evaluate(sums_of_halves(matrix))
+        names = [self.arena.documents[at] for at in self.differing.tolist()]
+        own, total = matrix[:, self.differing], matrix.sum(axis=1, keepdims=True)
         grouped, keys = group_columns(own, names, self.arena.data.seed, is_grouped=self.arena.is_grouped)
         signed = self.arena.signed[system][self.view.rows] - signed_sums(grouped, keys)
         others = ((total - own.sum(axis=1, keepdims=True)) + signed) // 2
-        patterns = list_patterns(len(names))
-        count = max(_LEAST_PATTERNS, patterns.shape[1])
-        chosen = (own @ patterns)[:, np.arange(count) % patterns.shape[1]]
-        half = chosen + others[:, np.arange(count) % others.shape[1]]
+        chosen = sums_of_halves(own)
+        count = max(_LEAST_HALVES, chosen.shape[1])
+        half = chosen[:, np.arange(count) % chosen.shape[1]] + others[:, np.arange(count) % others.shape[1]]
         return self.view.evaluate(np.concatenate([half, total - half], axis=1))
 
     @cached_property

@@ -65,7 +65,7 @@ class PairedData(Struct, frozen=True, eq=False):
         """Return whether all statistics of a metric were kept, by field for a metric of one field."""
         if not is_comparable(bound):
             return False
-        is_by_field = bound.call.field is not None or _has_field_mean(bound.recipe)
+        is_by_field = bound.call.field is not None or has_field_mean(bound.recipe)
         return all(
             _is_kept(system, statistic, is_by_field)
             for system in self.systems
@@ -114,11 +114,12 @@ def list_parts(recipe: Recipe) -> tuple[Statistic, ...]:
     return recipe.total.statistics + recipe.population.statistics
 
 
-def _has_field_mean(recipe: Recipe) -> bool:
+def has_field_mean(recipe: Recipe) -> bool:
+    """Return whether a mean over fields is a part of a recipe."""
     if isinstance(recipe, Combined):
-        return _has_field_mean(recipe.left) or _has_field_mean(recipe.right)
+        return has_field_mean(recipe.left) or has_field_mean(recipe.right)
     if isinstance(recipe, Coalesce | Threshold):
-        return _has_field_mean(recipe.recipe)
+        return has_field_mean(recipe.recipe)
     return isinstance(recipe, FieldMean)
 
 
@@ -131,7 +132,7 @@ def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = 
         statistic: True for bound in by_field for statistic in list_parts(bound.recipe)
     }
     for bound in metrics:
-        is_by_field = bound.call.field is not None or _has_field_mean(bound.recipe)
+        is_by_field = bound.call.field is not None or has_field_mean(bound.recipe)
         for statistic in list_parts(bound.recipe):
             kept[statistic] = kept.get(statistic, False) or is_by_field
     return kept

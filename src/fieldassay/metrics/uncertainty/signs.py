@@ -82,13 +82,16 @@ def signed_sums(columns: Ints, keys: Keys, draws: int = DRAWS) -> Ints:
     return np.asarray(2 * plus - columns.sum(axis=1, keepdims=True))
 
 
-def list_patterns(documents: int) -> Ints:
-    """Return all 2^k halves of k documents, k x 2^k: 1 for those in the half.
+def sums_of_halves(columns: Ints) -> Ints:
+    """Return the sums of the columns (columns x k documents) over each of the 2^k halves of the documents.
 
-    >>> list_patterns(2).tolist()
-    [[0, 1, 0, 1], [0, 0, 1, 1]]
+    >>> sums_of_halves(np.array([[1, 10]])).tolist()
+    [[0, 1, 10, 11]]
     """
-    return (np.arange(2**documents) >> np.arange(documents)[:, None]) & 1
+    sums = np.zeros((len(columns), 1), np.int64)
+    for document in columns.T:
+        sums = np.concatenate([sums, sums + document[:, None]], axis=1)
+    return sums
 
 
 def _sign_bits(keys: Keys, first: int, count: int) -> npt.NDArray[np.uint8]:
