@@ -1,14 +1,18 @@
-"""A real browser, one for all tests of a process: the library that drives it runs once only."""
+"""What is dear and made once: a real browser for all tests of a process, a run of the demo for all processes."""
 
 from __future__ import annotations
 
+import io
 import os
 import shutil
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -42,6 +46,22 @@ def browser() -> Iterator[Browser]:
         opened = started.chromium.launch(executable_path=found, args=list(QUIET))
         yield opened
         opened.close()
+
+
+@pytest.fixture(scope="session")
+def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the run of `fieldassay demo`, which prints to `demo.txt`: one for all processes of a test run."""
+    from fieldassay.commands.cli.main import main
+
+    base = tmp_path_factory.getbasetemp()
+    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    printed = base / "demo.txt"
+    with FileLock(base / "demo.lock"):
+        if not printed.exists():
+            with redirect_stdout(io.StringIO()) as out:
+                assert main(["demo", "--out", str(base / "demo" / "run")]) == 0
+            printed.write_text(out.getvalue(), encoding="utf-8")
+    return base / "demo" / "run"
 
 
 @pytest.fixture

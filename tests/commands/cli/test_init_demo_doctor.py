@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import json
 from collections.abc import Callable
-from contextlib import redirect_stdout
 from pathlib import Path
 
 import pytest
 from command_runs import GOLD, Files, Ran, spawn
 
-from fieldassay.commands.cli.main import main
 from fieldassay.scoring.sampling import sample
 from fieldassay.spec.plan.compile import read_plan
 
@@ -102,13 +99,10 @@ def test_gold_that_cannot_be_used_is_named(run: Run, files: Files, text: str) ->
     assert ran.code == 2 and "gold.json" in ran.err and "internal error" not in ran.err
 
 
-@pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, Path]:
+@pytest.fixture
+def shown(demo_run: Path) -> tuple[str, Path]:
     """Return what the demo prints, and the folder of its run."""
-    folder, out = tmp_path_factory.mktemp("demo") / "run", io.StringIO()
-    with redirect_stdout(out):
-        assert main(["demo", "--out", f"{folder}"]) == 0
-    return out.getvalue(), folder
+    return (demo_run.parents[1] / "demo.txt").read_text(encoding="utf-8"), demo_run
 
 
 def test_demo_scores_the_sample_and_suggests_what_works(run: Run, shown: tuple[str, Path]) -> None:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.reports.html.hostile_records import SPEC, gold_records, predictions
 from tests.reports.html.opened_report import OpenReport, Pages
+from tests.scored_runs import linked
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.commands.cli.main import main
 from fieldassay.scoring.inputs.options import ScoreOptions
 
 if TYPE_CHECKING:
@@ -21,10 +21,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def demo_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return the report of the shipped sample."""
-    folder = tmp_path_factory.mktemp("demo")
-    assert main(["demo", "--out", str(folder / "run")]) in (0, 1)
+def demo_report(demo_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of the shipped sample, beside its run."""
+    folder = linked(demo_run.parent, tmp_path_factory.mktemp("sample") / "demo")
     fa.report([folder / "run"], "html", folder / "report.html")
     return folder / "report.html"
 
