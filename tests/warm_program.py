@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import array
 import atexit
+import gc
 import importlib
-import json
 import os
 import pkgutil
+import selectors
 import signal
 import socket
 import subprocess
@@ -19,18 +20,22 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
 _STUB = """#!{python} -SE
-import array, json, os, socket, sys
-with socket.socket(socket.AF_UNIX) as line:
-    line.connect({address!r})
-    told = json.dumps([[{name!r}, *sys.argv[1:]], dict(os.environ), os.getcwd()]).encode()
-    streams = array.array("i", [0, 1, 2])
-    line.sendmsg([len(told).to_bytes(8, "big")], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, streams)])
-    line.sendall(told)
-    code = line.recv(1)
-sys.exit(code[0] if code else 70)
+import _socket, os, sys
+line = _socket.socket(_socket.AF_UNIX)
+line.connect({address!r})
+told = [os.getcwd(), {name!r}, *sys.argv[1:]]
+told = [str(len(told)), *told, *(f"{{key}}={{value}}" for key, value in os.environ.items())]
+told = os.fsencode("\\0".join(told))
+streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
+line.sendmsg([len(told).to_bytes(8, "big")], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+line.sendall(told)
+code = line.recv(1)
+os._exit(code[0] if code else 70)
 """
+"""A command tells its folder, arguments (and how many these are) and environment, and imports next to nothing."""
 
 
 def run_code() -> int:
@@ -90,26 +95,20 @@ def _serve(folder: Path) -> None:
             stub.write_text(_STUB.format(python=sys.executable, address=address, name=name), encoding="utf-8")
             stub.chmod(0o755)
         warm()
+        gc.collect()
+        gc.freeze()  # a page that no search for garbage writes to is shared with every command
         print("ready", flush=True)
-        parent = os.fork()
-        if parent:
-            sys.stdin.read()  # ends when whoever started this closes it, or dies
-            os.kill(parent, 9)
-            os.waitpid(parent, 0)
-            return
-        signal.signal(signal.SIGCHLD, _reap)
+        watched = selectors.DefaultSelector()
+        watched.register(sys.stdin, selectors.EVENT_READ)  # closed by whoever started this, or when it dies
+        watched.register(door, selectors.EVENT_READ)
         while True:
-            line, _ = door.accept()
-            if os.fork() == 0:
-                _answer(line)
-            line.close()
-
-
-def _reap(*_: object) -> None:
-    """Wait for those who answered, so that what they took counts as this process's children's."""
-    with suppress(ChildProcessError):
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
+            for key, _ in watched.select():
+                if key.fileobj is door:
+                    _start(door, watched)
+                elif key.data is None:
+                    return
+                else:
+                    _settle(key.data, key.fileobj, watched)
 
 
 def warm() -> None:
@@ -124,31 +123,50 @@ def warm() -> None:
     assert threading.active_count() == 1
 
 
-def _answer(line: socket.socket) -> None:
-    """Run one command in a child of this process, and send its exit code."""
-    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+class _Command(NamedTuple):
+    """A running command: its process, and the line to whoever started it."""
+
+    process: int
+    line: socket.socket
+    end: int
+    """The descriptor of the process, readable when it has ended."""
+
+
+def _start(door: socket.socket, watched: selectors.BaseSelector) -> None:
+    """Run one command in a child of this process."""
+    line, _ = door.accept()
     streams = array.array("i")
     head, rights, *_ = line.recvmsg(8, socket.CMSG_SPACE(3 * streams.itemsize))
     streams.frombytes(rights[0][2])
     size, told = int.from_bytes(head, "big"), bytearray()
     while len(told) < size:
         told += line.recv(size - len(told))
-    child = os.fork()
-    if child == 0:
-        arguments, environment, folder = json.loads(told)
-        _run(arguments, environment, folder, streams)
-    ended = threading.Event()
-    threading.Thread(target=_end_with, args=(line, child, ended), daemon=True).start()
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    ended.set()
-    line.sendall(bytes([code if code >= 0 else 128 - code]))
-    os._exit(0)
+    process = os.fork()
+    if process == 0:
+        count, folder, *rest = os.fsdecode(bytes(told)).split("\0")
+        arguments, variables = rest[: int(count) - 1], rest[int(count) - 1 :]
+        _run(arguments, dict(one.split("=", 1) for one in variables), folder, streams)
+    for stream in streams:
+        os.close(stream)
+    command = _Command(process, line, os.pidfd_open(process))
+    watched.register(line, selectors.EVENT_READ, command)
+    watched.register(command.end, selectors.EVENT_READ, command)
 
 
-def _end_with(line: socket.socket, child: int, ended: threading.Event) -> None:
-    """Kill a command when the line to whoever started it is closed."""
-    if not line.recv(1) and not ended.is_set():
-        os.kill(child, signal.SIGKILL)
+def _settle(command: _Command, source: object, watched: selectors.BaseSelector) -> None:
+    """Send the exit code of a command that has ended; kill one whose line is closed."""
+    if source is command.line:
+        watched.unregister(command.line)
+        os.kill(command.process, signal.SIGKILL)
+        return
+    watched.unregister(command.end)
+    if command.line in watched.get_map():
+        watched.unregister(command.line)
+    os.close(command.end)
+    code = os.waitstatus_to_exitcode(os.waitpid(command.process, 0)[1])
+    with suppress(OSError):
+        command.line.sendall(bytes([code if code >= 0 else 128 - code]))
+    command.line.close()
 
 
 def _run(arguments: list[str], environment: dict[str, str], folder: str, streams: array.array[int]) -> None:
