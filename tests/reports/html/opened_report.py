@@ -120,7 +120,8 @@ class OpenReport:
             self.page.evaluate(f"(() => {{ {AXE.read_text(encoding='utf-8')}\n window.axe = axe; }})()")
         only = {"runOnly": list(rules)} if rules else {}
         found = self.page.evaluate(
-            "options => axe.run(document, options)", {"resultTypes": ["violations"], **only}
+            "options => axe.run({include: [['html']], exclude: [['main > [hidden]']]}, options)",
+            {"resultTypes": ["violations"], **only},
         )
         return [
             f"{one['id']}: {node['target']} {node['failureSummary'][:300]}"
