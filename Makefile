@@ -36,8 +36,8 @@ PROFILE ?= dev
 test test-fast test-touched test-numbers test-full: export PYTHONDONTWRITEBYTECODE :=
 # What is freed goes back to the system: the workers would hold on to twice the memory.
 test test-fast test-touched test-numbers test-full: export MALLOC_ARENA_MAX := 1
-test test-fast test-touched test-numbers test-full: export MALLOC_MMAP_THRESHOLD_ := 1048576
-test test-fast test-touched test-numbers test-full: export MALLOC_TRIM_THRESHOLD_ := 1048576
+test test-fast test-touched test-numbers test-full: export MALLOC_MMAP_THRESHOLD_ := 4194304
+test test-fast test-touched test-numbers test-full: export MALLOC_TRIM_THRESHOLD_ := 16777216
 
 # One of these at a time on a machine: they take all of its processors, and much of its memory.
 ALONE := $(BIN)/python bench/full_run.py
