@@ -65,6 +65,8 @@ def reading(kind: str, text: str) -> Reading:
 
 
 def _amount(text: str) -> Any:
+    if "/" in text:
+        return tuple(map(Decimal, text.split("/")))
     low, _, high = text.partition(" to ")
     return NumberRange(Decimal(low), Decimal(high)) if high else decimal_of(low)
 

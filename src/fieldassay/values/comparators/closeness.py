@@ -17,6 +17,7 @@ EQUAL, DIFFERENT, WITHIN, NOT_NUMERIC = range(4)
 NUMBER_REASONS = ("equal", "different", "within_tolerance", "not_numeric")
 NUMBER_SCORES = (1.0, 0.0, 1.0, 0.0)
 
+_SEVERITY = np.array([0, 2, 1, 3])
 _ROUNDING = 16 * 2.0**-53
 _TINY = 1e-300
 _NO_TOLERANCE = Tolerance()
@@ -78,10 +79,19 @@ class Numbers(Struct, frozen=True, eq=False):
 
 
 def number_codes(gold: Objects, pred: Objects, texts: Objects, tolerance: Tolerance) -> Codes:
-    """Return positions in `NUMBER_REASONS` for pairs of numbers or ranges; `texts` are gold's."""
+    """Return positions in `NUMBER_REASONS` for pairs of numbers, ranges or tuples; `texts` are gold's."""
     numbers = Numbers.of(np.concatenate([gold, pred]), texts)
     positions = np.arange(len(gold))
-    return numbers.codes(positions, positions + len(gold), tolerance)
+    codes = numbers.codes(positions, positions + len(gold), tolerance)
+    for row in np.flatnonzero(~numbers.numeric[: len(gold)] | ~numbers.numeric[len(gold) :]).tolist():
+        several = [value for value in (gold[row], pred[row]) if isinstance(value, tuple)]
+        if several and len(several[0]) == len(several[-1]) and len(several) == 2:
+            left, right = map(objects, several)
+            parts = number_codes(left, right, objects([texts[row]] * len(left)), tolerance)
+            codes[row] = parts[_SEVERITY[parts].argmax()]
+        elif several:
+            codes[row] = DIFFERENT
+    return codes
 
 
 def ends_of(value: Any) -> tuple[Decimal, Decimal] | None:
@@ -101,8 +111,7 @@ def _end(value: Any, side: str) -> Any:
 
 
 def _worse(low: Codes, high: Codes) -> Codes:
-    rank = np.array([0, 2, 1, 3])  # equal, within tolerance, different, not numeric
-    return np.where(rank[low] >= rank[high], low, high)
+    return np.where(_SEVERITY[low] >= _SEVERITY[high], low, high)
 
 
 def _clear_cut(gold: Floats, pred: Floats, tolerance: Tolerance) -> tuple[Mask, Mask]:

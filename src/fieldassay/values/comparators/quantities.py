@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Context, Decimal
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -14,7 +15,7 @@ from fieldassay.values.comparators.closeness import NUMBER_REASONS, NUMBER_SCORE
 from fieldassay.values.comparators.equality import Codes, scores_by_code, unequal_positions
 from fieldassay.values.comparators.tolerance import ToleranceOption, decimal_of, tolerance_of
 from fieldassay.values.types.column import Column, Objects, objects
-from fieldassay.values.types.numbers.amounts import NumberRange, Quantity
+from fieldassay.values.types.numbers.amounts import Quantity, map_amount
 from fieldassay.values.types.numbers.unit_conversion import conversion
 
 _UNIT_DIFFERS, _UNIT_MISSING = len(NUMBER_REASONS), len(NUMBER_REASONS) + 1
@@ -47,7 +48,9 @@ class Scale(Struct, frozen=True):
 
 
 class QuantityAmount(Comparator, Struct, frozen=True):
-    """1 if the amounts, in gold's unit, are equal or within the tolerance (of a range: both ends), else 0.
+    """1 if the amounts, in gold's unit, are equal or within the tolerance, else 0.
+
+    A range needs both ends, several values each in its place.
 
     Other units of the same kind are converted; with `strict: true` the canonical units must be the same.
     Units without a conversion differ: a normal cubic meter is never a plain one. `missing_unit` is the rule
@@ -90,7 +93,7 @@ class QuantityAmount(Comparator, Struct, frozen=True):
             if isinstance(scale, int):
                 verdict[index] = scale
             else:
-                actual[index] = _converted(actual[index], scale)
+                actual[index] = map_amount(partial(_converted, scale=scale), actual[index])
         codes = number_codes(expected, actual, texts, tolerance_of(self.tolerance))
         return np.where(verdict > 0, verdict, codes)
 
@@ -117,8 +120,6 @@ def _amount(value: Any) -> Any:
     return value.amount if isinstance(value, Quantity) else value
 
 
-def _converted(amount: Any, scale: Scale) -> Any:
-    if isinstance(amount, NumberRange):
-        return NumberRange(*sorted((_converted(amount.low, scale), _converted(amount.high, scale))))
-    number = decimal_of(amount)
-    return amount if number is None or not number.is_finite() else scale.convert(number)
+def _converted(value: Any, scale: Scale) -> Any:
+    number = decimal_of(value)
+    return value if number is None or not number.is_finite() else scale.convert(number)

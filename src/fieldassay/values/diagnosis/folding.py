@@ -143,8 +143,8 @@ def holds(claim: Callable[[Any], object], values: Sequence[Any]) -> Flags:
     return np.fromiter(map(claim, values), dtype=np.bool_, count=len(values))
 
 
-def lengths(texts: Sequence[str]) -> npt.NDArray[np.int64]:
-    """Return the number of characters of every text."""
+def lengths(texts: Sequence[Sequence[object]]) -> npt.NDArray[np.int64]:
+    """Return the number of characters of every text, of items of every sequence."""
     return np.fromiter(map(len, texts), dtype=np.int64, count=len(texts))
 
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fieldassay.regex import lazy_regex
 from fieldassay.values.diagnosis.amounts import Amounts, diagnose_amounts, floats
 from fieldassay.values.diagnosis.catalogue import BIT
-from fieldassay.values.diagnosis.folding import Flags, equal
+from fieldassay.values.diagnosis.folding import Flags, equal, lengths
 from fieldassay.values.types.column import Column
 from fieldassay.values.types.numbers.units import canonical_unit
 
@@ -104,6 +104,15 @@ def _amounts(column: Column, values: list[Any], rows: Rows) -> Amounts:
     return Amounts([values[row] for row in rows.tolist()], column.texts[rows].tolist(), plain)
 
 
+def _numbers(amount: Any) -> tuple[Any, ...]:
+    """Return the numbers of an amount: the ends of a range, a number twice."""
+    return (
+        amount
+        if isinstance(amount, tuple)
+        else tuple(getattr(amount, end, amount) for end in ("low", "high"))
+    )
+
+
 def _are_same_quantity(sides: list[list[Any]]) -> Flags:
     """Return a mask of equal quantities.
 
@@ -114,9 +123,10 @@ def _are_same_quantity(sides: list[list[Any]]) -> Flags:
     units, (gold, pred) = list(zip(sides[0], sides[1], strict=True)), sides[2:]
     steps = {pair: (conversion(*pair) if None not in pair else None) or (None, None) for pair in set(units)}
     factor, offset = floats([steps[pair][0] for pair in units]), floats([steps[pair][1] for pair in units])
-    same = np.ones(len(units), dtype=np.bool_)
-    for end in ("low", "high"):
-        left, right = (floats([getattr(amount, end, amount) for amount in side]) for side in (gold, pred))
+    numbers = [list(map(_numbers, side)) for side in (gold, pred)]
+    same: Flags = lengths(numbers[0]) == lengths(numbers[1])
+    for place in range(max(map(len, numbers[0]))):
+        left, right = (floats([amount[min(place, len(amount) - 1)] for amount in side]) for side in numbers)
         with np.errstate(invalid="ignore", over="ignore"):
             left = left * factor + offset
             same &= np.abs(left - right) <= SAME_QUANTITY * np.maximum(np.abs(left), np.abs(right))

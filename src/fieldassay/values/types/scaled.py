@@ -14,11 +14,11 @@ from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Reading
 from fieldassay.values.types.numbers.amounts import (
     Money,
-    NumberRange,
     Quantity,
     canonical_amount,
     canonical_money,
     canonical_quantity,
+    map_amount,
 )
 
 _POWERS = {
@@ -79,21 +79,15 @@ class ScaledReader(Reader, Struct, frozen=True):
 
 def _scaled(value: Any, power: int) -> tuple[Any, str]:
     """Return an amount times a power of ten, with its canonical text."""
+
+    def times(number: Any) -> Decimal:
+        return (number if isinstance(number, Decimal) else Decimal(repr(number))).scaleb(power, _WIDE)
+
     if isinstance(value, Money):
-        money = Money(_times(value.amount, power), value.currency)
+        money = Money(times(value.amount), value.currency)
         return money, canonical_money(money)
     if isinstance(value, Quantity):
-        quantity = Quantity(_amount(value.amount, power), value.unit)
+        quantity = Quantity(map_amount(times, value.amount), value.unit)
         return quantity, canonical_quantity(quantity)
-    amount = _amount(value, power)
+    amount = map_amount(times, value)
     return amount, canonical_amount(amount)
-
-
-def _amount(value: Any, power: int) -> Decimal | NumberRange:
-    if isinstance(value, NumberRange):
-        return NumberRange(_times(value.low, power), _times(value.high, power), value.is_tolerance)
-    return _times(value, power)
-
-
-def _times(value: Any, power: int) -> Decimal:
-    return (value if isinstance(value, Decimal) else Decimal(repr(value))).scaleb(power, _WIDE)

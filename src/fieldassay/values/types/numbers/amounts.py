@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
+from math import gcd
 from typing import TypeAlias, Union
 
 from msgspec import Struct
@@ -15,6 +17,8 @@ PLAIN_LIMIT = 40
 """The largest power of ten, either way, written without scientific notation."""
 
 _WIDE = Context(prec=200)
+_DENOMINATORS = frozenset({2, 3, 4, 5, 6, 8, 10, 16, 32, 64})
+"""Of shares, and of inches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,21 @@ class NumberRange:
         return _WIDE.divide(_WIDE.add(self.low, self.high), Decimal(2))
 
 
+AmountValue: TypeAlias = Decimal | NumberRange | tuple[Decimal, ...]
+"""A number, a range, or several numbers in their order (`120/80`)."""
+
+
+def map_amount(change: Callable[[Decimal], Decimal], amount: AmountValue) -> AmountValue:
+    """Return an amount with every number in it changed.
+
+    >>> map_amount(Decimal(2).__mul__, (Decimal(60), Decimal(40)))
+    (Decimal('120'), Decimal('80'))
+    """
+    if isinstance(amount, NumberRange):
+        return NumberRange(change(amount.low), change(amount.high), amount.is_tolerance)
+    return tuple(map(change, amount)) if isinstance(amount, tuple) else change(amount)
+
+
 class Money(Struct, frozen=True):
     """An amount in a currency.
 
@@ -51,7 +70,7 @@ class Money(Struct, frozen=True):
 class Quantity(Struct, frozen=True):
     """An amount in a canonical unit (see `types.numbers.units`), or without a unit."""
 
-    amount: Decimal | NumberRange
+    amount: AmountValue
     unit: str | None = None
 
 
@@ -91,15 +110,34 @@ def _scientific(number: Decimal, power: int) -> str:
     return f"{'-' if sign else ''}{mantissa}E{power:+d}"
 
 
-def canonical_amount(value: Number | NumberRange) -> str:
-    """Return the canonical text of a number or a range.
+def canonical_amount(value: Number | AmountValue) -> str:
+    """Return the canonical text of a number, a range or several numbers.
+
+    The first of several has a point, if they would else be a fraction.
 
     >>> canonical_amount(NumberRange(Decimal("15.0"), Decimal(25), is_tolerance=True))
     '15 to 25'
+    >>> canonical_amount((Decimal(120), Decimal(80))), canonical_amount((Decimal(1), Decimal(2)))
+    ('120/80', '1.0/2')
     """
+    if isinstance(value, tuple):
+        first, *others = map(canonical_number, value)
+        is_like_fraction = len(value) == 2 and looks_like_fraction(*value)
+        return "/".join([f"{first}.0" if is_like_fraction else first, *others])
     if isinstance(value, NumberRange):
         return f"{canonical_number(value.low)} to {canonical_number(value.high)}"
     return canonical_number(value)
+
+
+def looks_like_fraction(top: Number, bottom: Number) -> bool:
+    """Return whether two numbers with a stroke are a fraction: proper, in lowest terms, denominator usual.
+
+    >>> [looks_like_fraction(*pair) for pair in ((3, 4), (5, 10), (120, 80), (1, 7))]
+    [True, False, False, False]
+    """
+    return (
+        bottom in _DENOMINATORS and 0 < top < bottom and top == int(top) and gcd(int(top), int(bottom)) == 1
+    )
 
 
 def canonical_money(value: Money) -> str:

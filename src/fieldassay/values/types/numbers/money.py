@@ -20,7 +20,7 @@ from fieldassay.values.types.numbers.currencies import GENERIC, WITHOUT_CENTS, c
 from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import convention, territory_currencies
 from fieldassay.values.types.numbers.readings import json_number, stripped
-from fieldassay.values.types.numbers.text import Numeral, fold, numeral_at
+from fieldassay.values.types.numbers.text import Numeral, check_single, fold, numeral_at
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
 
 _FIRST = lazy_regex(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
@@ -88,6 +88,7 @@ class MoneyReader(Reader, Struct, frozen=True):
 
     def _parsed(self, text: str) -> tuple[Numeral, str | None]:
         """Return the signed amount and the currency of a folded text."""
+        check_single(text)
         first = _FIRST.search(text)
         if first is None:
             raise UnreadableError("there is no amount")

@@ -11,12 +11,12 @@ from msgspec import Struct
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Column, Reading
-from fieldassay.values.types.numbers.amounts import NumberRange, canonical_amount
+from fieldassay.values.types.numbers.amounts import NumberRange, canonical_amount, map_amount
 from fieldassay.values.types.numbers.columns import number_column
 from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import Convention, convention
 from fieldassay.values.types.numbers.readings import check_choice, json_number, read_plain, stripped
-from fieldassay.values.types.numbers.text import Amount, amount, fold
+from fieldassay.values.types.numbers.text import Amount, amount, check_single, fold
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
 
 AMBIGUOUS = ("ambiguous",)
@@ -36,9 +36,10 @@ def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
     if rest == "%":
         is_percent, rest = True, ""
     if rest:
+        check_single(text)
         raise UnreadableError(f"left over after the number: {shown(rest)}")
     if is_negative:
-        if isinstance(value, NumberRange) or (text[0] == "(" and text[1:].strip(" ")[0] in "+-"):
+        if not isinstance(value, Decimal) or (text[0] == "(" and text[1:].strip(" ")[0] in "+-"):
             raise UnreadableError("two signs, or a sign around a range")
         value = value.copy_negate()
     return Amount(value, "", found.is_ambiguous), is_percent
@@ -75,9 +76,14 @@ class NumberReader(Reader, Struct, frozen=True):
             found, is_percent = whole_amount(
                 stripped(fold(text), self.strip), convention(self.locale, self.decimal)
             )
-            value = self._accepted(found.value, is_percent)
+            if isinstance(found.value, NumberRange) and not self.ranges:
+                raise UnreadableError(
+                    "a range where one number is expected (set `ranges: true` to read ranges)"
+                )
         except UnreadableError as error:
             return unreadable(text, str(error))
+        is_fraction = is_percent and self.percent == "fraction"
+        value = map_amount(hundredth, found.value) if is_fraction else found.value
         return Reading(text, value, canonical_amount(value), AMBIGUOUS if found.is_ambiguous else ())
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
@@ -85,17 +91,6 @@ class NumberReader(Reader, Struct, frozen=True):
         if numbers is not None:
             return numbers
         return Column.of(list(map(self.read, raws))) if self.strip else read_plain(self, raws)
-
-    def _accepted(self, value: Decimal | NumberRange, is_percent: bool) -> Decimal | NumberRange:
-        if isinstance(value, NumberRange):
-            if not self.ranges:
-                raise UnreadableError(
-                    "a range where one number is expected (set `ranges: true` to read ranges)"
-                )
-            if not is_percent or self.percent == "as_is":
-                return value
-            return NumberRange(hundredth(value.low), hundredth(value.high), value.is_tolerance)
-        return hundredth(value) if is_percent and self.percent == "fraction" else value
 
 
 def hundredth(value: Decimal) -> Decimal:
@@ -125,9 +120,9 @@ class IntegerReader(Reader, Struct, frozen=True):
             return self._whole(json_number(raw))
         text = raw.strip()
         try:
-            found, is_percent = whole_amount(
-                stripped(fold(text), self.strip), convention(self.locale, self.decimal, groups_first=True)
-            )
+            folded = stripped(fold(text), self.strip)
+            check_single(folded)
+            found, is_percent = whole_amount(folded, convention(self.locale, self.decimal, groups_first=True))
         except UnreadableError as error:
             return unreadable(text, str(error))
         if is_percent or isinstance(found.value, NumberRange):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Literal
 
 from msgspec import Struct
@@ -13,9 +14,9 @@ from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Reading
 from fieldassay.values.types.numbers.amounts import NumberRange, Quantity, canonical_quantity
 from fieldassay.values.types.numbers.groups import shown
-from fieldassay.values.types.numbers.locales import convention
+from fieldassay.values.types.numbers.locales import Convention, convention
 from fieldassay.values.types.numbers.readings import json_number
-from fieldassay.values.types.numbers.text import Amount, amount, around, fold, ordered
+from fieldassay.values.types.numbers.text import STROKE, Amount, amount, around, fold, ordered
 from fieldassay.values.types.numbers.unit_conversion import conversion, convert
 from fieldassay.values.types.numbers.units import canonical_unit
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
@@ -29,11 +30,11 @@ _ENCLOSED = lazy_regex(r"\((?P<amount>[^()]*)\)(?P<unit>.*)\Z")
 
 
 class QuantityReader(Reader, Struct, frozen=True):
-    """Reads amounts with a unit: `5000m3/h`, `20±5 °C`, `100 to 500 mg/Nm³`.
+    """Reads amounts with a unit: `5000m3/h`, `20±5 °C`, `100 to 500 mg/Nm³`, `120/80 mmHg`.
 
     `unit` is the unit of an amount without one. `canonical` is the unit to convert to; units of another
-    dimension are unreadable. `ranges: false` refuses ranges and tolerances. `locale` and `decimal` are as for
-    numbers.
+    dimension are unreadable. `ranges: false` refuses ranges, tolerances and several values. `locale` and
+    `decimal` are as for numbers.
 
     >>> reader = QuantityReader(canonical="m3/h")
     >>> [reader.read(raw).canonical for raw in ("5.000,5 m³/h", "1000 L/min", "20±5 m3 per hour")]
@@ -75,10 +76,12 @@ class QuantityReader(Reader, Struct, frozen=True):
             return Amount(found.value, enclosed["unit"].strip(" "), found.is_ambiguous)
         found = amount(folded, options)
         second = _SECOND.match(found.rest)
-        if second is None or isinstance(found.value, NumberRange):
+        if STROKE.search(folded, len(folded) - len(found.rest) - 1) and canonical_unit(found.rest) is None:
+            return _several(folded, options)
+        if second is None or not isinstance(found.value, Decimal):
             return found
         other = amount(second["second"], options)
-        if isinstance(other.value, NumberRange) or canonical_unit(second["unit"]) != canonical_unit(
+        if not isinstance(other.value, Decimal) or canonical_unit(second["unit"]) != canonical_unit(
             other.rest
         ):
             raise UnreadableError(f"two amounts: {shown(folded)}")
@@ -87,8 +90,9 @@ class QuantityReader(Reader, Struct, frozen=True):
         return Amount(both, other.rest, found.is_ambiguous or other.is_ambiguous)
 
     def _reading(self, text: str, found: Amount) -> Reading:
-        if isinstance(found.value, NumberRange) and not self.ranges:
-            return unreadable(text, "a range where one amount is expected (`ranges: false`)")
+        if not isinstance(found.value, Decimal) and not self.ranges:
+            what = "a range" if isinstance(found.value, NumberRange) else "several values"
+            return unreadable(text, f"{what} where one amount is expected (`ranges: false`)")
         written = canonical_unit(found.rest or self.unit or "")
         if written is None and found.rest:
             return unreadable(text, f"unknown unit {shown(found.rest)}")
@@ -99,6 +103,18 @@ class QuantityReader(Reader, Struct, frozen=True):
                 return unreadable(text, f"{written} does not convert to {self.canonical}")
             value = Quantity(convert(found.value, steps), canonical_unit(self.canonical))
         return Reading(text, value, canonical_quantity(value), ("ambiguous",) if found.is_ambiguous else ())
+
+
+def _several(text: str, options: Convention) -> Amount:
+    """Return the values between strokes, in their order; they share the unit of the last."""
+    parts = [amount(part, options) for part in STROKE.split(text)]
+    unit = parts[-1].rest
+    if any(part.rest and canonical_unit(part.rest) != canonical_unit(unit) for part in parts):
+        raise UnreadableError(f"several values with different units: {shown(text)}")
+    values = [part.value for part in parts if isinstance(part.value, Decimal)]
+    if len(values) < len(parts):
+        raise UnreadableError(f"several values, one of them a range: {shown(text)}")
+    return Amount(tuple(values), unit, any(part.is_ambiguous for part in parts))
 
 
 class UnitReader(Reader, Struct, frozen=True):

@@ -9,7 +9,7 @@ from decimal import Context, Decimal
 from msgspec import Struct
 
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.numbers.amounts import NumberRange
+from fieldassay.values.types.numbers.amounts import AmountValue, NumberRange, looks_like_fraction
 from fieldassay.values.types.numbers.groups import resolve, shown
 from fieldassay.values.types.numbers.locales import Convention
 from fieldassay.values.types.unreadable import UnreadableError
@@ -39,12 +39,16 @@ _SPELLED = {
 
 _POWER = r"(?:\^|\*\*)[ ]?(?P<{0}>[+-]?\d{{1,9}})|(?P<{1}>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{{1,9}})"
 _NUMERAL = lazy_regex(
-    r"(?:(?P<whole>\d{1,9})[ ]+)?(?P<top>\d{1,3})[ ]?/[ ]?(?P<bottom>\d{1,3})(?![\d/.,])"
-    rf"|10(?:{_POWER.format('bare_caret', 'bare_super')})"
+    rf"10(?:{_POWER.format('bare_caret', 'bare_super')})"
     r"|(?P<run>(?:[.,٫](?=\d))?\d+(?:[.,'٫٬]\d+|[ ]\d{3}(?!\d))*)"
     r"(?:(?P<dash>[.,:]-{1,2}(?!\d))|(?P<point>\.(?![.\d]))?)"
     rf"(?:[eE](?P<e>[+-]?\d{{1,9}})(?!\d)|[ ]?[x×*·⋅✕][ ]?10(?:{_POWER.format('caret', 'super')}))?"
 )
+_FRACTION = lazy_regex(
+    r"(?:(?P<whole>\d{1,9})[ ]+)?(?P<top>\d{1,3})(?P<stroke>⁄|[ ]?/[ ]?)(?P<bottom>\d{1,3})(?![\d/.,⁄])"
+)
+STROKE = lazy_regex(r"(?<=[^ /])[ ]*/[ ]*(?=[+-]?[.,٫]?\d)")
+"""The stroke between two values."""
 _RANGE = lazy_regex(
     r"[ ]*(?:-|\.{2,3}|…|~|〜|(?:to|bis|à|a|hasta|until)(?= ))[ ]*(?=[+-]?[.,٫]?\d)", re.IGNORECASE
 )
@@ -68,9 +72,9 @@ class Numeral(Struct, frozen=True):
 
 
 class Amount(Struct, frozen=True):
-    """A number or a range at the start of a text, and the trimmed rest."""
+    """A number or a range at the start of a text, or several numbers, and the trimmed rest."""
 
-    value: Decimal | NumberRange
+    value: AmountValue
     rest: str
     is_ambiguous: bool = False
 
@@ -78,10 +82,10 @@ class Amount(Struct, frozen=True):
 def fold(text: str) -> str:
     """Return a short text with one spelling of digits, spaces, dashes and apostrophes.
 
-    Invisible marks are removed, vulgar fractions written out.
+    Invisible marks are removed, and vulgar fractions written out: no other text has their stroke (U+2044).
 
     >>> fold("−١٬٢٣٤٫٥"), fold("1½ kg")
-    ('-1٬234٫5', '1 1/2 kg')
+    ('-1٬234٫5', '1 1⁄2 kg')
     """
     if len(text) > LENGTH_LIMIT:
         raise UnreadableError(f"longer than {LENGTH_LIMIT} characters")
@@ -98,7 +102,7 @@ def _folded(char: str) -> str:
     if unicodedata.category(char) == "Zs":
         return " "
     if unicodedata.decomposition(char).startswith("<fraction>"):
-        return " " + unicodedata.normalize("NFKC", char).replace("\u2044", "/")
+        return " " + unicodedata.normalize("NFKC", char)
     return char
 
 
@@ -113,13 +117,14 @@ def signed_at(text: str, start: int, convention: Convention) -> Numeral:
 
 def numeral_at(text: str, start: int, convention: Convention) -> Numeral:
     """Return the unsigned numeral at a position of a folded text; raises `UnreadableError`."""
+    fraction = _fraction(text, start)
+    if fraction is not None:
+        return fraction
     match = _NUMERAL.match(text, start)
     if match is None:
         raise UnreadableError(
             f"does not start with a number: {shown(text[start:])}" if text[start:] else "there is no number"
         )
-    if match["bottom"]:
-        return Numeral(_fraction(match["whole"], match["top"], match["bottom"]), match.end())
     if not match["run"]:
         return Numeral(
             _scaled(Decimal(1), _exponent(match["bare_caret"] or match["bare_super"])), match.end()
@@ -138,6 +143,12 @@ def run_decimal(run: str) -> str:
     The only separator before an exponent is decimal in every locale.
     """
     return "," if "," in run and "." not in run else "."
+
+
+def check_single(text: str) -> None:
+    """Raise `UnreadableError` for a folded text of several values with strokes between them."""
+    if "/" in text and STROKE.search(text):
+        raise UnreadableError(f"several values where one is expected: {shown(text)}")
 
 
 def amount(text: str, convention: Convention) -> Amount:
@@ -169,12 +180,14 @@ def ordered(low: Decimal, high: Decimal, *, is_tolerance: bool = False) -> Numbe
     return NumberRange(low, high, is_tolerance)
 
 
-def _fraction(whole: str | None, top: str, bottom: str) -> Decimal:
-    if not int(bottom):
-        raise UnreadableError("a fraction with denominator 0")
-    if whole and int(top) >= int(bottom):
-        raise UnreadableError(f"not a mixed number: {whole} {top}/{bottom}")
-    return _THIRDS.divide(Decimal(int(whole or 0) * int(bottom) + int(top)), Decimal(int(bottom)))
+def _fraction(text: str, start: int) -> Numeral | None:
+    match = _FRACTION.match(text, start) if "/" in text or "⁄" in text else None
+    if match is None:
+        return None
+    whole, top, bottom = (int(match[name] or 0) for name in ("whole", "top", "bottom"))
+    if match["stroke"] != "⁄" and not looks_like_fraction(top, bottom):
+        return None
+    return Numeral(_THIRDS.divide(Decimal(whole * bottom + top), Decimal(bottom)), match.end())
 
 
 def _exponent(text: str) -> int:

@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from fieldassay.values.types.numbers.amounts import NumberRange
+from fieldassay.values.types.numbers.amounts import AmountValue, map_amount
 from fieldassay.values.types.numbers.unit_spellings import ATOMS, PREFIXED, SCALES
 from fieldassay.values.types.numbers.units import canonical_unit, factors
 
@@ -61,23 +61,21 @@ def conversion(from_unit: str, to_unit: str) -> tuple[Decimal, Decimal] | None:
     return None if factor is None else (_tidy(scale / other_scale * factor), Decimal(0))
 
 
-def convert(amount: Decimal | NumberRange, steps: tuple[Decimal, Decimal]) -> Decimal | NumberRange:
+def convert(amount: AmountValue, steps: tuple[Decimal, Decimal]) -> AmountValue:
     """Return a converted amount, rounded to `PRECISION` digits.
 
     >>> convert(Decimal(18), conversion("m3/h", "m3/s"))
     Decimal('0.005')
     """
-    if isinstance(amount, NumberRange):
-        return NumberRange(_converted(amount.low, steps), _converted(amount.high, steps), amount.is_tolerance)
-    return _converted(amount, steps)
-
-
-def _converted(amount: Decimal, steps: tuple[Decimal, Decimal]) -> Decimal:
     factor, offset = steps
     if factor == 1 and offset == 0:
         return amount
-    exact = _WORKING.add(_WORKING.multiply(amount, factor), offset)
-    return _tidy(_ROUNDED.plus(exact)) if len(exact.as_tuple().digits) > PRECISION else exact
+
+    def converted(number: Decimal) -> Decimal:
+        exact = _WORKING.add(_WORKING.multiply(number, factor), offset)
+        return _tidy(_ROUNDED.plus(exact)) if len(exact.as_tuple().digits) > PRECISION else exact
+
+    return map_amount(converted, amount)
 
 
 def _tidy(number: Decimal) -> Decimal:
