@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from decimal import Context, Decimal
+from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Reading
 from fieldassay.values.types.numbers.amounts import (
+    WIDE,
     Money,
     Quantity,
     canonical_amount,
@@ -20,29 +22,19 @@ from fieldassay.values.types.numbers.amounts import (
     canonical_quantity,
     map_amount,
 )
+from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
 
-_POWERS = {
-    3: "thousand thousands tausend tsd millier milliers",
-    5: "lakh lakhs lac lacs",
-    6: "million millions mn mln mio millionen millón millones milione milioni",
-    7: "crore crores",
-    9: "billion billions bn bln milliard milliards milliarden mrd",
-    12: "trillion trillions tn trn",
-}
-_SHORT = {3: "k", 6: "m mm", 7: "cr", 9: "b"}
-"""Letters that are also units, and therefore scale only numbers and money."""
-_LONG_WORDS = {word: power for power, words in _POWERS.items() for word in words.split()}
-_WORDS = _LONG_WORDS | {word: power for power, words in _SHORT.items() for word in words.split()}
+_WORDS = {**POWERS_OF_TEN, "k": 3, "m": 6, "mm": 6, "cr": 7, "b": 9}
+"""The letters are also units, and therefore scale only numbers and money."""
 _LONGEST = 1_000
-_WIDE = Context(prec=200)
 
 
-def _pattern(words: dict[str, int]) -> re.Pattern[str]:
+def _pattern(words: Iterable[str]) -> re.Pattern[str]:
     named = "|".join(sorted(map(re.escape, words), key=len, reverse=True))
     return re.compile(rf"(?<![^\W\d_])(?:in\s+)?({named})\.?(?![^\W_])", re.IGNORECASE)
 
 
-_SCALE, _LONG_SCALE = _pattern(_WORDS), _pattern(_LONG_WORDS)
+_SCALE, _LONG_SCALE = _pattern(_WORDS), _pattern(POWERS_OF_TEN)
 
 
 class ScaledReader(Reader, Struct, frozen=True):
@@ -81,7 +73,7 @@ def _scaled(value: Any, power: int) -> tuple[Any, str]:
     """Return an amount times a power of ten, with its canonical text."""
 
     def times(number: Any) -> Decimal:
-        return (number if isinstance(number, Decimal) else Decimal(repr(number))).scaleb(power, _WIDE)
+        return (number if isinstance(number, Decimal) else Decimal(repr(number))).scaleb(power, WIDE)
 
     if isinstance(value, Money):
         money = Money(times(value.amount), value.currency)

@@ -16,7 +16,8 @@ Number: TypeAlias = Union[int, float, Decimal]
 PLAIN_LIMIT = 40
 """The largest power of ten, either way, written without scientific notation."""
 
-_WIDE = Context(prec=200)
+WIDE = Context(prec=200)
+"""Precise enough for every readable number."""
 _DENOMINATORS = frozenset({2, 3, 4, 5, 6, 8, 10, 16, 32, 64})
 """Of shares, and of inches."""
 
@@ -39,7 +40,7 @@ class NumberRange:
     @property
     def middle(self) -> Decimal:
         """Return the midpoint."""
-        return _WIDE.divide(_WIDE.add(self.low, self.high), Decimal(2))
+        return WIDE.divide(WIDE.add(self.low, self.high), Decimal(2))
 
 
 AmountValue: TypeAlias = Decimal | NumberRange | tuple[Decimal, ...]

@@ -12,13 +12,20 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Reading
-from fieldassay.values.types.numbers.amounts import NumberRange, Quantity, canonical_quantity
+from fieldassay.values.types.numbers.amounts import (
+    WIDE,
+    NumberRange,
+    Quantity,
+    canonical_quantity,
+    map_amount,
+)
 from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import Convention, convention
 from fieldassay.values.types.numbers.readings import json_number
 from fieldassay.values.types.numbers.text import STROKE, Amount, amount, around, fold, ordered
 from fieldassay.values.types.numbers.unit_conversion import conversion, convert
-from fieldassay.values.types.numbers.units import canonical_unit
+from fieldassay.values.types.numbers.unit_parsing import without_ten
+from fieldassay.values.types.numbers.units import canonical_unit, unit_flags
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
 
 _SECOND = lazy_regex(
@@ -97,12 +104,15 @@ class QuantityReader(Reader, Struct, frozen=True):
         if written is None and found.rest:
             return unreadable(text, f"unknown unit {shown(found.rest)}")
         value = Quantity(found.value, written)
+        if written is not None and (tens := without_ten(written)) != (0, written):
+            value = Quantity(map_amount(lambda number: number.scaleb(tens[0], WIDE), found.value), tens[1])
         if self.canonical is not None and written is not None:
             steps = conversion(written, self.canonical)
             if steps is None:
                 return unreadable(text, f"{written} does not convert to {self.canonical}")
             value = Quantity(convert(found.value, steps), canonical_unit(self.canonical))
-        return Reading(text, value, canonical_quantity(value), ("ambiguous",) if found.is_ambiguous else ())
+        flags = ("ambiguous",) if found.is_ambiguous else unit_flags(found.rest)
+        return Reading(text, value, canonical_quantity(value), flags)
 
 
 def _several(text: str, options: Convention) -> Amount:
@@ -141,4 +151,4 @@ class UnitReader(Reader, Struct, frozen=True):
             return unreadable(text, f"unknown unit {shown(text)}")
         written = "".join(text.split())
         is_other = self.spelling == "canonical" and written.lower() != unit.lower()
-        return Reading(text, unit, written if is_other else unit)
+        return Reading(text, unit, written if is_other else unit, unit_flags(text))

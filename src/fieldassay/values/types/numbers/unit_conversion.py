@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from fieldassay.values.types.numbers.amounts import AmountValue, map_amount
+from fieldassay.values.types.numbers.unit_parsing import TEN
 from fieldassay.values.types.numbers.unit_spellings import ATOMS, PREFIXED, SCALES
 from fieldassay.values.types.numbers.units import canonical_unit, factors
 
@@ -20,6 +21,7 @@ _WORKING = Context(prec=60, Emax=999999, Emin=-999999, traps=[])
 _ROUNDED = Context(prec=PRECISION, Emax=999999, Emin=-999999, traps=[])
 _PREFIXES = MappingProxyType(
     {
+        "f": ("femto", "1E-15"), "p": ("pico", "1E-12"),
         "n": ("nano", "1E-9"), "u": ("micro", "1E-6"), "m": ("milli", "1E-3"), "c": ("centi", "1E-2"),
         "d": ("deci", "1E-1"), "h": ("hecto", "1E+2"), "k": ("kilo", "1E+3"), "M": ("mega", "1E+6"),
         "G": ("giga", "1E+9"), "T": ("tera", "1E+12"),
@@ -97,6 +99,9 @@ def _sized(unit: str) -> tuple[Counter[str], Counter[str], Decimal]:
     """
     own, physical, scale = Counter[str](), Counter[str](), Decimal(1)
     for symbol, power in factors(unit):
+        if symbol == TEN:
+            scale *= Decimal(10) ** power
+            continue
         name, prefix = _named(symbol)
         if name[0] != "[":
             physical[_PREFIXES[prefix][0] + name if prefix else name] += power
@@ -133,4 +138,5 @@ def _registry() -> Any:
 
     registry: Any = pint.UnitRegistry(non_int_type=Decimal)
     registry.define("water_millimeter = 9.80665 * pascal")
+    registry.define("water_centimeter = 98.0665 * pascal")
     return registry

@@ -10,11 +10,13 @@ from fieldassay.regex import lazy_regex
 from fieldassay.values.types.numbers.unit_spellings import (
     ATOMS,
     COMPOUNDS,
+    COUNTS,
     DEGREES,
     NORMALS,
     PERS,
     POWERS_AFTER,
     POWERS_BEFORE,
+    POWERS_OF_TEN,
     PREFIX_WORDS,
     PREFIXED,
     PREFIXES,
@@ -24,6 +26,12 @@ from fieldassay.values.types.numbers.unit_spellings import (
 
 Factors = tuple[tuple[str, int], ...]
 """Canonical symbols with their powers."""
+TEN = "10*"
+"""The number ten as the base of powers, by its name in UCUM: `10*9/L`."""
+_PER_SURFACE = ("1.73m2", 1)
+_BRACKETED = frozenset(name for name in (*ATOMS, *SYMBOLS) if name[0] == "[")
+_WITH_PREFIX = frozenset({"L", "Ohm", "IU", "eq", "osm"})
+"""Units whose other symbols take prefixes, too."""
 
 _SUPERSCRIPTS = dict(zip(map(ord, "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"), "0123456789-", strict=True))
 _FOLDED = {
@@ -49,21 +57,35 @@ _DEGREES = lazy_regex(
 _STROKE = lazy_regex(rf"[ ]*/[ ]*|(?:^|[ ]+)(?:{'|'.join(sorted(PERS))})[ ]+", re.IGNORECASE)
 _POWER = lazy_regex(r"([^\d]*[^\d-])(-?\d)\Z")
 _CLOSE = lazy_regex(r"([⁰¹²³⁴⁵⁶⁷⁸⁹])(?=[a-zA-Zµμ°Ω])")
+_TEN = lazy_regex(
+    r"(?:[xX×*·⋅✕][ ]?)?(?<![\d.,])10(?:[ ]?(?:\^|\*\*)[ ]?\+?([-−]?[1-9]\d?)|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})"
+    r"|(?:\*|[eE]\+?)([-−]?[1-9]\d?)(?=[ ]*(?:[/*.{]|\Z|per[ ]|cells?\b)))(?!\d)(?:\.(?=[a-zA-Z\[]))?"
+)
+_TENTH = "⏨"
+"""The mark of a power of ten in a folded unit."""
+_BODY_SURFACE = lazy_regex(r"1[.,]73[ ]?[*.]?[ ]?(?:m(?:[2²]|\^2|\*\*2)|sq\.?[ ]?m|qm)|\{1\.73_m2\}")
+_ANNOTATION = lazy_regex(r"\{[^{}\s]*\}")
+_DAY = lazy_regex(r"(?<=/)[ ]?(?:\(24\.h\)|24[ .]?(?:h(?:rs?|ours?)?\b))")
+_CELLS = lazy_regex(r"(?:\A|[ *]+|(?<=\d))(?:cells?|zellen?|cellules?|células?|#)[ ]*\Z", re.IGNORECASE)
 _ODOR_UNITS = lazy_regex(r"\b(?:european )?odou?r[ ]+units?\b", re.IGNORECASE)
+_CAPITALS = lazy_regex(r"(?<![^\W\d_])(?:[GTMD]|\AH|[MP][A-Za-z]+|Cal(?:ories?)?)(?![^\W_])")
 _HYPHEN = lazy_regex(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
 
 
 def folded(text: str) -> str:
     """Return a unit's text in ASCII where possible.
 
-    Powers follow their symbols, every dot is `*`, degrees are `degC` and `degF`.
+    Powers follow their symbols, every dot is `*`, degrees are `degC` and `degF`. A power of ten is marked;
+    annotations of UCUM in braces are dropped, as UCUM says that they have no meaning.
 
-    >>> folded("W/m²·K"), folded("° C"), folded("odor units/m³")
-    ('W/m2*K', 'degC', 'ou/m3')
+    >>> folded("W/m²·K"), folded("° C"), folded("odor units/m³"), folded("x10⁹{cells}/L")
+    ('W/m2*K', 'degC', 'ou/m3', '⏨9 /L')
     """
+    text = _ANNOTATION.sub("", _DAY.sub("d", _BODY_SURFACE.sub("1.73m2", text)))
+    text = _TEN.sub(lambda match: f" {_TENTH}{match[1] or match[2] or match[3]} ".replace("⁺", ""), text)
     text = _CLOSE.sub(r"\1*", text)
     plain = text.translate(_FOLDED).strip().replace("**", "").replace("^", "")
-    if plain[:1] == "[" and plain[-1:] == "]":
+    if plain[:1] == "[" and plain[-1:] == "]" and "]" not in plain[:-1] and plain not in _BRACKETED:
         plain = plain[1:-1].strip()
     return _DEGREES.sub(lambda match: DEGREES[match[1].lower()], _ODOR_UNITS.sub("ou", plain))
 
@@ -77,7 +99,7 @@ def taken_apart(unit: str) -> tuple[Factors, Factors] | None:
     ((('mg', 1),), (('Nm3', 1),))
     """
     above, below = Counter[str](), Counter[str]()
-    for place, side in enumerate(_STROKE.split(unit)):
+    for place, side in enumerate(_counted(_STROKE.split(unit))):
         if place and side[:1] == "(" and side[-1:] == ")":
             side = side[1:-1]
         product = () if (side.strip() in ("1", "") and not place) else _product(side)
@@ -88,6 +110,19 @@ def taken_apart(unit: str) -> tuple[Factors, Factors] | None:
     return _watt_hours(tuple(sorted(above.items(), key=_order)), above), tuple(
         sorted(below.items(), key=_order)
     )
+
+
+def _counted(sides: list[str]) -> list[str]:
+    """Return the sides of a stroke, with a power of ten for the word or prefix of a count in a volume."""
+    if len(sides) != 2:
+        return sides
+    head, volume = _CELLS.sub("", sides[0]).strip(), written(_product(sides[1]) or (), ())
+    power = POWERS_OF_TEN.get(head.lower().removesuffix("."))
+    if volume in ("L", "uL", "mm3") or (volume == "mL" and head in ("k", "K", "M")):
+        power = COUNTS.get(head, power)
+    if power is not None:
+        return [f"{_TENTH}{power}", sides[1]]
+    return [head, sides[1]] if not head or head[0] == _TENTH else sides
 
 
 def _order(factor: tuple[str, int]) -> tuple[str, str]:
@@ -146,9 +181,14 @@ def _normalized(found: list[tuple[str, int]], word: str) -> Factors | None:
 
 def _atoms(word: str) -> Factors | None:
     """Return the factors of one word: with a power (`m3`, `h-1`) or a compound (`Nm`, `Kubikmeter`)."""
+    if word[0] == _TENTH:
+        return ((TEN, int(word[1:])),) if int(word[1:]) else None
     whole = _looked_up(word) or _looked_up(word.removesuffix("."))
     if whole is not None:
         return tuple((_base(part)) for part in whole.split("*"))
+    if "." in word[1:-1]:
+        parts = [_atoms(part) for part in word.split(".") if part]
+        return None if None in parts else tuple(factor for part in parts for factor in part or ())
     if word.lower() == "normkubikmeter":
         return (("Nm3", 1),)
     for start, meaning in COMPOUNDS.items():
@@ -182,21 +222,42 @@ def _looked_up(name: str) -> str | None:
         return SYMBOLS[name]
     if name in ATOMS or name in PREFIXED:
         return name
-    return _prefixed(name) or _worded(name.lower()) or _direct(name.lower())
-
-
-def _direct(name: str) -> str | None:
-    return name if name in ATOMS or name in PREFIXED else None
+    small = name.lower()
+    direct = small if small in ATOMS or small in PREFIXED else None
+    is_other = name.capitalize() in SYMBOLS  # `NM` may be `Nm`
+    return (
+        _prefixed(name)
+        or _worded(small)
+        or direct
+        or (_prefixed(small) if name.isupper() and not is_other else None)
+    )
 
 
 def _prefixed(name: str) -> str | None:
-    base = SYMBOLS.get(name[1:], name[1:])
-    return (
-        PREFIXES[name[0]] + base
-        if name[:1] in PREFIXES
-        and base in PREFIXED
-        and (name[1:] == base or base in ("L", "Ohm", "IU", "eq"))
-        else None
+    for start, prefix in PREFIXES.items():
+        rest = name.removeprefix(start)
+        base = SYMBOLS.get(rest, rest) if rest != name else ""
+        if base in PREFIXED and (rest == base or base in _WITH_PREFIX):
+            return prefix + base
+    return None
+
+
+def is_doubtful(unit: str) -> bool:
+    """Return whether a folded unit was read in small letters, and may mean what its capitals say.
+
+    `MG` may be a megagram, `T` a tesla, `Calories` are kilocalories or not.
+
+    >>> [is_doubtful(unit) for unit in ("MG", "T/h", "M3/H", "Mg", "MIN", "250 Calories")]
+    [True, True, False, False, False, True]
+    """
+    words = [match[0] for match in _CAPITALS.finditer(unit)]
+    names = [(word, _looked_up(word) or "") for word in words]
+    return any(
+        len(word) == 1
+        or word[0] == "C"
+        or (name[0] != word[0] and name[1:] in PREFIXED and name.lower() == word.lower())
+        for word, name in names
+        if name
     )
 
 
@@ -210,6 +271,20 @@ def _worded(word: str) -> str | None:
     return None
 
 
+def without_ten(unit: str) -> tuple[int, str | None]:
+    """Return the power of ten in a canonical unit, and the unit without it; None if nothing is left.
+
+    >>> without_ten("10*9/L"), without_ten("10*3"), without_ten("mg/L")
+    ((9, '1/L'), (3, None), (0, 'mg/L'))
+    """
+    found = taken_apart(folded(unit)) if TEN in unit else None
+    if found is None:
+        return 0, unit
+    above, below = (dict(side) for side in found)
+    power = above.pop(TEN, 0) - below.pop(TEN, 0)
+    return power, written(tuple(above.items()), tuple(below.items()))
+
+
 def written(above: Factors, below: Factors) -> str | None:
     """Return the canonical text of a unit; None without factors.
 
@@ -221,10 +296,13 @@ def written(above: Factors, below: Factors) -> str | None:
     top = "*".join(map(_raised, above)) or "1"
     if not below:
         return top
+    if _PER_SURFACE in below:
+        rest = written(above, tuple(factor for factor in below if factor != _PER_SURFACE)) or "1"
+        return f"{rest}/{_PER_SURFACE[0]}"
     bottom = "*".join(map(_raised, below))
     return f"{top}/({bottom})" if len(below) > 1 else f"{top}/{bottom}"
 
 
 def _raised(factor: tuple[str, int]) -> str:
     name, power = factor
-    return name if power == 1 else f"{name}{power}"
+    return name if power == 1 and name != TEN else f"{name}{power}"

@@ -18,13 +18,12 @@ def spellings(table: str) -> Mapping[str, str]:
     )
 
 
-PREFIXES = MappingProxyType(
-    {"n": "n", "u": "u", "m": "m", "c": "c", "d": "d", "h": "h", "k": "k", "M": "M", "G": "G", "T": "T"}
-)
-"""SI prefixes as symbols."""
+PREFIXES = MappingProxyType({**{prefix: prefix for prefix in "fpnumcdhkMGT"}, "mc": "u"})
+"""SI prefixes as symbols, and the micro of prescriptions."""
 
 PREFIX_WORDS = MappingProxyType(
     {
+        "femto": "f", "pico": "p",
         "nano": "n", "micro": "u", "mikro": "u", "milli": "m", "mili": "m", "centi": "c", "zenti": "c",
         "deci": "d", "dezi": "d", "hecto": "h", "hekto": "h", "kilo": "k", "mega": "M", "méga": "M",
         "giga": "G",
@@ -39,10 +38,16 @@ PREFIXED = MappingProxyType(
         "eV": "electron_volt", "Wh": "watt_hour", "VA": "[apparent_power]", "cal": "calorie", "B": "[byte]",
         "Sv": "sievert", "Gy": "gray", "Bq": "becquerel", "lm": "lumen", "lx": "lux", "S": "siemens",
         "eq": "[equivalent]", "IU": "[international_unit]", "NL": "[normal_volume]", "Ah": "ampere_hour",
-        "K": "kelvin", "barg": "[gauge_pressure]",
+        "K": "kelvin", "barg": "[gauge_pressure]", "kat": "katal", "osm": "[osmole]", "Ci": "curie",
     }
 )  # fmt: skip
 """Units that take SI prefixes: canonical symbol -> pint name, or a dimension of its own in brackets."""
+
+_ARBITRARY = """
+    [arb'U] [USP'U] [GPL'U] [MPL'U] [APL'U] [beth'U] [anti'Xa'U] [todd'U] [dye'U] [smgy'U] [bdsk'U] [ka'U]
+    [knk'U] [mclg'U] [tb'U] [PFU] [FFU] [CFU] [IR] [BAU] [AU] [PNU] [Lf] [D'ag'U] [FEU] [ELU] [EU] [HPF] [LPF]
+"""
+"""Arbitrary units of UCUM 2.1 (ucum.org): each is a dimension of its own."""
 
 ATOMS = MappingProxyType(
     {
@@ -58,7 +63,8 @@ ATOMS = MappingProxyType(
         "%RH": "[relative_humidity]", "ppm": "[part]", "ppb": "[part]", "ppmv": "[volume_part]",
         "ppbv": "[volume_part]", "bara": "bar", "psig": "[gauge_psi]", "pH": "[acidity]",
         "dB": "[sound_level]", "dBA": "[a_weighted_sound_level]", "pcs": "[count]", "var": "[reactive_power]",
-        "kvar": "[reactive_power]",
+        "kvar": "[reactive_power]", "cmH2O": "water_centimeter", "1.73m2": "[body_surface]",
+        **{code: code for code in _ARBITRARY.split()},
     }
 )  # fmt: skip
 """Units that take no SI prefix: canonical symbol -> pint name, or a dimension of its own in brackets."""
@@ -75,7 +81,7 @@ SYMBOLS = spellings(
     yr: a y yrs
     NL: Nl
     rpm: RPM
-    g: gr
+    g: gr gm gms
     kg: kgs Kg KG
     km: KM Km
     cm: CM
@@ -109,7 +115,14 @@ SYMBOLS = spellings(
     kWh: KWh kwh kWhr KWH
     kPa: kpa Kpa KPa
     bar: Bar
-    mg: MG
+    mg: MG mgs
+    kcal: Cal Calorie Calories
+    mm3: cumm cmm cu.mm c.mm
+    osm: Osm
+    [HPF]: HPF hpf
+    [LPF]: LPF lpf
+    [CFU]: CFU cfu
+    [PFU]: PFU pfu
     mL: ML Ml
     IU: UI iu ui U
     ou: OU OUE ouE ouₑ GE UO
@@ -122,6 +135,35 @@ SYMBOLS = spellings(
     dB: db
     pH: ph PH
     eq: Eq
+    degC: Cel
+    degF: [degF]
+    mmHg: mm[Hg]
+    mmH2O: mm[H2O]
+    cmH2O: cm[H2O] cmWS cmWC
+    IU: [IU] [iU]
+    pH: [pH]
+    ppm: [ppm]
+    ppb: [ppb]
+    in: [in_i]
+    in2: [sin_i]
+    in3: [cin_i]
+    ft: [ft_i]
+    ft2: [sft_i]
+    ft3: [cft_i]
+    yd: [yd_i]
+    yd2: [syd_i]
+    yd3: [cyd_i]
+    mi: [mi_i]
+    lb: [lb_av]
+    oz: [oz_av]
+    gal: [gal_us]
+    psi: [psi]
+    hp: [HP]
+    BTU: [Btu]
+    kcal: [Cal]
+    ha: har
+    week: wk
+    B: By
     pcs: pc pcs pc. pcs. PCS Stk Stk. St. ea EA uds pza
     Nm3: NM3 m3N m3(N) m3n m3(n) Ncbm
     N*m: Nm
@@ -134,13 +176,15 @@ SYMBOLS = spellings(
     gal: gal.
     """
 )
-"""Other symbols, case-sensitive: spelling -> canonical symbol, with a power or not."""
+"""Other symbols, also those of UCUM, case-sensitive: spelling -> canonical symbol, with a power or not."""
 
 WHOLE = spellings(
     """
     ft3/min: cfm
     mmH2O: mmws mmwc mmh2o
     mmHg: mmhg
+    g/dL: g% gm%
+    mg/dL: mg%
     gal/min: gpm
     L/min: lpm l/min.
     rpm: u/min upm rev/min r/min
@@ -207,6 +251,26 @@ WORDS = spellings(
     """
 )
 """Words for units, lower case: word -> canonical symbol."""
+
+POWERS_OF_TEN = MappingProxyType(
+    {
+        word: int(power)
+        for word, power in spellings(
+            """
+            3: thousand thousands thou tausend tsd millier milliers
+            5: lakh lakhs lac lacs
+            6: million millions mn mln mio millionen millón millones milione milioni
+            7: crore crores
+            9: billion billions bn bln milliard milliards milliarden mrd
+            12: trillion trillions tn trn
+            """
+        ).items()
+    }
+)
+"""Words for powers of ten, lower case."""
+
+COUNTS = MappingProxyType({"k": 3, "K": 3, "M": 6, "G": 9, "T": 12})
+"""Prefixes that are all of a count in a volume (`G/L`), and their powers of ten."""
 
 POWERS_BEFORE = MappingProxyType({"square": 2, "sq": 2, "sq.": 2, "cubic": 3, "cu": 3, "cu.": 3})
 """Words that raise the following unit to a power."""
