@@ -134,6 +134,7 @@ def numeral_at(text: str, start: int, convention: Convention) -> Numeral:
         f"{match['dash'][0]}00".replace(":", ",") if match["dash"] else match["point"] or ""
     )
     value, is_ambiguous = resolve(run, Convention(run_decimal(run)) if exponent else convention)
+    is_ambiguous |= match["e"] is not None and not match["e"].strip("0")  # an `e` that changes nothing
     return Numeral(_scaled(value, _exponent(exponent)) if exponent else value, match.end(), is_ambiguous)
 
 

@@ -58,7 +58,8 @@ _STROKE = lazy_regex(rf"[ ]*/[ ]*|(?:^|[ ]+)(?:{'|'.join(sorted(PERS))})[ ]+", r
 _POWER = lazy_regex(r"([^\d]*[^\d-])(-?\d)\Z")
 _CLOSE = lazy_regex(r"([⁰¹²³⁴⁵⁶⁷⁸⁹])(?=[a-zA-Zµμ°Ω])")
 _TEN = lazy_regex(
-    r"(?:[xX×*·⋅✕][ ]?)?(?<![\d.,])10(?:[ ]?(?:\^|\*\*)[ ]?\+?([-−]?[1-9]\d?)|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})"
+    r"(?:(?<![xX×*·⋅✕])[×*·⋅✕][ ]?|(?<![\w.,×*·⋅✕])(?:[xX][ ]?)?)10"
+    r"(?:[ ]?(?:\^|\*\*)[ ]?\+?([-−]?[1-9]\d?)|([⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]{1,2})"
     r"|(?:\*|[eE]\+?)([-−]?[1-9]\d?)(?=[ ]*(?:[/*.{]|\Z|per[ ]|cells?\b)))(?!\d)(?:\.(?=[a-zA-Z\[]))?"
 )
 _TENTH = "⏨"
@@ -143,18 +144,21 @@ def _watt_hours(above: Factors, counts: Counter[str]) -> Factors:
 
 def _product(side: str) -> Factors | None:
     """Return the factors of one side of a stroke, with their powers as written."""
-    words = _HYPHEN.sub("*", side).replace("*", " ").split()
+    factors = _HYPHEN.sub("*", side).split("*")
+    if not all(map(str.strip, factors)):
+        return None
+    words = " ".join(factors).split()
     found: list[tuple[str, int]] = []
     raised, normal = 1, ""
     for word in words:
         after = POWERS_AFTER.get(word.lower())
-        if found and after:
+        if found and after and found[-1][1] == 1:
             found[-1] = (found[-1][0], after)
         elif found and word in NORMALS and found[-1] == ("m", 3):
             found[-1] = ("Nm3", 1)
-        elif word in NORMALS and word is not words[-1]:
+        elif word in NORMALS and word is not words[-1] and not normal:
             normal = word
-        elif word.lower() in POWERS_BEFORE:
+        elif word.lower() in POWERS_BEFORE and raised == 1:
             raised = POWERS_BEFORE[word.lower()]
         else:
             atoms = _atoms(word)
@@ -223,14 +227,12 @@ def _looked_up(name: str) -> str | None:
     if name in ATOMS or name in PREFIXED:
         return name
     small = name.lower()
-    direct = small if small in ATOMS or small in PREFIXED else None
-    is_other = name.capitalize() in SYMBOLS  # `NM` may be `Nm`
-    return (
-        _prefixed(name)
-        or _worded(small)
-        or direct
-        or (_prefixed(small) if name.isupper() and not is_other else None)
-    )
+    found = _prefixed(name) or _worded(small)
+    if found is None and (name.isupper() or name[1:] == small[1:]):  # `mI` is no mile
+        found = small if small in ATOMS or small in PREFIXED else WORDS.get(small)
+    if found is None and name.isupper() and name.capitalize() not in SYMBOLS:  # `NM` may be `Nm`
+        found = _prefixed(small)
+    return found
 
 
 def _prefixed(name: str) -> str | None:
@@ -262,8 +264,6 @@ def is_doubtful(unit: str) -> bool:
 
 
 def _worded(word: str) -> str | None:
-    if word in WORDS:
-        return WORDS[word]
     for start, prefix in PREFIX_WORDS.items():
         base = WORDS.get(word[len(start) :]) if word.startswith(start) else None
         if base in PREFIXED:
