@@ -60,20 +60,24 @@ def coerced(raw: Any) -> tuple[str, ...]:
 
 
 class TextReader(Reader, Struct, frozen=True):
-    """Reads text: trimmed, then normalized in the given order.
+    """Reads text: trimmed, each run of white space as one blank, then normalized in the given order.
 
-    Case, accents and Unicode form count unless a normalizer removes them. A text of which the normalizers
+    Case, accents and Unicode form count unless a normalizer removes them; so does white space inside of the
+    text with `white_space: exact`. A text of which the normalizers
     leave nothing is a value, no value (`nothing_left: empty`), or unreadable (`nothing_left: unreadable`).
 
     >>> from fieldassay.values.types.normalizers import Accents, Case
-    >>> TextReader((Accents(), Case("upper"))).read(" Losartán ").canonical
-    'LOSARTAN'
+    >>> TextReader((Accents(), Case("upper"))).read(" Losartán \\n 50 mg").canonical
+    'LOSARTAN 50 MG'
     """
 
     normalize: tuple[Normalizer, ...] = ()
     nothing_left: Literal["value", "empty", "unreadable"] = "value"
+    white_space: Literal["collapse", "exact"] = "collapse"
 
     def __post_init__(self) -> None:
+        if self.white_space not in ("collapse", "exact"):
+            raise ValueError(f"white_space is {self.white_space!r}; write `collapse` or `exact`")
         if self.nothing_left not in ("value", "empty", "unreadable"):
             raise ValueError(f"nothing_left is {self.nothing_left!r}; write `value`, `empty` or `unreadable`")
 
@@ -90,18 +94,13 @@ class TextReader(Reader, Struct, frozen=True):
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if self.normalize or self.nothing_left == "unreadable":
             return read_distinct(self.read, raws)
-        if set(map(type, raws)) <= {str}:
-            texts = objects([raw.strip() for raw in raws])  # type: ignore[union-attr]
-            return Column(texts, texts, texts)
         texts = objects([json_text(raw) for raw in raws])
-        return Column(
-            texts,
-            texts,
-            texts,
-            {index: ("coerced",) for index, raw in enumerate(raws) if not isinstance(raw, str)},
-        )
+        values = texts if self.white_space == "exact" else objects([" ".join(text.split()) for text in texts])
+        flags = {index: ("coerced",) for index, raw in enumerate(raws) if not isinstance(raw, str)}
+        return Column(texts, values, values, flags)
 
     def _normalized(self, text: str) -> str:
+        text = text if self.white_space == "exact" else " ".join(text.split())
         for normalizer in self.normalize:
             text = normalizer.apply(text)
         return text
