@@ -285,9 +285,6 @@ def test_one_document_is_enough() -> None:
             id="unknown-type",
         ),
         pytest.param(
-            [{"id": "1", "a": b"x"}], [{"id": "1", "a": "x"}], {"fields": {"a": "text"}}, id="bytes"
-        ),
-        pytest.param(
             [{"id": "1", "a": "x"}, {"id": "1", "a": "y"}],
             [{"id": "1", "a": "x"}],
             {"fields": {"a": "text"}},

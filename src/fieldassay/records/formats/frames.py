@@ -42,11 +42,12 @@ class FrameRows(Rows, Struct, frozen=True, eq=False):
         return [self._row(row) for row in self.frame[list(positions)].iter_rows()]
 
     def _row(self, row: tuple[Any, ...]) -> Row:
+        lost: list[str] = []
         try:
-            cells = [to_json(value) for value in row]
+            cells = [to_json(value, lost=lost) for value in row]
         except UnplainError as error:
             return Row(None, problem=str(error))
-        return Row(self.columns.nest(cells))
+        return Row(self.columns.nest(cells), ("without_json",) if lost else ())
 
     def take(self, positions: Positions) -> FrameRows:
         chosen = positions.tolist()

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import enum
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter, UserString, deque
+from collections.abc import Iterable, KeysView, Mapping, Sequence, ValuesView
 from decimal import Decimal
+from fractions import Fraction
 from itertools import chain, repeat
+from operator import eq
+from pathlib import PurePath
 from typing import Any
+from uuid import UUID
+
+from msgspec import Struct
 
 from fieldassay.io.json_value import Json
 from fieldassay.records.decode import MAX_DEPTH, MAX_DIGITS
@@ -43,8 +51,9 @@ def _portion_to_rows(records: Sequence[Any]) -> Iterable[Row]:
 
 
 def _to_row(record: Any) -> Row:
+    lost: list[str] = []
     try:
-        return Row(to_json(record))
+        return Row(to_json(record, lost=lost), ("without_json",) if lost else ())
     except UnplainError as error:
         return Row(None, problem=str(error))
 
@@ -70,6 +79,8 @@ def keys_of_json(objects: Sequence[Any]) -> set[str] | None:
         found |= keys
         members = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(lists)]
         kinds = set(map(type, members))
+        if float in kinds and not all(map(eq, members, members)):
+            return None  # NaN
         if kinds <= _SCALARS:
             return found
         if not kinds <= _SCALARS | _CONTAINERS:
@@ -79,61 +90,160 @@ def keys_of_json(objects: Sequence[Any]) -> set[str] | None:
     return None
 
 
-def to_json(value: Any, depth: int = 0) -> Json:
-    """Return a Python value as JSON: ISO text for dates and times, digits for decimals, lists for tuples.
+def to_json(value: Any, depth: int = 0, lost: list[str] | None = None) -> Json:
+    """Return a Python value as the JSON value that it means.
 
-    Sets become lists too. Objects with a plain form (`model_dump`, `tolist`, `item`) are converted by it.
-    Raises `UnplainError` for bytes, for unknown kinds and for data nested too deeply.
+    Dates, times and durations are ISO text, decimals their digits, members of an enum their value, objects
+    with fields (dataclasses, attrs, msgspec, Pydantic, named tuples) objects, sequences and sets lists. NaN,
+    NaT and NA are no value. A value without a JSON counterpart is an object that says so (`WITHOUT_JSON`), so
+    that it fails alone; `lost` collects the kinds of those. Raises `UnplainError` for data nested too deeply,
+    and for keys that become one text.
 
     >>> from decimal import Decimal
     >>> to_json({"total": Decimal("1.50"), "on": datetime.date(2025, 3, 4), "lines": ({"n": 1},)})
     {'total': '1.50', 'on': '2025-03-04', 'lines': [{'n': 1}]}
+    >>> to_json([datetime.timedelta(minutes=90), float("nan"), b"PNG"])
+    ['PT5400S', None, {'without JSON': 'bytes'}]
     """
-    if value is None or type(value) in (bool, int, float):
+    kind = type(value)
+    if value is None or kind is bool or kind is int:
         return value  # type: ignore[no-any-return]
+    if kind is float:
+        return None if value != value else value
+    if isinstance(value, enum.Enum):
+        return to_json(value.value, depth, lost)
     if isinstance(value, str):
         return _to_text(value)
+    scalar = _scalar(value)
+    if scalar is not _NO_SCALAR:
+        return scalar  # type: ignore[no-any-return]
     if depth >= MAX_DEPTH:
         raise UnplainError(f"nested deeper than {MAX_DEPTH} levels")
-    if isinstance(value, Mapping):
-        return {_to_text(str(key)): to_json(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [to_json(item, depth + 1) for item in value]
-    if isinstance(value, set | frozenset):
-        return [to_json(item, depth + 1) for item in sorted(value, key=repr)]
-    return _convert(value, depth)
+    members = _members(value)
+    if isinstance(members, Mapping):
+        found = {_key(key): to_json(item, depth + 1, lost) for key, item in members.items()}
+        if len(found) < len(members):
+            twice, _ = Counter(map(_key, members)).most_common(1)[0]
+            raise UnplainError(f"has two keys that are the text {twice[:40]!r}")
+        return found
+    if members is not None:
+        return [to_json(item, depth + 1, lost) for item in members]
+    for name in ("model_dump", "as_py", "tolist", "item"):
+        method = getattr(value, name, None)
+        if callable(method) and not isinstance(value, type):
+            try:
+                plain = method()
+            except (TypeError, ValueError):
+                break
+            return to_json(plain, depth + 1, lost)
+    if lost is not None:
+        lost.append(type(value).__name__)
+    return {WITHOUT_JSON: type(value).__name__}
 
 
-def _convert(value: Any, depth: int) -> Json:
+WITHOUT_JSON = "without JSON"
+"""The key of what stands for a value without a JSON counterpart: of the wrong kind wherever it stands."""
+
+_NO_SCALAR = object()
+
+
+def _scalar(value: Any) -> Any:
+    """Return a value that is no text as one JSON value, `_NO_SCALAR` for any other."""
     if isinstance(value, Decimal):
-        is_long = (
-            value.is_finite() and abs(value.adjusted()) > MAX_DIGITS
-        )  # written out, its zeros could fill the memory
-        return str(value) if is_long else format(value, "f") if value.is_finite() else float(value)
-    if isinstance(value, enum.Enum):
-        return to_json(value.value, depth + 1)
+        return _number_text(value)
     if type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, int | float):
-        return float(value) if isinstance(value, float) else int(value)
+        number = float(value) if isinstance(value, float) else int(value)
+        return None if number != number else number
+    if isinstance(value, Fraction):
+        exact = Decimal(value.numerator) / Decimal(value.denominator)
+        return _number_text(exact) if Fraction(exact) == value else float(value)
     if isinstance(value, datetime.date | datetime.time):
         return value.isoformat()
     if isinstance(value, datetime.timedelta):
-        return value.total_seconds()
-    if isinstance(value, bytes | bytearray | memoryview):
-        raise UnplainError("holds bytes, which are no text")
-    for name in ("model_dump", "tolist", "item"):
-        method = getattr(value, name, None)
-        if callable(method) and not isinstance(value, type):
-            return to_json(method(), depth + 1)
-    raise UnplainError(f"holds a {type(value).__name__}, which has no JSON counterpart")
+        return _seconds(Decimal(value // datetime.timedelta(microseconds=1)) / 10**6)
+    if isinstance(value, PurePath | UUID | UserString) or type(value).__name__ in _TEXTS:
+        return _to_text(str(value))
+    if type(value).__module__ == "numpy" and getattr(value, "ndim", None) == 0:
+        return _numpy_scalar(value[()])
+    return _NO_SCALAR
+
+
+_TEXTS = frozenset({"Url", "MultiHostUrl", "HttpUrl", "AnyUrl", "AnyHttpUrl", "Period"})
+"""Classes of others that are a text."""
+
+
+def _number_text(value: Decimal) -> Any:
+    if not value.is_finite():
+        return None if value.is_nan() else float(value)
+    is_long = abs(value.adjusted()) > MAX_DIGITS  # written out, its zeros could fill the memory
+    return str(value) if is_long else format(value, "f")
+
+
+def _seconds(seconds: Decimal) -> str:
+    return f"PT{format(seconds.normalize(), 'f')}S"
+
+
+def _numpy_scalar(value: Any) -> Any:
+    """Return a scalar of NumPy by its unit and precision; `_NO_SCALAR` for a record."""
+    kind = value.dtype.kind
+    if kind in "mM" and str(value) == "NaT":
+        return None
+    if kind == "M":
+        text = str(value)
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    if kind == "m":
+        unit, count = value.dtype.str.partition("[")[2].rstrip("]"), int(value.astype("int64"))
+        if unit in ("Y", "M"):
+            return f"P{count}{unit}"
+        return _seconds(Decimal(int(value.astype("timedelta64[ns]").astype("int64"))) / 10**9)
+    if kind == "f":
+        number = float(str(value)) if value.dtype.itemsize < 8 else float(value)
+        return None if number != number else number
+    return value.item() if kind in "biu" else _NO_SCALAR
+
+
+def _members(value: Any) -> Mapping[Any, Any] | Iterable[Any] | None:
+    """Return the members of an object or a list by what Python has for it; None for anything else."""
+    if isinstance(value, Mapping):
+        return value
+    if isinstance(value, type | bytes | bytearray | memoryview):
+        return None
+    if dataclasses.is_dataclass(value):
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+    if hasattr(value, "__attrs_attrs__"):
+        return {str(one.name): getattr(value, one.name) for one in value.__attrs_attrs__}
+    if isinstance(value, Struct):
+        names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
+        return {str(shown): getattr(value, name) for shown, name in names}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return dict(zip(value._fields, value, strict=True))
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)
+    if isinstance(value, Sequence | deque | KeysView | ValuesView):
+        return value
+    if getattr(getattr(value, "dtype", None), "names", None) and getattr(value, "ndim", None) == 0:
+        return {str(name): value[name] for name in value.dtype.names}
+    if type(value).__module__ == "numpy" and hasattr(value, "__iter__"):
+        return list(value)  # its items have their units; `tolist` would make them numbers
+    return None
+
+
+def _key(key: Any) -> str:
+    return _to_text(key if isinstance(key, str) and not isinstance(key, enum.Enum) else str(_plain_key(key)))
+
+
+def _plain_key(key: Any) -> Any:
+    return _plain_key(key.value) if isinstance(key, enum.Enum) else key
 
 
 def _to_text(text: str) -> str:
+    text = str.__str__(text)  # of a subclass, too, the characters and not what it prints
     if text.isascii():
-        return str(text)
+        return text
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
         return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    return str(text)
+    return text

@@ -16,9 +16,10 @@ from fieldassay.records.sources.source import Source, make_source
 
 
 def hold_records(records: Any, options: SourceOptions | None = None, label: str = "records") -> Source:
-    """Return the records of objects in a list, a mapping by id, a Polars or pandas frame, or any iterable.
+    """Return the records of objects in a list, a mapping by id, a frame, or any iterable.
 
-    A pandas NaN is a missing value. Values without a JSON counterpart make their record invalid.
+    Frames are those of Polars, pandas (the ids are its index, if no column has them and it is no plain range)
+    and whatever has the Arrow interface (pyarrow, DuckDB).
 
     >>> source = hold_records({"a": {"total": 5}, "b": {"total": None}})
     >>> list(source.ids()), source.fetch([0])[0].data
@@ -31,14 +32,27 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
 
         frame = records if hasattr(records, "iter_rows") else records.collect()
         return make_source(label, *hold_frame(label, frame, options), options)
-    if kind == "pandas" and hasattr(records, "to_dict") and options.group:
-        from fieldassay.records.formats.frames import table_of
-        from fieldassay.records.formats.tables import hold_table
+    if kind == "pandas" and hasattr(records, "columns"):
+        names = list(map(str, records.columns))
+        if options.group:
+            from fieldassay.records.formats.frames import table_of
+            from fieldassay.records.formats.tables import hold_table
 
-        table = table_of(label, list(map(str, records.columns)), _without_nan(records))
-        return make_source(label, *hold_table(table, options), options)
-    if kind == "pandas" and hasattr(records, "to_dict"):
-        records = [_drop_nan(row) for row in records.to_dict(orient="records")]
+            table = table_of(label, names, records.itertuples(index=False, name=None))
+            return make_source(label, *hold_table(table, options), options)
+        objects = [dict(zip(names, row, strict=True)) for row in records.itertuples(index=False, name=None)]
+        if type(records.index).__name__ != "RangeIndex" and not set(names) & set(options.names):
+            found = [id_text(_plain_key(key)) for key in records.index]
+            return _hold(label, to_rows(objects), found, options)
+        records = objects
+    elif kind == "pandas" and hasattr(records, "to_dict"):
+        records = dict(records.items()) if type(records.index).__name__ != "RangeIndex" else list(records)
+    elif hasattr(records, "__arrow_c_stream__"):
+        import polars as pl
+
+        from fieldassay.records.formats.frames import hold_frame
+
+        return make_source(label, *hold_frame(label, pl.DataFrame(records), options), options)
     if isinstance(records, Mapping):
         return _hold_mapping(records, options, label)
     if isinstance(records, str | bytes) or not isinstance(records, Iterable):
@@ -81,16 +95,3 @@ def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceO
         label, index.ids, tuple(rows[at] for at in kept), tuple(f"[{at}]" for at in kept), index.is_numbered
     )
     return make_source(label, held, index.problems, options)
-
-
-def _without_nan(frame: Any) -> list[list[Any]]:
-    return [
-        [None if isinstance(value, float) and value != value else value for value in row]
-        for row in frame.itertuples(index=False)
-    ]
-
-
-def _drop_nan(row: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        str(key): None if isinstance(value, float) and value != value else value for key, value in row.items()
-    }

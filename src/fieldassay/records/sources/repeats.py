@@ -25,8 +25,8 @@ def name_repeats(system: str, runs: int) -> tuple[Repeat, ...]:
 def are_runs(records: Any) -> bool:
     """Return whether the predictions given for a system are several sources rather than one.
 
-    They are a list or a tuple of paths, of lists of records, or of data frames; a list of objects is one
-    source.
+    They are a list or a tuple of paths, of lists of records, or of data frames; a list of objects,
+    named tuples too, is one source.
 
     >>> are_runs(["a.jsonl", "b.jsonl"]), are_runs([[{"id": 1}], [{"id": 1}]]), are_runs([{"id": 1}])
     (True, True, False)
@@ -35,6 +35,7 @@ def are_runs(records: Any) -> bool:
         isinstance(records, list | tuple)
         and bool(records)
         and all(isinstance(one, str | Path | list | tuple) or hasattr(one, "columns") for one in records)
+        and not any(hasattr(one, "_fields") for one in records)
     )
 
 

@@ -28,6 +28,9 @@ _REMARKS: Mapping[str, str] = {
         "gave values as objects with keys such as 'valueString', which are judged as the wrong kind; "
         "give each value under 'value'"
     ),
+    "without_json": (
+        "hold values that JSON cannot, such as bytes; in a declared field each is of the wrong kind"
+    ),
     "confidence_beside": "had keys FIELD_confidence; they were taken as the confidences of those fields",
     "confidence_in_words": (
         "had confidences in words, such as 'high'; they were not taken, since no number belongs to them"
@@ -37,7 +40,7 @@ _REMARKS: Mapping[str, str] = {
 
 
 MOST_NAMED = 3
-NAMED = ("fields_apart", "truncated")
+NAMED = ("fields_apart", "truncated", "without_json")
 """Repairs whose first documents are named, since their answers need a look or a new extraction."""
 
 
