@@ -29,13 +29,13 @@ _AT_ONCE = 25
 def decode_json(data: bytes) -> Row:
     """Return the value of a JSON text, or a row whose `problem` gives the place of the error.
 
-    Common deviations from the standard are accepted and named in `repairs`: `non_finite_number` (NaN,
-    Infinity, numbers beyond the range of a float), `control_character` (raw in a string), `lone_surrogate`
-    (replaced), `not_utf8` (read as cp1252), `duplicate_key` (the last one counts), `long_number` (kept as
+    Common deviations from the standard are accepted and named in `repairs`: `non_finite_number` (NaN, which
+    is no value; Infinity, numbers beyond the range of a float), `control_character` (raw in a string),
+    `lone_surrogate` (replaced), `not_utf8` (read as cp1252), `duplicate_key` (the last one counts), `long_number` (kept as
     text).
 
     >>> decode_json(b'{"a": 1, "a": NaN}')
-    Row(value={'a': nan}, repairs=('non_finite_number', 'duplicate_key'))
+    Row(value={'a': None}, repairs=('non_finite_number', 'duplicate_key'))
     >>> decode_json(b'{"a": 1 "b": 2}').problem
     "not JSON (Expecting ',' delimiter, column 9)"
     """
@@ -140,8 +140,7 @@ def _decode_leniently(data: bytes) -> Row:
         return Row(None, problem=TOO_DEEP)
     if "\\ud" in text or "\\uD" in text:
         cleaned = replace_surrogates(value)
-        # NaN differs from itself, so texts are compared
-        if json.dumps(cleaned) != json.dumps(value):
+        if cleaned != value:
             value = cleaned
             repairs.append("lone_surrogate")
     return Row(value, tuple(dict.fromkeys(repairs)))
@@ -185,9 +184,9 @@ def _hooks(repairs: list[str]) -> dict[str, Any]:
             return text
         return int(text)
 
-    def read_constant(name: str) -> float:
+    def read_constant(name: str) -> float | None:
         repairs.append("non_finite_number")
-        return float(name)
+        return None if name == "NaN" else float(name)
 
     return {
         "object_pairs_hook": read_pairs,
