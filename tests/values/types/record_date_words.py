@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
+
+from babel.localedata import locale_identifiers
 
 from fieldassay.values.types.dates import durations, names
 
@@ -24,20 +26,52 @@ from __future__ import annotations
 
 def render_words() -> str:
     """Return the module with the words of all languages; an earlier language wins where two disagree."""
-    months, clashing = _merged(
-        names.names_of(names.locale_data(one)).months.items() for one in names.LANGUAGES
-    )
+    every = {one: names.names_of(names.locale_data(one)) for one in names.LANGUAGES}
     units, ambiguous = _merged(durations.words_of(names.locale_data(one)) for one in names.LANGUAGES)
-    every = [names.names_of(names.locale_data(one)) for one in names.LANGUAGES]
+    months = {
+        one: _filled(
+            " / ".join(
+                " ".join(sorted(word for word, own in words.months.items() if own == month))
+                for month in range(1, 13)
+            )
+        )
+        for one, words in every.items()
+    }
     parts = {
-        "MONTHS": _by_meaning(months, range(1, 13)),
-        "CLASHING_MONTHS": _plain(clashing),
-        "WEEKDAYS": _plain(word for one in every for word in one.weekdays),
-        "FILLERS": _plain(word for one in every for word in one.fillers),
+        "MONTHS": _by_language(months),
+        "WEEKDAYS": _by_language({one: _wrapped(words.weekdays) for one, words in every.items()}),
+        "PHRASES": '"""\n' + "\n".join(_lines_of_phrases(every)) + '\n"""',
+        "ZONES": _plain(_zones()),
         "UNITS": _by_meaning(units, (*durations.SECONDS, *durations.MONTHS)),
         "AMBIGUOUS_UNITS": _plain(ambiguous),
     }
     return HEAD + "".join(f"\n{name} = {text}\n" for name, text in parts.items())
+
+
+def _by_language(texts: dict[str, str]) -> str:
+    return "{\n" + "".join(f'    "{one}": """\n{text}\n""",\n' for one, text in texts.items()) + "}"
+
+
+def _lines_of_phrases(every: dict[str, names.Names]) -> Iterator[str]:
+    for one, words in every.items():
+        places = ", ".join(
+            f"{left} {phrase.replace(' ', '_')} {right}"
+            for phrase, found in sorted(words.phrases.items())
+            for left, right, _ in found
+        )
+        if places:
+            yield f"{one} {places}"
+
+
+def _zones() -> Iterator[str]:
+    """Yield the Latin short names of time zones: of all locales, of two letters those of `LANGUAGES` alone."""
+    for one in locale_identifiers():
+        shortest = 2 if one.split("_")[0] in names.LANGUAGES else 3
+        for zone in names.locale_data(one).meta_zones.values():
+            for name in zone.get("short", {}).values():
+                word = names.fold(name)
+                if word.isascii() and word.isalpha() and len(word) >= shortest:
+                    yield word
 
 
 def _merged(languages: Iterable[Iterable[tuple[str, Meaning]]]) -> tuple[dict[str, Meaning], set[str]]:
@@ -59,7 +93,10 @@ def _by_meaning(words: dict[str, Meaning], meanings: Iterable[Meaning]) -> str:
 
 
 def _wrapped(words: Iterable[str]) -> str:
-    plain = " ".join(sorted({word.replace(" ", "_") for word in words}))
+    return _filled(" ".join(sorted({word.replace(" ", "_") for word in words})))
+
+
+def _filled(plain: str) -> str:
     return textwrap.indent(textwrap.fill(plain, 100, break_on_hyphens=False), "    ")
 
 

@@ -194,7 +194,7 @@ def _date_words(reader: Reader) -> Callable[[str], bool]:
     from fieldassay.values.types.dates.names import fold, names
 
     known = names(getattr(reader, "locale", None))
-    words = {*known.months, *known.weekdays, *known.fillers}
+    words = {*known.months, *known.weekdays, *" ".join(known.phrases).split()}
 
     def may_hold(word: str) -> bool:
         return has_digit(word) or len(word) <= 2 or fold(word).strip(".,") in words

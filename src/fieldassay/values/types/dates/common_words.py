@@ -7,101 +7,251 @@ space inside a word is an underscore.
 from __future__ import annotations
 
 MONTHS = {
-    1: """
-    ene enero gen gener gennaio ian ianuarie jaan jaanuar jaenner jan janeiro januar januara januari
-    january janv janvaris janvier led leden ledna oca ocak saus sausio sausis sij sijecanj sijecnja sty
-    styczen stycznia tammi tammikuu tammikuuta ιαν ιανουαριοσ ιανουαριου січ січень січня янв январь
-    января яну януари
+    "en": """
+    jan january / feb february / mar march / apr april / may / jun june / jul july / aug august / sep
+    sept september / oct october / nov november / dec december
 """,
-    2: """
-    feb febbraio febr febrer febrero februar februara februari februarie februaris february fev
-    fevereiro fevr fevrier helmi helmikuu helmikuuta lut lutego luty sub subat uno unor unora vas
-    vasario vasaris veebr veebruar velj veljaca veljace φεβ φεβρουαριοσ φεβρουαριου лют лютии лютого фев
-    февр февраль февраля февруари
+    "de": """
+    jaenner jan januar / feb februar / maerz mar marz mrz / apr april / mai / jun juni / jul juli / aug
+    august / sep sept september / okt oktober / nov november / dez dezember
 """,
-    3: """
-    bre brezen brezna kov kovas kovo maalis maaliskuu maaliskuuta maart maerz mar marc marca march
-    marcius marco marec maret mars mart martie marts marz marzec marzo mrt mrz ozu ozujak ozujka μαρ
-    μαρτιοσ μαρτιου бер березень березня мар март марта
+    "fr": """
+    janv janvier / fev fevr fevrier / mars / avr avril / mai / juin / juil juillet / aout / sept
+    septembre / oct octobre / nov novembre / dec decembre
 """,
-    4: """
-    abr abril apr april aprila aprile aprilie aprilis aprill avr avril bal balandis balandzio dub duben
-    dubna huhti huhtikuu huhtikuuta kwi kwiecien kwietnia nis nisan tra travanj travnja απρ απριλιοσ
-    απριλιου апр апрель апреля април квіт квітень квітня
+    "es": """
+    ene enero / feb febrero / mar marzo / abr abril / may mayo / jun junio / jul julio / ago agosto /
+    sept septiembre set / oct octubre / nov noviembre / dic diciembre
 """,
-    5: """
-    geg geguze geguzes kve kveten kvetna mag maggio mai maig maijs maio maj maja majus may mayis mayo
-    mei svi svibanj svibnja touko toukokuu toukokuuta μαι μαιοσ μαιου маи мая трав травень травня
+    "it": """
+    gen gennaio / feb febbraio / mar marzo / apr aprile / mag maggio / giu giugno / lug luglio / ago
+    agosto / set sett settembre / ott ottobre / nov novembre / dic dicembre
 """,
-    6: """
-    birz birzelio birzelis cerven cervna cvn cze czerwca czerwiec giu giugno haz haziran iun iunie juin
-    jun juna june junho juni junij junijs junio junius juny juuni kesa kesakuu kesakuuta lipanj lipnja
-    ιουν ιουνιοσ ιουνιου июн июнь июня черв червень червня юни
+    "pt": """
+    jan janeiro / fev fevereiro / mar marco / abr abril / mai maio / jun junho / jul julho / ago agosto
+    / set setembro / out outubro / nov novembro / dez dezembro
 """,
-    7: """
-    cervence cervenec cvc heina heinakuu heinakuuta iul iulie juil juillet jul jula julho juli julij
-    julijs julio juliol julius july juuli liep liepa liepos lip lipca lipiec lug luglio srpanj srpnja
-    tem temmuz ιουλ ιουλιοσ ιουλιου июл июль июля лип липень липня юли
+    "nl": """
+    jan januari / feb februari / maart mrt / apr april / mei / jun juni / jul juli / aug augustus / sep
+    sept september / okt oktober / nov november / dec december
 """,
-    8: """
-    ag ago agost agosto agu agustos agustus aout aug august augusta augusti augusts augustus augusztus
-    avg avgust elo elokuu elokuuta kol kolovoz kolovoza rugp rugpjucio rugpjutis sie sierpien sierpnia
-    srp srpen srpna αυγ αυγουστοσ αυγουστου авг август августа серп серпень серпня
+    "sv": """
+    jan januari / feb februari / mars / apr april / maj / juni / juli / aug augusti / sep september /
+    okt oktober / nov november / dec december
 """,
-    9: """
-    eyl eylul rugs rugsejis rugsejo ruj rujan rujna sep sept september septembra septembre septembrie
-    septembris septiembre set setembre setembro settembre syys syyskuu syyskuuta szept szeptember wrz
-    wrzesien wrzesnia zar zari σεπ σεπτεμβριοσ σεπτεμβριου вер вересень вересня сент сентябрь сентября
-    сеп септември
+    "da": """
+    jan januar / feb februar / mar marts / apr april / maj / jun juni / jul juli / aug august / sep
+    september / okt oktober / nov november / dec december
 """,
-    10: """
-    eki ekim loka lokakuu lokakuuta oct october octobre octombrie octubre okt oktober oktobra oktobris
-    oktoober ott ottobre out outubro paz pazdziernik pazdziernika rij rijen rijna spal spalio spalis οκτ
-    οκτωβριοσ οκτωβριου жовт жовтень жовтня окт октомври октябрь октября
+    "nb": """
+    jan januar / feb februar / mar mars / apr april / mai / jun juni / jul juli / aug august / sep
+    september / okt oktober / nov november / des desember
 """,
-    11: """
-    kas kasim lapkr lapkricio lapkritis lis listopad listopada listopadu marras marraskuu marraskuuta
-    noiembrie nov november novembra novembre novembris novembro noviembre stu studeni studenoga νοε
-    νοεμβριοσ νοεμβριου лист листопад листопада ное ноември нояб ноябрь ноября
+    "fi": """
+    tammi tammikuu tammikuuta / helmi helmikuu helmikuuta / maalis maaliskuu maaliskuuta / huhti
+    huhtikuu huhtikuuta / touko toukokuu toukokuuta / kesa kesakuu kesakuuta / heina heinakuu heinakuuta
+    / elo elokuu elokuuta / syys syyskuu syyskuuta / loka lokakuu lokakuuta / marras marraskuu
+    marraskuuta / joulu joulukuu joulukuuta
 """,
-    12: """
-    ara aralik dec december decembra decembre decembrie decembris des desember desembre dets detsember
-    dez dezember dezembro dic dicembre diciembre gru grudnia grudzien gruod gruodis gruodzio joulu
-    joulukuu joulukuuta pro prosinac prosinca prosince prosinec δεκ δεκεμβριοσ δεκεμβριου груд грудень
-    грудня дек декабрь декабря декември
+    "pl": """
+    sty styczen stycznia / lut lutego luty / mar marca marzec / kwi kwiecien kwietnia / maj maja / cze
+    czerwca czerwiec / lip lipca lipiec / sie sierpien sierpnia / wrz wrzesien wrzesnia / paz
+    pazdziernik pazdziernika / lis listopad listopada / gru grudnia grudzien
+""",
+    "cs": """
+    led leden ledna / uno unor unora / bre brezen brezna / dub duben dubna / kve kveten kvetna / cerven
+    cervna cvn / cervence cervenec cvc / srp srpen srpna / zar zari / rij rijen rijna / lis listopad
+    listopadu / pro prosince prosinec
+""",
+    "id": """
+    jan januari / feb februari / mar maret / apr april / mei / jun juni / jul juli / agu agustus / sep
+    september / okt oktober / nov november / des desember
+""",
+    "tr": """
+    oca ocak / sub subat / mar mart / nis nisan / may mayis / haz haziran / tem temmuz / agu agustos /
+    eyl eylul / eki ekim / kas kasim / ara aralik
+""",
+    "ro": """
+    ian ianuarie / feb februarie / mar martie / apr aprilie / mai / iun iunie / iul iulie / aug august /
+    sept septembrie / oct octombrie / noiembrie nov / dec decembrie
+""",
+    "hu": """
+    jan januar / febr februar / marc marcius / apr aprilis / maj majus / jun junius / jul julius / aug
+    augusztus / szept szeptember / okt oktober / nov november / dec december
+""",
+    "sk": """
+    jan januar januara / feb februar februara / mar marca marec / apr april aprila / maj maja / jun juna
+    / jul jula / aug august augusta / sep september septembra / okt oktober oktobra / nov november
+    novembra / dec december decembra
+""",
+    "ca": """
+    gen gener / febr febrer / marc / abr abril / maig / juny / jul juliol / ag agost / set setembre /
+    oct octubre / nov novembre / des desembre
+""",
+    "et": """
+    jaan jaanuar / veebr veebruar / marts / apr aprill / mai / juuni / juuli / aug august / sept
+    september / okt oktoober / nov november / dets detsember
+""",
+    "lv": """
+    janv janvaris / febr februaris / marts / apr aprilis / maijs / jun junijs / jul julijs / aug augusts
+    / sept septembris / okt oktobris / nov novembris / dec decembris
+""",
+    "lt": """
+    saus sausio sausis / vas vasario vasaris / kov kovas kovo / bal balandis balandzio / geg geguze
+    geguzes / birz birzelio birzelis / liep liepa liepos / rugp rugpjucio rugpjutis / rugs rugsejis
+    rugsejo / spal spalio spalis / lapkr lapkricio lapkritis / gruod gruodis gruodzio
+""",
+    "sl": """
+    jan januar / feb februar / mar marec / apr april / maj / jun junij / jul julij / avg avgust / sep
+    september / okt oktober / nov november / dec december
+""",
+    "hr": """
+    sij sijecanj sijecnja / velj veljaca veljace / ozu ozujak ozujka / tra travanj travnja / svi svibanj
+    svibnja / lip lipanj lipnja / srp srpanj srpnja / kol kolovoz kolovoza / ruj rujan rujna / lis
+    listopad listopada / stu studeni studenoga / pro prosinac prosinca
+""",
+    "el": """
+    ιαν ιανουαριοσ ιανουαριου / φεβ φεβρουαριοσ φεβρουαριου / μαρ μαρτιοσ μαρτιου / απρ απριλιοσ
+    απριλιου / μαι μαιοσ μαιου / ιουν ιουνιοσ ιουνιου / ιουλ ιουλιοσ ιουλιου / αυγ αυγουστοσ αυγουστου /
+    σεπ σεπτεμβριοσ σεπτεμβριου / οκτ οκτωβριοσ οκτωβριου / νοε νοεμβριοσ νοεμβριου / δεκ δεκεμβριοσ
+    δεκεμβριου
+""",
+    "ru": """
+    янв январь января / февр февраль февраля / мар март марта / апр апрель апреля / маи мая / июн июнь
+    июня / июл июль июля / авг август августа / сент сентябрь сентября / окт октябрь октября / нояб
+    ноябрь ноября / дек декабрь декабря
+""",
+    "uk": """
+    січ січень січня / лют лютии лютого / бер березень березня / квіт квітень квітня / трав травень
+    травня / черв червень червня / лип липень липня / серп серпень серпня / вер вересень вересня / жовт
+    жовтень жовтня / лист листопад листопада / груд грудень грудня
+""",
+    "bg": """
+    яну януари / фев февруари / март / апр април / маи / юни / юли / авг август / сеп септември / окт
+    октомври / ное ноември / дек декември
 """,
 }
 
-CLASHING_MONTHS = """
-    lip lis listopad listopada srp
+WEEKDAYS = {
+    "en": """
+    fri friday mon monday sat saturday sun sunday thu thursday tue tuesday wed wednesday
+""",
+    "de": """
+    di dienstag do donnerstag fr freitag mi mittwoch mo montag sa samstag so sonntag
+""",
+    "fr": """
+    dim dimanche jeu jeudi lun lundi mar mardi mer mercredi sam samedi ven vendredi
+""",
+    "es": """
+    dom domingo jue jueves lun lunes mar martes mie miercoles sab sabado vie viernes
+""",
+    "it": """
+    dom domenica gio giovedi lun lunedi mar martedi mer mercoledi sab sabato ven venerdi
+""",
+    "pt": """
+    dom domingo feira qua quarta qui quinta sab sabado seg segunda sex sexta ter terca
+""",
+    "nl": """
+    di dinsdag do donderdag ma maandag vr vrijdag wo woensdag za zaterdag zo zondag
+""",
+    "sv": """
+    fre fredag lor lordag man mandag ons onsdag son sondag tis tisdag tors torsdag
+""",
+    "da": """
+    fre fredag lør lørdag man mandag ons onsdag søn søndag tirs tirsdag tors torsdag
+""",
+    "nb": """
+    fre fredag lør lørdag man mandag ons onsdag søn søndag tir tirsdag tor torsdag
+""",
+    "fi": """
+    ke keskiviikko keskiviikkona la lauantai lauantaina ma maanantai maanantaina pe perjantai
+    perjantaina su sunnuntai ti tiistai tiistaina to torstai torstaina
+""",
+    "pl": """
+    czw czwartek niedz niedziela piatek pon poniedziałek pt sob sobota sr sroda wt wtorek
+""",
+    "cs": """
+    ct ctvrtek ne nedele pa patek po pondeli so sobota st streda ut utery
+""",
+    "id": """
+    jum jumat kam kamis min minggu rab rabu sab sabtu sel selasa sen senin
+""",
+    "tr": """
+    car carsamba cmt cum cuma cumartesi paz pazar pazartesi per persembe pzt sal sali
+""",
+    "ro": """
+    dum duminica joi lun luni mar marti mie miercuri sam sambata vin vineri
+""",
+    "hu": """
+    cs csutortok h hetfo k kedd p pentek sze szerda szo szombat v vasarnap
+""",
+    "sk": """
+    ne nedela pi piatok po pondelok so sobota st streda stvrtok ut utorok
+""",
+    "ca": """
+    dc dg dijous dilluns dimarts dimecres dissabte diumenge divendres dj dl ds dt dv
+""",
+    "et": """
+    e esmaspaev k kolmapaev l laupaev n neljapaev p puhapaev r reede t teisipaev
+""",
+    "lv": """
+    ceturtd ceturtdiena otrd otrdiena piektd piektdiena pirmd pirmdiena sestd sestdiena svetd svetdiena
+    tresd tresdiena
+""",
+    "lt": """
+    an antradienis ketvirtadienis kt penktadienis pirmadienis pn pr sekmadienis sestadienis sk st tr
+    treciadienis
+""",
+    "sl": """
+    cet cetrtek ned nedelja pet petek pon ponedeljek sob sobota sre sreda tor torek
+""",
+    "hr": """
+    cet cetvrtak ned nedjelja pet petak pon ponedjeljak sri srijeda sub subota uto utorak
+""",
+    "el": """
+    δευ δευτερα κυρ κυριακη παρ παρασκευη πεμ πεμπτη σαβ σαββατο τετ τεταρτη τρι τριτη
+""",
+    "ru": """
+    воскресенье вс вт вторник пн понедельник пт пятница сб ср среда суббота четверг чт
+""",
+    "uk": """
+    вт вівторок нд неділя пʼятниця пн понеділок пт сб середа ср субота четвер чт
+""",
+    "bg": """
+    вт вторник нд неделя петък пн понеделник пт сб ср сряда събота четвъртък чт
+""",
+}
+
+PHRASES = """
+es M de y, d de M
+pt M de y, d de M
+da W den d
+ca d d M, d de M, M del y
+lv y g $, y g M, y g d, y gada d
+lt d d $, d d W, y m M
+ru y г $
+uk y р $
+bg y г $
 """
 
-WEEKDAYS = """
-    an antradienis car carsamba cet cetrtek ceturtd ceturtdiena cetvrtak cmt cs csutortok ct ctvrtek cum
-    cuma cumartesi czw czwartek dc dg di dienstag dijous dilluns dim dimanche dimarts dimecres dinsdag
-    dissabte diumenge divendres dj dl do dom domenica domingo donderdag donnerstag ds dt dum duminica dv
-    e esmaspaev feira fr fre fredag freitag fri friday gio giovedi h hetfo jeu jeudi joi jue jueves jum
-    jumat k kam kamis ke kedd keskiviikko keskiviikkona ketvirtadienis kolmapaev kt l la lauantai
-    lauantaina laupaev lor lordag lun lundi lunedi lunes luni lør lørdag ma maanantai maanantaina
-    maandag man mandag mar mardi martedi martes marti mer mercoledi mercredi mi mie miercoles miercuri
-    min minggu mittwoch mo mon monday montag n ne ned nedela nedele nedelja nedjelja neljapaev niedz
-    niedziela ons onsdag otrd otrdiena p pa patek paz pazar pazartesi pe penktadienis pentek per
-    perjantai perjantaina persembe pet petak petek pi piatek piatok piektd piektdiena pirmadienis pirmd
-    pirmdiena pn po pon pondeli pondelok ponedeljek ponedjeljak poniedziałek pr pt puhapaev pzt qua
-    quarta qui quinta r rab rabu reede sa sab sabado sabato sabtu sal sali sam sambata samedi samstag
-    sat saturday seg segunda sekmadienis sel selasa sen senin sestadienis sestd sestdiena sex sexta sk
-    so sob sobota son sondag sonntag sr sre sreda sri srijeda sroda st streda stvrtok su sub subota sun
-    sunday sunnuntai svetd svetdiena sze szerda szo szombat søn søndag t teisipaev ter terca thu
-    thursday ti tiistai tiistaina tir tirs tirsdag tis tisdag to tor torek tors torsdag torstai
-    torstaina tr treciadienis tresd tresdiena tue tuesday ut utery uto utorak utorok v vasarnap ven
-    vendredi venerdi vie viernes vin vineri vr vrijdag wed wednesday wo woensdag wt wtorek za zaterdag
-    zo zondag δευ δευτερα κυρ κυριακη παρ παρασκευη πεμ πεμπτη σαβ σαββατο τετ τεταρτη τρι τριτη
-    воскресенье вс вт вторник вівторок нд неделя неділя пʼятниця петък пн понеделник понедельник
-    понеділок пт пятница сб середа ср среда сряда суббота субота събота четвер четверг четвъртък чт
-"""
-
-FILLERS = """
-    d de del den feira gada m sexta terca г р
+ZONES = """
+    aac acac acdt acst act acwdt acwst acwt adt aedt aest aet aft akdt akst akt almt amst amt anast anat
+    aqtt arst art asac ast at awdt awst awt azost azot azst azt bnt bot brst brt bst btt cast cat cct
+    cdt cest cet chadt chast chat chst chut cit ckt clst clt cost cot cst ct cudt cust cut cvst cvt cxt
+    davt ddut easst east eat ect edt eedt eest eet egdt egst egt eit est et feet fjt fkst fkt fnst fnt
+    galt gamt gest get gft git gmt gnsst gnst gst gyt ha hac hadt hae hak hap har has hast hat hc hcu
+    hdt he hea heak hec hecu hee heeg heg heha heog hep hepm hepmx her hetn hha hkst hkt hna hnak hnc
+    hncu hne hneg hnha hnog hnp hnpm hnpmx hnr hnt hntn hog hovst hovt hp hpm hpmx hr hst ht htn ict idt
+    iot irdt irkst irkt irst ist jadkr jca jcakr jckr jdt jhya jqg jskr jst jta jtakr jtkr jya jyt jytkr
+    kgt kost krast krat kst lhdt lhst lht lint mag magst magt mart mawt mdt mesz mez mht mmt msd msk mst
+    mt must mut mvt myt nct ndt nfdt nft novst novt npt nrt nst nt nut nzdt nzst nzt oak oesz oez oia
+    oiak oimp oio oip oit ola olak olmp olo olp olt omg omp omsst omst pdt pdtm pest pet petdt petst
+    pett pgt phot pkt pmdt pmst pmt pont pst pstm pt pwt pyst pyt qyzt ret rott sak sakst sakt samst
+    samt sast sbt sct sec selc sgr sgro sgt sha shak shal shc shgr shgro shha shk shn shnf shp shr sjad
+    sjca sjta sjya sjyt slst snf srt ssa ssak ssc ssgr ssgro ssha ssk ssn ssnf ssp ssr syot taaf taht
+    tjt tkt tlt tmst tmt tost tot tvt twt ulast ulat uyst uyt uzt vet vlast vlat vnzlt volst volt vost
+    vut wakt warst wart wast wat wedt west wesz wet wez wft wgst wgt wib wit wita yakst yakt yekst yekt
+    yst
 """
 
 UNITS = {

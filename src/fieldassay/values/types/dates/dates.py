@@ -14,10 +14,10 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Column, Reading, objects
-from fieldassay.values.types.dates.names import WORD, Order, fold, locale_data, names
+from fieldassay.values.types.dates.names import ORDINALS, WORD, Order, locale_data, names, unfold_east_asian
 from fieldassay.values.types.dates.parts import Found, Parts, Style, find, split
 from fieldassay.values.types.dates.period import Date, Period
-from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time
+from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, plain_text
 from fieldassay.values.types.distinct import read_distinct
 from fieldassay.values.types.text import json_text
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
@@ -53,20 +53,23 @@ def has_foreign_word(text: str, locale: str | None) -> bool:
     Words end where a split can be, except at a tilde.
     """
     known = _words_of_periods(locale)
-    return any(word not in known and "~" not in word for word in WORD.findall(text))
+    words = WORD.findall(text)
+    return any(word not in known and "~" not in word and not set(word) & set("年月日") for word in words)
 
 
 @lru_cache(maxsize=64)
 def _words_of_periods(locale: str | None) -> frozenset[str]:
     known = names(locale)
-    return frozenset(re.split("[| ]", _WORDS)).union(known.months, known.weekdays, known.fillers)
+    phrases = " ".join([*known.phrases, *ORDINALS, _WORDS.replace("|", " ")])
+    return frozenset(phrases.split()).union(known.months, known.weekdays)
 
 
 def search_splits(text: str, style: Style) -> tuple[Period, bool] | None:
     """Return the same for the first split of the text into two dates."""
     for left, right in _splits(text):
         try:
-            start, end = _sides(split(left, style.locale), split(right, style.locale), style)
+            first, last = (split(side, style.locale, style.languages) for side in (left, right))
+            start, end = _sides(first, last, style)
             period = Period(start.date(), end.date())
         except UnreadableError:
             continue
@@ -74,8 +77,8 @@ def search_splits(text: str, style: Style) -> tuple[Period, bool] | None:
             start.year is None and (start.is_bare or end.is_bare) and style.order is None
         ):
             continue
-        first, last = period.first(), period.last()
-        if first and last and first > last:
+        begins, ends = period.first(), period.last()
+        if begins and ends and begins > ends:
             raise UnreadableError("the period ends before it starts")
         return period, start.is_ambiguous or end.is_ambiguous
     return None
@@ -186,7 +189,7 @@ class DateReader(Reader, Struct, frozen=True):
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a date")
         try:
-            plain, had_time = _without_times(fold(text).strip())
+            plain, had_time = _without_times(plain_text(text))
             value, is_ambiguous = read_date(plain, Style(self.order, self.locale, self.pivot))
             if not self.partial:
                 _check_whole(value)
@@ -229,11 +232,13 @@ def _patched(column: Column, positions: list[int], others: Column) -> Column:
 
 def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
     """Return the date or period of a folded text and whether it was ambiguous; raises `UnreadableError`."""
+    text = unfold_east_asian(text)
+    style = replace(style, languages=names(style.locale).languages_of(text))
     without_year = _WITHOUT_YEAR.fullmatch(text)
     if without_year:
         text, style = f"{without_year[1]}-{without_year[2]}", Style("mdy", shown="mdy")
     try:
-        found = find(split(text, style.locale), style)
+        found = find(split(text, style.locale, style.languages), style)
         if found.is_bare and style.order is None:
             raise UnreadableError("has no year; a day and a month in numbers need an order")
         return found.date(), found.is_ambiguous and without_year is None
@@ -261,7 +266,7 @@ def _without_times(text: str) -> tuple[str, bool]:
         cut = cut_time(plain)
         if cut is None:
             break
-        plain = cut[0]
+        plain = cut.text
     return plain, plain != text
 
 

@@ -11,10 +11,10 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Column, Reading
 from fieldassay.values.types.dates.dates import check_style, read_date
-from fieldassay.values.types.dates.names import Order, fold
+from fieldassay.values.types.dates.names import Order
 from fieldassay.values.types.dates.parts import Style
 from fieldassay.values.types.dates.period import Date
-from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, shortest
+from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, plain_text, shortest
 from fieldassay.values.types.distinct import read_distinct
 from fieldassay.values.types.text import json_text
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
@@ -46,7 +46,7 @@ class DateTimeReader(Reader, Struct, frozen=True):
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a point in time")
         try:
-            moment, is_ambiguous = self._moment(fold(text).strip())
+            moment, is_ambiguous = self._moment(plain_text(text))
             canonical = moment_text(moment)
         except UnreadableError as why:
             return unreadable(text, why)
@@ -59,13 +59,13 @@ class DateTimeReader(Reader, Struct, frozen=True):
         cut = cut_time(text)
         if cut is None:
             raise UnreadableError("has no time of day")
-        plain, time, is_next_day = cut
-        date, is_ambiguous = read_date(plain, Style(self.order, self.locale, self.pivot))
+        cut.check_zone()
+        date, is_ambiguous = read_date(cut.text, Style(self.order, self.locale, self.pivot))
         day = date.first() if isinstance(date, Date) and date.is_full else None
         if day is None:
             raise UnreadableError("needs one whole date beside the time")
         try:
-            return dt.datetime.combine(day, time) + dt.timedelta(days=int(is_next_day)), is_ambiguous
+            return dt.datetime.combine(day, cut.time) + dt.timedelta(days=int(cut.is_next_day)), is_ambiguous
         except OverflowError:
             raise UnreadableError("is after the year 9999") from None
 

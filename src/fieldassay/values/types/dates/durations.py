@@ -143,7 +143,7 @@ class DurationReader(Reader, Struct, frozen=True):
         position = 0
         while position < len(text):
             match = _PART.match(text, position)
-            if match is None:
+            if match is None or (not parts and match.start(1)):
                 raise UnreadableError("is not a duration")
             word, end = _word(match, words)
             unit = words[word] if word else self._unit_of_bare(parts, is_last=end == len(text))

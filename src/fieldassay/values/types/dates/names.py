@@ -22,36 +22,79 @@ LANGUAGES = (
 """Languages whose names are known without a locale; an earlier one wins where two disagree (ambiguous)."""
 
 WORD = lazy_regex(r"[^\d\s.,;:/()\-–—'’\"_]+")
-_FILLERS = "thang thg of de del d den der dem le la el the on st nd rd th er ere re eme o a ª º °"
-_MORE_MONTHS = {"sept": 9, "mrz": 3, "maerz": 3, "jaenner": 1, "fevr": 2, "fev": 2, "aout": 8, "set": 9}
-_MARKERS = str.maketrans(
-    {
-        "年": ".",
-        "月": ".",
-        "日": " ",
-        "년": ".",
-        "월": ".",
-        "일": " ",
-        "٫": ".",
-        "،": ",",
-        "−": "-",
-        "‐": "-",
-        "‑": "-",
-        "ı": "i",
-    }
+TIME = "_"
+"""Stands for a time of day that was cut from a text; no date has this character."""
+_MORE_MONTHS = {
+    "en": {"sept": 9}, "de": {"mrz": 3, "maerz": 3, "jaenner": 1, "sept": 9}, "nl": {"sept": 9},
+    "fr": {"fevr": 2, "fev": 2, "aout": 8, "sept": 9}, "pt": {"fev": 2, "set": 9},
+    "it": {"set": 9, "sett": 9}, "es": {"sept": 9, "set": 9}, "ca": {"set": 9},
+}  # fmt: skip
+# What CLDR has as atTime (the last part of many lines), and articles and prepositions that it has not.
+_PHRASES = """
+* y г $
+en ^M the d, ^ on dMW, ^ on_the d, d of M, M of y, d day_of M, d of_the_year y, dyMW at T
+de ^ am d, ^ den d, ^ der d, ^ dem d, dyMW um T
+fr ^ le d, dyMW a T
+es ^ el d, M del y, dyMW a_las T, dyMW a_la T
+pt dyMW as T, dyMW a T
+it ^ il d, ^ l d, M del y, dyMW alle T, dyMW alle_ore T, dyMW ore T
+nl ^ de d, dyMW om T
+sv ^ den d, dyMW kl T
+da ^ den d, dyMW kl T
+nb ^ den d, dyMW kl T
+fi dyMW klo T
+pl dyMW o T, dyMW godz T, dyMW o_godz T
+cs dyMW v T, dyMW ve T
+sk dyMW o T
+ca ^ el d, dyMW a_les T
+ro dyMW la T, dyMW ora T
+et dyMW kell T
+lv dyMW plkst T
+sl dyMW ob T
+hr dyMW u T
+el dyMW στισ T
+ru dyMW в T
+uk dyMW о T
+bg dyMW в T
+id dyMW pukul T
+tr dyMW saat T
+"""
+ORDINALS = {
+    ending: frozenset(languages.split())
+    for ending, languages in {
+        "st": "en", "nd": "en", "rd": "en", "th": "en", "er": "fr", "re": "fr", "ere": "fr", "eme": "fr",
+        "e": "fr nl", "ste": "nl", "de": "nl", "°": "es pt it ca gl",
+    }.items()
+}  # fmt: skip
+"""What stands behind a day without a gap, as CLDR writes ordinal numbers, with its languages."""
+_MARKERS = str.maketrans("년월일٫،−‐‑ıªº", "年月日.,---i°°")
+_EAST_ASIAN = lazy_regex(
+    r"(?<![^\W年月日])(?:(?P<year>\d{4}|\d\d)年\s*)?(?P<month>\d\d?)月"
+    r"(?:\s*(?P<day>\d\d?)日(?:\s*[-–—~至到]\s*(?P<last>\d\d?)日)?)?"
 )
+_EAST_ASIAN_YEARS = lazy_regex(r"\d{4}年(?:\s*[-–—~至到]\s*\d{4}年)?")
 
 
 class Names(Struct, frozen=True):
-    """Folded words of dates: months by name, weekdays and other words without meaning for the date.
+    """Folded words of dates with their languages: months by name, weekdays, phrases between two parts.
 
-    `clashing` are the month names on which languages disagree.
+    A phrase has the kinds of parts that it stands between: `d` a number of a day or a month, `y` a year, `M`
+    a month by name, `W` a weekday, `T` a time of day, `^` the beginning and `$` the end of the date itself.
+    `clashing` are the month names on which languages disagree, `own` is the language of the locale.
     """
 
     months: Mapping[str, int]
-    weekdays: frozenset[str]
-    fillers: frozenset[str]
+    weekdays: Mapping[str, frozenset[str]]
+    phrases: Mapping[str, tuple[tuple[str, str, str], ...]]
+    languages: Mapping[str, frozenset[str]]
     clashing: frozenset[str] = frozenset()
+    own: frozenset[str] = frozenset()
+
+    def languages_of(self, text: str) -> frozenset[str]:
+        """Return the languages of the months of a folded text, or else of its weekdays."""
+        words = WORD.findall(text)
+        found = [self.languages[word] for word in words if word in self.languages]
+        return frozenset().union(*(found or [self.weekdays[word] for word in words if word in self.weekdays]))
 
 
 def fold(text: str) -> str:
@@ -62,7 +105,7 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    plain = unicodedata.normalize("NFKC", text).casefold().translate(_MARKERS)
+    plain = unicodedata.normalize("NFKC", text.translate(_MARKERS)).casefold().translate(_MARKERS)
     chars = [
         char
         for char in unicodedata.normalize("NFKD", plain)
@@ -97,30 +140,85 @@ def date_order(locale: str) -> Order:
     return "mdy" if order == "mdy" else "ymd" if order[0] == "y" else "dmy"
 
 
+def unfold_east_asian(text: str) -> str:
+    """Return the text with its dates in 年, 月 and 日 written as those in words.
+
+    >>> unfold_east_asian("2025年3月15日"), unfold_east_asian("15日/03/2025")
+    (' 15 mar 2025 ', '15日/03/2025')
+    """
+    if _EAST_ASIAN_YEARS.fullmatch(text):
+        return text.replace("年", "")
+    return _EAST_ASIAN.sub(_in_words, text)
+
+
+def _in_words(match: re.Match[str]) -> str:
+    year, month, day, last = match.group("year", "month", "day", "last")
+    if not 1 <= int(month) <= 12 or not (year or day):
+        return match[0]
+    shown = "" if year is None else year if len(year) == 4 else f"'{year}"
+    rest = f"{_MONTHS[int(month) - 1]} {shown}".rstrip()
+    return f" {' - '.join(f'{number} {rest}' for number in (day, last) if number) or rest} "
+
+
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+
+
 @lru_cache(maxsize=64)
 def names(locale: str | None) -> Names:
     """Return the words of the locale, followed by those of all `LANGUAGES`."""
+    common = _common()
     if locale is None:
-        return _common()
-    own, common = names_of(locale_data(locale)), _common()
-    months = {**dict(_shortened(own.months)), **common.months, **own.months}
+        return common
+    data = locale_data(locale)
+    own, language = names_of(data), frozenset({data.language})
     return Names(
-        months,
-        common.weekdays | own.weekdays,
-        common.fillers | own.fillers,
+        {**dict(_shortened(own.months)), **common.months, **own.months},
+        {
+            **common.weekdays,
+            **{word: common.weekdays.get(word, language) | language for word in own.weekdays},
+        },
+        {
+            phrase: (*common.phrases.get(phrase, ()), *own.phrases.get(phrase, ()))
+            for phrase in (*common.phrases, *own.phrases)
+        },
+        common.languages,
         common.clashing - own.months.keys(),
+        language,
     )
 
 
 @cache
 def _common() -> Names:
-    months = {word: month for month, words in common_words.MONTHS.items() for word in words.split()}
-    weekdays, fillers = common_words.WEEKDAYS.split(), (*common_words.FILLERS.split(), *_FILLERS.split())
+    months: dict[str, int] = {}
+    languages: dict[str, frozenset[str]] = {}
+    weekdays: dict[str, frozenset[str]] = {}
+    clashing = set()
+    for language, groups in common_words.MONTHS.items():
+        for month, group in enumerate(groups.split("/"), 1):
+            for word in group.split():
+                if months.setdefault(word, month) != month:
+                    clashing.add(word)
+                languages[word] = languages.get(word, frozenset()) | {language}
+    for language, words in common_words.WEEKDAYS.items():
+        for word in words.split():
+            weekdays[word] = weekdays.get(word, frozenset()) | {language}
+    phrases: dict[str, tuple[tuple[str, str, str], ...]] = {}
+    for line in f"{common_words.PHRASES}{_PHRASES}".split("\n"):
+        language, _, places = line.strip().partition(" ")
+        for place in filter(None, places.split(", ")):
+            left, phrase, right = place.split()
+            phrase = phrase.replace("_", " ")
+            phrases[phrase] = (*phrases.get(phrase, ()), (left, right, language))
+    # A single letter, and a word that is a time zone as well (čet. and CET), only where the locale has it.
+    unsure = (
+        months.keys() - _DOUBLE | set(common_words.ZONES.split()) | {one for one in weekdays if len(one) == 1}
+    )
     return Names(
         months,
-        frozenset(weekdays) - months.keys() | _DOUBLE,
-        frozenset(fillers) - months.keys(),
-        frozenset(common_words.CLASHING_MONTHS.split()),
+        {word: found for word, found in weekdays.items() if word not in unsure},
+        phrases,
+        languages,
+        frozenset(clashing),
     )
 
 
@@ -129,15 +227,47 @@ _DOUBLE = frozenset({"mar"})  # Tuesday in French, Spanish and Italian, and Marc
 
 def names_of(data: Any) -> Names:
     """Return the words of one locale, given its data of Babel."""
+    language = frozenset({data.language})
     months: dict[str, int] = {}
+    places = set(_places(data))
     for name, month in _calendar_words(data.months):
         words = WORD.findall(fold(name))
-        if words and not re.search(r"\d", name):
+        if re.search(r"\d", name):
+            places.update((left, " ".join(words), "d") for left in "^d" if words)
+        elif words:
             months.setdefault(max(words, key=len), month)
-    for word, month in _MORE_MONTHS.items():
+            places.add(("d", " ".join(sorted(words, key=len)[:-1]), "M"))
+    for word, month in _MORE_MONTHS.get(data.language, {}).items():
         months.setdefault(word, month)
     weekdays = {word for name, _ in _calendar_words(data.days) for word in WORD.findall(fold(name))}
-    return Names(months, frozenset(weekdays), frozenset(_small_words(data)) - months.keys())
+    phrases: dict[str, tuple[tuple[str, str, str], ...]] = {}
+    for left, phrase, right in sorted(places):
+        if phrase and phrase not in months and not set(phrase) & set("年月日"):
+            phrases[phrase] = (*phrases.get(phrase, ()), (left, right, data.language))
+    return Names(
+        months,
+        dict.fromkeys(sorted(weekdays), language),
+        phrases,
+        dict.fromkeys(months, language),
+    )
+
+
+def _places(data: Any) -> Iterator[tuple[str, str, str]]:
+    """Yield the words that stand between two parts of a date in the patterns of a locale, with the parts."""
+    for pattern in (*data.date_formats.values(), *data.datetime_skeletons.values()):
+        left, words = "^", []
+        for literal, field, sign in re.findall(r"('[^']*'|[^a-zA-Z']+)|(([a-zA-Z])\3*)", pattern.pattern):
+            right = "M" if sign in ("M", "L") and len(field) > 2 else _KINDS.get(sign, "")
+            words += WORD.findall(fold(literal))
+            if sign and words and left and right:
+                yield left, " ".join(words), right
+            if sign:
+                left, words = right, []
+        if words and left:
+            yield left, " ".join(words), "$"
+
+
+_KINDS = {"y": "y", "d": "d", "M": "d", "L": "d", "E": "W", "c": "W"}
 
 
 def _shortened(months: Mapping[str, int]) -> Iterator[tuple[str, int]]:
@@ -153,11 +283,3 @@ def _calendar_words(calendar: Any) -> Iterator[tuple[str, int]]:
         for width in ("wide", "abbreviated"):
             for number, name in calendar[context][width].items():
                 yield name, int(number)
-
-
-def _small_words(data: Any) -> Iterator[str]:
-    for pattern in data.date_formats.values():
-        for literal in re.findall(r"'([^']*)'", pattern.pattern):
-            yield from WORD.findall(fold(literal))
-    for name in (*data.months["format"]["wide"].values(), *data.days["format"]["wide"].values()):
-        yield from sorted(WORD.findall(fold(name)), key=len)[:-1]

@@ -3,29 +3,55 @@
 from __future__ import annotations
 
 import calendar
+import re
 from functools import lru_cache
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.dates.names import WORD, Names, Order, date_order, names
+from fieldassay.values.types.dates.names import ORDINALS, TIME, WORD, Names, Order, date_order, names
 from fieldassay.values.types.dates.period import Date
 from fieldassay.values.types.unreadable import UnreadableError
 
-_TOKEN = lazy_regex(rf"(\d+)|({WORD.pattern})")
+_TOKEN = lazy_regex(rf"(\d+)|({TIME})|({WORD.pattern})")
 _SEPARATOR = lazy_regex(r"\s*[./,\-–—’'\"()]?\s?[.,'’(]?\s*")
+_ORDER = lazy_regex(r"[WT]*[dMy]*(?:[WT]+y)?[WT]*")
+"""The order of kinds of parts: weekday and time stand outside, or before the year (`Mar 15 10:00 2025`)."""
+_PERIODS = (
+    "h",
+    "hy",
+    "s",
+    "q",
+    "t",
+    "w",
+    "wk",
+    "kw",
+    "cw",
+    "p",
+    "fy",
+    "half",
+    "quarter",
+    "quartal",
+    "week",
+    "woche",
+)
+_RULES = {"d": "number", "y": "year", "M": "month", "W": "weekday", "T": "time of day"}
 _ABBREVIATED_YEAR = lazy_regex(r"\s*['’]")
 _NO_DAY = "no calendar has this day"
 
 
 class Style(Struct, frozen=True):
-    """The rules for dates whose text is ambiguous; `shown` is the order proved by a neighboring date."""
+    """The rules for dates whose text is ambiguous; `shown` is the order proved by a neighboring date.
+
+    `languages` are those of the words of the text.
+    """
 
     order: Order | None = None
     locale: str | None = None
     pivot: int = 69
     shown: Order | None = None
+    languages: frozenset[str] = frozenset()
 
     @property
     def preferred(self) -> Order:
@@ -78,27 +104,21 @@ class Parts(Struct, frozen=True):
     is_clashing: bool = False
 
 
-def split(text: str, locale: str | None) -> Parts:
-    """Return the parts of a folded text; raises `UnreadableError` for anything that is no part of a date."""
-    numbers: list[str] = []
-    years: set[int] = set()
-    words: list[tuple[str, int]] = []
-    end = 0
+def split(text: str, locale: str | None, languages: frozenset[str] = frozenset()) -> Parts:
+    """Return the parts of a folded text; raises `UnreadableError` for anything that is no part of a date.
+
+    Small words are those of the languages, and of the locale's.
+    """
     known = names(locale)
+    reading = Tokens(known, languages | known.own)
     for token in _TOKEN.finditer(text):
-        between = text[end : token.start()]
-        if not (_is_separator(between) if end else not between.strip("(., '’")):
+        between = text[reading.end : token.start()]
+        if not (_is_separator(between) if reading.end else not between.strip("(., '’")):
             raise UnreadableError(f"{between.strip()!r} does not belong in a date")
-        if token[1]:
-            if len(token[1]) == 4 or (len(token[1]) == 2 and _ABBREVIATED_YEAR.fullmatch(between)):
-                years.add(len(numbers))
-            numbers.append(token[1])
-        else:
-            words.append((token[2], len(numbers)))
-        end = token.end()
-    if text[end:].strip("., )'’") or not numbers + words:
+        reading.add(token, between)
+    if text[reading.end :].strip("., )'’") or not reading.found:
         raise UnreadableError("is not a date")
-    return _with_word(Parts(tuple(numbers), frozenset(years)), words, known)
+    return reading.parts()
 
 
 @lru_cache(maxsize=256)
@@ -106,13 +126,117 @@ def _is_separator(text: str) -> bool:
     return _SEPARATOR.fullmatch(text) is not None
 
 
-def _with_word(parts: Parts, words: list[tuple[str, int]], known: Names) -> Parts:
-    months = []
-    for word, before in words:
-        if word in known.months:
-            months.append((word, before))
-        elif word not in known.weekdays and word not in known.fillers:
-            raise UnreadableError(f"{word[:40]!r} is not a month or another word of a date")
+class Tokens:
+    """The tokens of a date from left to right, each with the rule that allows it in its place."""
+
+    def __init__(self, known: Names, languages: frozenset[str]) -> None:
+        self.known, self.languages = known, languages
+        self.found: list[tuple[str, str]] = []
+        self.end = 0
+        self._kinds = ""
+        self._numbers: list[str] = []
+        self._years: set[int] = set()
+        self._months: list[tuple[str, int]] = []
+        self._small: list[str] = []
+        self._is_doubtful = False
+
+    def add(self, token: re.Match[str], between: str) -> None:
+        """Add a token, and what stands between it and the one before."""
+        number, time, word = token.groups()
+        is_glued = not between and bool(self.found)
+        self.end = token.end()
+        if word is None:
+            if is_glued and self._small:
+                raise UnreadableError(self._why_not(self._small[-1], " before a number"))
+            is_short_year = bool(not self._small and _ABBREVIATED_YEAR.fullmatch(between))
+            if number and (len(number) == 4 or (len(number) == 2 and is_short_year)):
+                self._years.add(len(self._numbers))
+            kind = "T" if time else "y" if len(number) == 4 else "d"
+            self._part(kind, token[0], _RULES[kind])
+            self._numbers += [number] if number else []
+        elif word in self.known.months:
+            self._months.append((word, len(self._numbers)))
+            self._part("M", word, _RULES["M"])
+        elif not is_glued and self._may_speak(self.known.weekdays.get(word, frozenset())):
+            self._part("W", word, _RULES["W"])
+        elif (
+            is_glued
+            and self._kinds.endswith("d")
+            and not self._small
+            and self._may_speak(ORDINALS.get(word, frozenset()))
+        ):
+            self._allow(ORDINALS[word], word)
+            self.found.append((word, "ending of a day"))
+        else:
+            self._small.append(word)
+            self.found.append((word, "small word"))
+
+    def parts(self) -> Parts:
+        """Return the parts of the date; raises `UnreadableError` for a word out of place."""
+        self._part("$", "", "")
+        if self._is_doubtful and not self._months:
+            raise UnreadableError("has a letter that is no part of a date")
+        if not _ORDER.fullmatch(self._kinds.removesuffix("$")):
+            raise UnreadableError("has a weekday or a time inside of the date")
+        return _with_month(
+            Parts(tuple(self._numbers), frozenset(self._years), is_clashing=self._is_doubtful),
+            self._months,
+            self.known,
+        )
+
+    def _part(self, kind: str, text: str, rule: str) -> None:
+        if self._small:
+            self._join(self._kinds[-1:] or "^", self._small, kind)
+            self._small = []
+        self._kinds += kind
+        if text:
+            self.found.append((text, rule))
+
+    def _join(self, left: str, words: list[str], right: str) -> None:
+        for size in range(len(words), 0, -1):
+            phrase = " ".join(words[:size])
+            inner = right if size == len(words) else "$"
+            places = [
+                language
+                for lefts, rights, language in self.known.phrases.get(phrase, ())
+                if _fits(left, lefts, "^") and _fits(inner, rights, "$")
+            ]
+            if places:
+                if inner != "T":
+                    self._allow(frozenset(places), phrase)
+                elif len(phrase) == 1 and not self._may_speak(frozenset(places)):
+                    raise UnreadableError(self._why_not(phrase, " in its place"))
+                return self._join("^", words[size:], right) if words[size:] else None
+        raise UnreadableError(self._why_not(words[0], " in its place"))
+
+    def _allow(self, languages: frozenset[str], word: str) -> None:
+        if "*" in languages or languages & self.known.own:
+            return
+        if not languages & self.languages:
+            raise UnreadableError(self._why_not(word, " in its place"))
+        if len(word) == 1 and not self.languages <= languages:
+            self._is_doubtful = True
+
+    def _may_speak(self, languages: frozenset[str]) -> bool:
+        return bool(languages & (self.languages | self.known.own))
+
+    def _why_not(self, word: str, where: str) -> str:
+        if word in _PERIODS:
+            return f"{word!r} is no date: half-years, quarters, terms, weeks and fiscal years are not read"
+        is_known = word in self.known.phrases or word in ORDINALS
+        return f"{word[:40]!r} is not a month or another word of a date{where if is_known else ''}"
+
+
+def _fits(kind: str, kinds: str, end: str) -> bool:
+    """Return whether a part is one of the kinds; an end of a date may be followed by a weekday or a time."""
+    return (
+        kind in kinds
+        or (end in kinds and kind in f"{end}WT")
+        or (kind == "d" and end == "$" and "y" in kinds)
+    )
+
+
+def _with_month(parts: Parts, months: list[tuple[str, int]], known: Names) -> Parts:
     if len(parts.numbers) == 3 or (len(months) == 2 and months[0][1] == 0 and months[1][1] == 1):
         # Examples: mar. 5 août 2025, mar 5/8/2025.
         months = [(word, before) for word, before in months if word not in known.weekdays]
@@ -121,9 +245,8 @@ def _with_word(parts: Parts, words: list[tuple[str, int]], known: Names) -> Part
     if not months:
         return parts
     word, before = months[0]
-    return replace(
-        parts, month=known.months[word], numbers_before_month=before, is_clashing=word in known.clashing
-    )
+    is_clashing = parts.is_clashing or word in known.clashing
+    return replace(parts, month=known.months[word], numbers_before_month=before, is_clashing=is_clashing)
 
 
 def find(parts: Parts, style: Style) -> Found:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Sequence
+from functools import cache
 
 from msgspec import Struct
 
@@ -12,7 +13,8 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Column, Reading
-from fieldassay.values.types.dates.names import fold
+from fieldassay.values.types.dates import common_words
+from fieldassay.values.types.dates.names import TIME, fold, names
 from fieldassay.values.types.distinct import read_distinct
 from fieldassay.values.types.text import json_text
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
@@ -20,29 +22,42 @@ from fieldassay.values.types.unreadable import UnreadableError, unreadable
 MOST_CHARACTERS = 120
 """The maximum of characters in a date or a time."""
 
-_HALF = r"(?:\s*(?P<half>[ap])\.?\s?m\b\.?)?"
-_ZONE = r"(?:\s*(?P<zone>z\b|(?:utc|gmt)?[+-]\d{1,2}(?::?\d{2})?\b|(?:utc|gmt)\b))?"
+_HALF = r"(?:\s*(?P<half>[ap])(?P<m>\.?\s?m)?(?![^\W_])\.?)?"
+_ZONE = r"(?:\s*(?P<zone>z\b|(?:utc|gmt|ut)?[+-]\d{1,2}(?::?\d{2})?\b|(?:utc|gmt|ut)\b))?"
 _SECONDS = r"(?::(?P<second>\d{2})(?:[.,](?P<fraction>\d{1,9}))?)?"
+_END = r"(?![\w:])(?!\.\d)"
 _CLOCK = (
-    rf"(?<!\d)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}}){_SECONDS}(?!\d){_HALF}(?:\s*(?:uhr|hrs|h)\b)?{_ZONE}"
+    rf"(?<!\d)(?P<hour>\d{{1,2}}):(?P<minute>\d{{2}}){_SECONDS}"
+    rf"(?!\d){_HALF}(?:\s*(?:uhr|hrs|h)\b)?{_ZONE}{_END}"
 )
 _IN_TEXT = (
     lazy_regex(_CLOCK),
     lazy_regex(
         rf"(?<![\d.:])(?P<hour>\d{{1,2}})\s?(?:h|uhr)"
-        rf"(?:\s?(?P<minute>\d{{2}})(?:\s?(?:min|m)\b\.?)?)?(?![\d\w]){_ZONE}"
+        rf"(?:\s?(?P<minute>\d{{2}})(?:\s?(?:min|m)\b\.?)?)?(?![\d\w]){_ZONE}{_END}"
     ),
-    lazy_regex(r"(?<![\d.:])(?P<hour>\d{1,2})\.(?P<minute>\d{2})(?:\.(?P<second>\d{2}))?\s?(?:uhr|hrs)\b"),
-    lazy_regex(rf"(?<![\d.:])(?P<hour>\d{{1,2}})(?:\.(?P<minute>\d{{2}}))?{_HALF.removesuffix('?')}{_ZONE}"),
+    lazy_regex(
+        rf"(?<![\d.:])(?P<hour>\d{{1,2}})\.(?P<minute>\d{{2}})(?:\.(?P<second>\d{{2}}))?\s?(?:uhr|hrs)\b"
+        rf"{_ZONE}{_END}"
+    ),
+    lazy_regex(
+        rf"(?<![\d.:])(?P<hour>\d{{1,2}})(?:\.(?P<minute>\d{{2}}))?"
+        rf"(?:\s*(?P<half>[ap])(?P<m>\.?\s?m)\b\.?|(?P<mark>[ap])\b){_ZONE}{_END}"
+    ),
     lazy_regex(
         r"(?<=\d)t(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?"
-        rf"(?:[.,](?P<fraction>\d{{1,9}}))?(?!\d){_ZONE}"
+        rf"(?:[.,](?P<fraction>\d{{1,9}}))?(?!\d){_ZONE}{_END}"
     ),
 )
 _ALONE = (
     lazy_regex(r"(?P<hour>\d{1,2})\.(?P<minute>\d{2})(?:\.(?P<second>\d{2}))?"),
     lazy_regex(r"(?P<hour>\d{2})(?P<minute>\d{2})(?P<second>\d{2})?(?:\s?(?:hrs|h))?"),
+    lazy_regex(r"(?P<hour>\d{1,2})(?P<minute>\d{2})\s?(?P<half>[ap])(?P<m>\.?\s?m)?\.?"),
 )
+_ZONE_NAME = lazy_regex(r"\s*([(\[]?)([a-z]{2,6})(?![^\W_])[)\]]?")
+_AREA = lazy_regex(r"\s*\[[a-z]+(?:[/_+-][a-z0-9]+)*\]")
+"""A time zone in brackets, as RFC 9557 writes it."""
+_DESIGNATOR = lazy_regex(r"t(?=\d\d(?::|\d\d))")
 _NAMED = {"noon": dt.time(12), "midday": dt.time(12), "midnight": dt.time(0)}
 
 
@@ -62,7 +77,7 @@ class TimeReader(Reader, Struct, frozen=True):
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a time")
         try:
-            time = read_time(fold(text).strip())
+            time = read_time(plain_text(text))
         except UnreadableError as why:
             return unreadable(text, why)
         return Reading(text, time, time_text(time))
@@ -75,23 +90,68 @@ def read_time(text: str) -> dt.time:
     """Return the time of a folded text; raises `UnreadableError`."""
     if text in _NAMED:
         return _NAMED[text]
-    for pattern in (*_IN_TEXT, *_ALONE):
-        match = pattern.fullmatch(text.removeprefix("t"))
-        if match:
-            time, is_next_day = _time(match)
-            if is_next_day:
-                raise UnreadableError("24:00 is the next day's 00:00")
-            return time
-    raise UnreadableError("is not a time of day")
+    plain = text[1:] if _DESIGNATOR.match(text) else text
+    cut = cut_time(plain)
+    if cut is not None and cut.text == TIME:
+        cut.check_zone()
+    else:
+        matches = (pattern.fullmatch(plain) for pattern in _ALONE)
+        cut = next((Cut(TIME, *_time(match)) for match in matches if match), None)
+    if cut is None:
+        raise UnreadableError("is not a time of day")
+    if cut.is_next_day:
+        raise UnreadableError("24:00 is the next day's 00:00")
+    return cut.time
 
 
-def cut_time(text: str) -> tuple[str, dt.time, bool] | None:
-    """Return a folded text without its time, the time, and whether it is 24:00; None without a time."""
+class Cut(Struct, frozen=True):
+    """A time of day, and the text from which it was cut, with `TIME` in its place.
+
+    `is_next_day` says that it was 24:00, `zone` is the name of a time zone.
+    """
+
+    text: str
+    time: dt.time
+    is_next_day: bool
+    zone: str = ""
+
+    def check_zone(self) -> None:
+        """Raise `UnreadableError` if the time zone is known by its name alone."""
+        if self.zone and self.time.tzinfo is None:
+            raise UnreadableError(
+                f"the time zone {self.zone.upper()!r} has no certain offset; one is written as +01:00"
+            )
+
+
+@cache
+def _zones() -> frozenset[str]:
+    return frozenset(common_words.ZONES.split())
+
+
+def plain_text(text: str) -> str:
+    """Return a text folded; raises `UnreadableError` if it has the sign that stands for a time."""
+    if TIME in text:
+        raise UnreadableError(f"{TIME!r} does not belong in a date or a time")
+    return fold(text).strip()
+
+
+def cut_time(text: str) -> Cut | None:
+    """Return the time in a folded text; None without a time."""
     for pattern in _IN_TEXT:
         match = pattern.search(text)
-        if match:
-            before, after = text[: match.start()].rstrip(" ,t"), text[match.end() :].strip(" ,")
-            return f"{before} {after}".strip(), *_time(match)
+        if match is None:
+            continue
+        start, end, zone = match.start(), match.end(), ""
+        name = _ZONE_NAME.match(text, end)
+        if name and name[2] in _zones() and (name[1] or name[2] not in names(None).months):
+            end, zone = name.end(), name[2]
+        elif area := _AREA.match(text, end):
+            end, zone = area.end(), area[0].strip(" []")
+        if text[start - 1 : start] == "t" and text[: start - 1][-1:].isdecimal():  # 2025-03-15T10:00
+            start -= 1
+        return Cut(
+            f"{text[:start].rstrip(', ')} {TIME} {text[end:].lstrip(', ')}".strip(), *_time(match), zone
+        )
     return None
 
 
@@ -113,7 +173,10 @@ def shortest(time: dt.time | dt.datetime) -> str:
 def _time(match: re.Match[str]) -> tuple[dt.time, bool]:
     parts = match.groupdict()
     hour, minute, second = (int(parts.get(name) or 0) for name in ("hour", "minute", "second"))
-    hour = _on_24_hours(hour, parts.get("half"))
+    half = parts.get("half") or parts.get("mark")
+    if half and not parts.get("m") and not 1 <= hour <= 12:
+        raise UnreadableError(f"{half!r} is am or pm only behind an hour from 1 to 12")
+    hour = _on_24_hours(hour, half)
     fraction = (parts.get("fraction") or "").rstrip("0")
     if len(fraction) > 6:
         raise UnreadableError("is finer than a microsecond")
