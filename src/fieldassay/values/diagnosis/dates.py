@@ -1,15 +1,19 @@
-"""Diagnoses of different calendar values: day and month exchanged, a short year, a day or month off."""
+"""Diagnoses of different calendar values: day and month exchanged, a short year, a day or month off, OCR."""
 
 from __future__ import annotations
 
 import operator
+import re
 
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.regex import lazy_regex
 from fieldassay.values.diagnosis.catalogue import BIT
 from fieldassay.values.diagnosis.digits import diagnose_digits
-from fieldassay.values.diagnosis.folding import equal, lengths, pick
+from fieldassay.values.diagnosis.folding import equal, fold_confusable, lengths, pick
+from fieldassay.values.types.catalogue import READERS
+from fieldassay.values.types.column import Column
 
 Bits = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int64]
@@ -34,6 +38,35 @@ def diagnose_dates(gold: list[str], pred: list[str]) -> Bits:
         if rows.size:
             bits[rows] |= _diagnose_parts(pick(gold, rows), pick(pred, rows), size)
     return bits
+
+
+def diagnose_misread(type_name: str, gold: Column, pred: Column) -> Bits:
+    """Return `ocr_confusion` for an unreadable text that has the other value with digits for letters."""
+    bits = np.zeros(len(gold), dtype=np.int64)
+    for row, values in enumerate(zip(gold.values, pred.values, strict=True)):
+        if (values[0] is None) != (values[1] is None):
+            broken, whole = (gold, pred) if values[0] is None else (pred, gold)
+            text = _MISREAD.sub(lambda match: fold_confusable([match[0]])[0], broken.texts[row])
+            if text != broken.texts[row] and _may_mean(type_name, text, whole.canonical[row]):
+                bits[row] = BIT["ocr_confusion"]
+    return bits
+
+
+_MISREAD = lazy_regex(r"(?<![^\W\d_])[oOQDlI|iSsBZzGbgq]+(?![^\W\d_])")
+
+
+def _may_mean(type_name: str, text: str, canonical: str) -> bool:
+    """Return whether a text is a value in one of the orders of dates, or a phone number by its digits."""
+    if type_name == "phone":
+        digits = re.sub(r"\D", "", text).lstrip("0")
+        return len(digits) > _MONTH_LENGTH - 2 and re.sub(r"\D", "", canonical).endswith(digits)
+    kind = READERS.load(type_name)
+    readers = (
+        [kind(order=order) for order in ("dmy", "mdy", "ymd")]
+        if type_name in ("date", "datetime")
+        else [kind()]
+    )
+    return any(reader.read(text).canonical == canonical for reader in readers)
 
 
 def _comparable(gold: list[str], pred: list[str], size: int) -> npt.NDArray[np.int64]:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from fieldassay.values.diagnosis.amounts import Amounts, diagnose_amounts
 from fieldassay.values.diagnosis.catalogue import BIT
-from fieldassay.values.diagnosis.dates import diagnose_dates
+from fieldassay.values.diagnosis.dates import diagnose_dates, diagnose_misread
 from fieldassay.values.diagnosis.folding import Flags, equal, match_keys
 from fieldassay.values.diagnosis.retyping import diagnose_retyped
 from fieldassay.values.diagnosis.surface import diagnose_surface
@@ -141,4 +141,4 @@ def _diagnose_texts(type_name: str, gold: Column, pred: Column) -> Bits:
     rows = np.flatnonzero(~alike & ~settled)
     if rows.size:
         bits[rows] |= diagnose_wording(left.take(rows), right.take(rows), type_name in CODE_TYPES)
-    return bits
+    return bits | diagnose_misread(type_name, gold, pred) if type_name in {*CALENDAR_TYPES, "phone"} else bits

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -12,16 +11,42 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Column, Reading
-from fieldassay.values.types.dates.names import locale_data
+from fieldassay.values.types.dates.names import fold, locale_data
 from fieldassay.values.types.distinct import read_distinct
 from fieldassay.values.types.text import json_text, whole_number
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
 
+if TYPE_CHECKING:
+    from phonenumbers import PhoneNumber
+
 _MOST_CHARACTERS = 100
-_EXTENSION = lazy_regex(
-    r"[\s,;]*(?:ext(?:ension)?|extn|x|#|durchwahl|dw|poste|int)\.?[\s:=]*(\d{1,8})$", re.IGNORECASE
+# The types of vCard (RFC 6350, 6.4.1), in the languages whose dates are read.
+_LABELS = """
+tel telephone phone fon mobile mob cell cellphone cellular fax telefax facsimile home work office business
+main direct private personal pager voice text sms hotline toll free freephone no nr num number ph phn
+contact telefon mobil handy telefonnummer rufnummer festnetz buro zentrale geschaftlich dienstlich arbeit
+privat zuhause portable bureau domicile fixe travail numero telefono movil celular cel oficina casa trabajo
+fijo cellulare ufficio lavoro fisso telefone telemovel escritorio trabalho residencial telefoon mobiel
+kantoor thuis werk prive arbete hem kontor arbejde hjem jobb puhelin puh matkapuhelin koti tyo faksi komorka
+kom dom praca biuro faks mobilni prace domu kancelar telepon seluler kantor rumah cep ev ofis birou acasa
+serviciu mobiltelefon iroda otthon kancelaria domov feina mobiiltelefon kodu too mobilais darbs majas
+mobilusis darbas namai sluzba posao kuca τηλ τηλεφωνο κιν κινητο φαξ тел телефон моб мобильныи факс дом раб
+робота дім служебен
+"""
+_LETTERS = "[tmpfchwo]"
+_LABEL = "|".join(sorted(_LABELS.split(), key=len, reverse=True))
+_BEFORE = lazy_regex(
+    rf"^[\s(\[]*(?:(?:{_LABEL})(?![^\W\d_])|{_LETTERS}(?=[.:)\s]))[\s.:)\]\-–—/]*(?=[\w(\[+])"
 )
-_PREFIX = lazy_regex(r"^(?:tel|phone|fax|mobile|mob|cell|ph|t|m|p|f)[.:]+\s*(?=[\d+(])", re.IGNORECASE)
+_BEHIND = lazy_regex(rf"(?:[\s,;(\[\-–—/]*(?<![^\W\d_])(?:{_LABEL})|\s*[(\[]{_LETTERS})[\s.)\]]*$")
+_EXTENSION = lazy_regex(
+    r"[\s,;(]*(?:ext(?:ension)?|extn|xtn|x|#|durchwahl|dw|poste|int(?:erno)?|anexo|ramal|toestel|tst|app(?:arat)?"
+    r"|доб|wew|lokal|anknytning)[.:=\s]*(\d{1,8})\)?$"
+)
+"""An extension, by the words of libphonenumber and some of Europe and Brazil."""
+_JOINT = lazy_regex(r"\s*(?:[/|&;,\n]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|\s[-–—]\s)\s*")
+_WORD = lazy_regex(r"[^\W\d_]+")
+_NORTH_AMERICA, _FEWEST_LETTERS, _FEWEST_DIGITS, _MOST_DIGITS = 1, 3, 7, 15
 
 
 class PhoneReader(Reader, Struct, frozen=True):
@@ -29,7 +54,8 @@ class PhoneReader(Reader, Struct, frozen=True):
 
     `region` (AU, US, or that of the locale) is the country of numbers without a country code. Without a
     region such numbers are compared by their digits and flagged `ambiguous`. A number outside its country's
-    plan stays comparable and is flagged `invalid_phone`.
+    plan stays comparable and is flagged `invalid_phone`. Labels such as `Tel.` and `(mobile)` are passed
+    over; other letters are read only as an extension or a vanity number.
 
     >>> [PhoneReader("AU").read(text).canonical for text in ("(02) 9374 4000 ext. 12", "+61 2 9374 4000")]
     ['+61293744000;ext=12', '+61293744000']
@@ -56,7 +82,7 @@ class PhoneReader(Reader, Struct, frozen=True):
         if len(text) > _MOST_CHARACTERS:
             return unreadable(text, "is too long for a phone number")
         try:
-            canonical, remarks = self._number(_PREFIX.sub("", text if number is None else str(number)))
+            canonical, remarks = self._number(text if number is None else str(number))
         except UnreadableError as why:
             return unreadable(text, why, flags)
         return Reading(text, canonical, canonical, (*remarks, *flags))
@@ -65,31 +91,89 @@ class PhoneReader(Reader, Struct, frozen=True):
         return read_distinct(self.read, raws)
 
     def _number(self, text: str) -> tuple[str, tuple[str, ...]]:
-        from phonenumbers import (
-            NumberParseException,
-            PhoneNumberFormat,
-            format_number,
-            is_valid_number,
-            parse,
-        )
-
         region = self.region or (locale_data(self.locale).territory if self.locale else None)
-        if region is None and not text.lstrip("(").startswith(("+", "＋", "tel:")):
-            return _digits(text), ("ambiguous",)
-        try:
-            number = parse(text.removeprefix("tel:"), region)
-        except NumberParseException:
-            raise UnreadableError("is not a phone number") from None
-        extension = f";ext={number.extension}" if number.extension else ""
-        canonical = format_number(number, PhoneNumberFormat.E164) + extension
-        return canonical, () if is_valid_number(number) else ("invalid_phone",)
+        plain = _without_labels(fold(text))
+        extension = _EXTENSION.search(plain)
+        main = plain[: extension.start()] if extension else plain
+        shown = f";ext={extension[1]}" if extension else ""
+        is_national = region is None and not main.lstrip("(").startswith("+")
+        if _are_two(main, region):
+            raise UnreadableError("is two phone numbers")
+        words = _WORD.findall(main)
+        if is_national:
+            digits = "".join(char for char in main if char.isdecimal())
+            if len(digits) < 3:
+                raise UnreadableError("is not a phone number")
+            if words:
+                raise UnreadableError(f"{words[0][:40]!r} is no part of a phone number")
+            return digits + shown, ("ambiguous",)
+        return _international(main, region, words, shown)
 
 
-def _digits(text: str) -> str:
-    extension = _EXTENSION.search(text)
-    main = text[: extension.start()] if extension else text
-    digits = "".join(str(unicodedata.decimal(char)) for char in main if char.isdecimal())
-    letters = sum(map(str.isalpha, main))
-    if len(digits) < 3 or letters > len(digits):
-        raise UnreadableError("is not a phone number")
-    return digits + (f";ext={extension[1]}" if extension else "")
+def _international(
+    main: str, region: str | None, words: list[str], shown: str
+) -> tuple[str, tuple[str, ...]]:
+    from phonenumbers import NumberParseException, PhoneNumberFormat, format_number, is_valid_number, parse
+
+    try:
+        number = parse(main, region)
+    except NumberParseException:
+        raise UnreadableError("is not a phone number") from None
+    is_valid = is_valid_number(number)
+    if words and not (is_valid and _is_vanity(number, main, words)):
+        raise UnreadableError(f"{words[0][:40]!r} is no part of a phone number")
+    if number.extension and not shown:
+        shown = f";ext={number.extension}"
+    return format_number(number, PhoneNumberFormat.E164) + shown, () if is_valid else ("invalid_phone",)
+
+
+def _is_vanity(number: PhoneNumber, main: str, words: list[str]) -> bool:
+    """Return whether the letters are keys: in North America, or of a free, shared or personal number."""
+    from phonenumbers import PhoneNumberType, is_alpha_number, number_type
+
+    kinds = (
+        PhoneNumberType.TOLL_FREE,
+        PhoneNumberType.SHARED_COST,
+        PhoneNumberType.PREMIUM_RATE,
+        PhoneNumberType.PERSONAL_NUMBER,
+        PhoneNumberType.UAN,
+    )
+    letters = "".join(words)
+    return (
+        len(letters) >= _FEWEST_LETTERS
+        and not set(letters) <= set("oil")  # zeros and ones that were misread
+        and is_alpha_number(main)
+        and (number.country_code == _NORTH_AMERICA or number_type(number) in kinds)
+    )
+
+
+def _without_labels(text: str) -> str:
+    before = ""
+    while before != text:
+        before, text = text, _BEHIND.sub("", _BEFORE.sub("", text)).strip()
+    return text
+
+
+def _are_two(text: str, region: str | None) -> bool:
+    """Return whether there are two numbers: two valid ones, or one before a stroke or an `or`."""
+    from phonenumbers import NumberParseException, PhoneNumberMatcher, is_valid_number, parse
+
+    joint = _JOINT.search(text)
+    if joint is None:
+        return False
+    sides = text[: joint.start()], text[joint.end() :]
+    digits = [sum(map(str.isdecimal, side)) for side in sides]
+    if region is None and (
+        sum(digits) > _MOST_DIGITS or (min(digits) >= _FEWEST_DIGITS and not text.startswith("0"))
+    ):
+        return True
+    if sum(1 for _ in PhoneNumberMatcher(text, region)) > 1:
+        return True
+    try:
+        return (
+            bool(digits[1])
+            and joint[0].strip() not in ("", ",", ";")
+            and is_valid_number(parse(sides[0], region))
+        )
+    except NumberParseException:
+        return False
