@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MOST_CHARACTERS = 100
 # The types of vCard (RFC 6350, 6.4.1), in the languages whose dates are read.
 _LABELS = """
+☎ ✆ 📞 📱
 tel telephone phone fon mobile mob cell cellphone cellular fax telefax facsimile home work office business
 main direct private personal pager voice text sms hotline toll free freephone no nr num number ph phn
 contact telefon mobil handy telefonnummer rufnummer festnetz buro zentrale geschaftlich dienstlich arbeit
@@ -35,9 +36,8 @@ mobilusis darbas namai sluzba posao kuca τηλ τηλεφωνο κιν κινη
 """
 _LETTERS = "[tmpfchwo]"
 _LABEL = "|".join(sorted(_LABELS.split(), key=len, reverse=True))
-_BEFORE = lazy_regex(
-    rf"^[\s(\[]*(?:(?:{_LABEL})(?![^\W\d_])|{_LETTERS}(?=[.:)\s]))[\s.:)\]\-–—/]*(?=[\w(\[+])"
-)
+_LETTER_BEFORE = lazy_regex(rf"^[\s(\[]*{_LETTERS}(?=[.:)\s])[\s.:)\]\-–—/]*(?=[\d(\[+])")
+_BEFORE = lazy_regex(rf"^[\s(\[]*(?:{_LABEL})(?![^\W\d_])[\s.:)\]\-–—/]*(?=[\w(\[+])")
 _BEHIND = lazy_regex(rf"(?:[\s,;(\[\-–—/]*(?<![^\W\d_])(?:{_LABEL})|\s*[(\[]{_LETTERS})[\s.)\]]*$")
 _EXTENSION = lazy_regex(
     r"[\s,;(]*(?:ext(?:ension)?|extn|xtn|x|#|durchwahl|dw|poste|int(?:erno)?|anexo|ramal|toestel|tst|app(?:arat)?"
@@ -45,7 +45,7 @@ _EXTENSION = lazy_regex(
 )
 """An extension, by the words of libphonenumber and some of Europe and Brazil."""
 _JOINT = lazy_regex(r"\s*(?:[/|&;,\n]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|\s[-–—]\s)\s*")
-_WORD = lazy_regex(r"[^\W\d_]+")
+_WORD = lazy_regex(r"[^\W\d_]+|[^\w\s()\[\]+./\\\-–—‐‑−,;:*#~'’|&]")
 _NORTH_AMERICA, _FEWEST_LETTERS, _FEWEST_DIGITS, _MOST_DIGITS = 1, 3, 7, 15
 
 
@@ -143,12 +143,13 @@ def _is_vanity(number: PhoneNumber, main: str, words: list[str]) -> bool:
         len(letters) >= _FEWEST_LETTERS
         and not set(letters) <= set("oil")  # zeros and ones that were misread
         and is_alpha_number(main)
+        and main.strip("(+ ")[0].isdecimal()
         and (number.country_code == _NORTH_AMERICA or number_type(number) in kinds)
     )
 
 
 def _without_labels(text: str) -> str:
-    before = ""
+    before, text = "", _LETTER_BEFORE.sub("", text)
     while before != text:
         before, text = text, _BEHIND.sub("", _BEFORE.sub("", text)).strip()
     return text

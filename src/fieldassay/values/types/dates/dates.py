@@ -68,7 +68,7 @@ def search_splits(text: str, style: Style) -> tuple[Period, bool] | None:
     """Return the same for the first split of the text into two dates."""
     for left, right in _splits(text):
         try:
-            first, last = (split(side, style.locale, style.languages) for side in (left, right))
+            first, last = (split(side, style) for side in (left, right))
             start, end = _sides(first, last, style)
             period = Period(start.date(), end.date())
         except UnreadableError:
@@ -233,12 +233,13 @@ def _patched(column: Column, positions: list[int], others: Column) -> Column:
 def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
     """Return the date or period of a folded text and whether it was ambiguous; raises `UnreadableError`."""
     text = unfold_east_asian(text)
-    style = replace(style, languages=names(style.locale).languages_of(text))
+    languages, has_month = names(style.locale).languages_of(text)
+    style = replace(style, languages=languages, has_month=has_month)
     without_year = _WITHOUT_YEAR.fullmatch(text)
     if without_year:
         text, style = f"{without_year[1]}-{without_year[2]}", Style("mdy", shown="mdy")
     try:
-        found = find(split(text, style.locale, style.languages), style)
+        found = find(split(text, style), style)
         if found.is_bare and style.order is None:
             raise UnreadableError("has no year; a day and a month in numbers need an order")
         return found.date(), found.is_ambiguous and without_year is None

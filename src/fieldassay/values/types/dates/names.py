@@ -70,7 +70,7 @@ ORDINALS = {
 _MARKERS = str.maketrans("년월일٫،−‐‑ıªº", "年月日.,---i°°")
 _EAST_ASIAN = lazy_regex(
     r"(?<![^\W年月日])(?:(?P<year>\d{4}|\d\d)年\s*)?(?P<month>\d\d?)月"
-    r"(?:\s*(?P<day>\d\d?)日(?:\s*[-–—~至到]\s*(?P<last>\d\d?)日)?)?"
+    r"(?:\s*(?P<day>\d\d?)日(?:\s*[-–—~至到]\s*(?P<last>\d\d?)日)?)?(?![a-zа-яα-ω])"
 )
 _EAST_ASIAN_YEARS = lazy_regex(r"\d{4}年(?:\s*[-–—~至到]\s*\d{4}年)?")
 
@@ -90,11 +90,12 @@ class Names(Struct, frozen=True):
     clashing: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
 
-    def languages_of(self, text: str) -> frozenset[str]:
-        """Return the languages of the months of a folded text, or else of its weekdays."""
+    def languages_of(self, text: str) -> tuple[frozenset[str], bool]:
+        """Return the languages of the months of a folded text, or of its weekdays; whether it has months."""
         words = WORD.findall(text)
-        found = [self.languages[word] for word in words if word in self.languages]
-        return frozenset().union(*(found or [self.weekdays[word] for word in words if word in self.weekdays]))
+        months = [self.languages.get(word, self.own) for word in words if word in self.months]
+        found = months or [self.weekdays[word] for word in words if word in self.weekdays]
+        return frozenset().union(*found), bool(months)
 
 
 def fold(text: str) -> str:

@@ -44,7 +44,7 @@ _NO_DAY = "no calendar has this day"
 class Style(Struct, frozen=True):
     """The rules for dates whose text is ambiguous; `shown` is the order proved by a neighboring date.
 
-    `languages` are those of the words of the text.
+    `languages` are those of the months or weekdays of the text.
     """
 
     order: Order | None = None
@@ -52,6 +52,7 @@ class Style(Struct, frozen=True):
     pivot: int = 69
     shown: Order | None = None
     languages: frozenset[str] = frozenset()
+    has_month: bool = False
 
     @property
     def preferred(self) -> Order:
@@ -104,13 +105,12 @@ class Parts(Struct, frozen=True):
     is_clashing: bool = False
 
 
-def split(text: str, locale: str | None, languages: frozenset[str] = frozenset()) -> Parts:
+def split(text: str, style: Style) -> Parts:
     """Return the parts of a folded text; raises `UnreadableError` for anything that is no part of a date.
 
-    Small words are those of the languages, and of the locale's.
+    Small words are those of the languages of the style, and of its locale.
     """
-    known = names(locale)
-    reading = Tokens(known, languages | known.own)
+    reading = Tokens(style)
     for token in _TOKEN.finditer(text):
         between = text[reading.end : token.start()]
         if not (_is_separator(between) if reading.end else not between.strip("(., '’")):
@@ -129,8 +129,8 @@ def _is_separator(text: str) -> bool:
 class Tokens:
     """The tokens of a date from left to right, each with the rule that allows it in its place."""
 
-    def __init__(self, known: Names, languages: frozenset[str]) -> None:
-        self.known, self.languages = known, languages
+    def __init__(self, style: Style) -> None:
+        self.known, self.languages = names(style.locale), style.languages
         self.found: list[tuple[str, str]] = []
         self.end = 0
         self._kinds = ""
@@ -138,7 +138,8 @@ class Tokens:
         self._years: set[int] = set()
         self._months: list[tuple[str, int]] = []
         self._small: list[str] = []
-        self._is_doubtful = False
+        self._stands_alone = True
+        self._is_doubtful, self._has_month = False, style.has_month
 
     def add(self, token: re.Match[str], between: str) -> None:
         """Add a token, and what stands between it and the one before."""
@@ -151,31 +152,28 @@ class Tokens:
             is_short_year = bool(not self._small and _ABBREVIATED_YEAR.fullmatch(between))
             if number and (len(number) == 4 or (len(number) == 2 and is_short_year)):
                 self._years.add(len(self._numbers))
-            kind = "T" if time else "y" if len(number) == 4 else "d"
-            self._part(kind, token[0], _RULES[kind])
+            self._part("T" if time else "y" if len(number) == 4 else "d", token[0])
             self._numbers += [number] if number else []
         elif word in self.known.months:
             self._months.append((word, len(self._numbers)))
-            self._part("M", word, _RULES["M"])
+            self._part("M", word)
         elif not is_glued and self._may_speak(self.known.weekdays.get(word, frozenset())):
-            self._part("W", word, _RULES["W"])
-        elif (
-            is_glued
-            and self._kinds.endswith("d")
-            and not self._small
-            and self._may_speak(ORDINALS.get(word, frozenset()))
-        ):
+            self._part("W", word)
+        elif self._is_ordinal(word, is_glued):
             self._allow(ORDINALS[word], word)
             self.found.append((word, "ending of a day"))
         else:
+            self._stands_alone &= between[-1:].isspace() or not self.found
             self._small.append(word)
             self.found.append((word, "small word"))
 
+    def _is_ordinal(self, word: str, is_glued: bool) -> bool:
+        is_behind_day = is_glued and self._has_month and self._kinds.endswith("d") and not self._small
+        return is_behind_day and self._may_speak(ORDINALS.get(word, frozenset()))
+
     def parts(self) -> Parts:
         """Return the parts of the date; raises `UnreadableError` for a word out of place."""
-        self._part("$", "", "")
-        if self._is_doubtful and not self._months:
-            raise UnreadableError("has a letter that is no part of a date")
+        self._part("$", "")
         if not _ORDER.fullmatch(self._kinds.removesuffix("$")):
             raise UnreadableError("has a weekday or a time inside of the date")
         return _with_month(
@@ -184,13 +182,13 @@ class Tokens:
             self.known,
         )
 
-    def _part(self, kind: str, text: str, rule: str) -> None:
+    def _part(self, kind: str, text: str) -> None:
         if self._small:
             self._join(self._kinds[-1:] or "^", self._small, kind)
-            self._small = []
+            self._small, self._stands_alone = [], True
         self._kinds += kind
         if text:
-            self.found.append((text, rule))
+            self.found.append((text, _RULES[kind]))
 
     def _join(self, left: str, words: list[str], right: str) -> None:
         for size in range(len(words), 0, -1):
@@ -204,18 +202,18 @@ class Tokens:
             if places:
                 if inner != "T":
                     self._allow(frozenset(places), phrase)
-                elif len(phrase) == 1 and not self._may_speak(frozenset(places)):
+                elif not self._stands_alone or (len(phrase) == 1 and not self._may_speak(frozenset(places))):
                     raise UnreadableError(self._why_not(phrase, " in its place"))
                 return self._join("^", words[size:], right) if words[size:] else None
         raise UnreadableError(self._why_not(words[0], " in its place"))
 
     def _allow(self, languages: frozenset[str], word: str) -> None:
-        if "*" in languages or languages & self.known.own:
+        if "*" in languages:
             return
-        if not languages & self.languages:
+        if not self._may_speak(languages) or not (self._has_month or len(word) > 1):
             raise UnreadableError(self._why_not(word, " in its place"))
-        if len(word) == 1 and not self.languages <= languages:
-            self._is_doubtful = True
+        if len(word) == 1:
+            self._is_doubtful |= not languages & self.known.own and not self.languages <= languages
 
     def _may_speak(self, languages: frozenset[str]) -> bool:
         return bool(languages & (self.languages | self.known.own))

@@ -143,15 +143,14 @@ def cut_time(text: str) -> Cut | None:
             continue
         start, end, zone = match.start(), match.end(), ""
         name = _ZONE_NAME.match(text, end)
-        if name and name[2] in _zones() and (name[1] or name[2] not in names(None).months):
+        is_zone = name is not None and name[2] in _zones() and name[2] not in names(None).months
+        if name and is_zone and (name[1] or not match["zone"]):
             end, zone = name.end(), name[2]
         elif area := _AREA.match(text, end):
             end, zone = area.end(), area[0].strip(" []")
         if text[start - 1 : start] == "t" and text[: start - 1][-1:].isdecimal():  # 2025-03-15T10:00
             start -= 1
-        return Cut(
-            f"{text[:start].rstrip(', ')} {TIME} {text[end:].lstrip(', ')}".strip(), *_time(match), zone
-        )
+        return Cut(f"{text[:start]}{TIME}{text[end:]}", *_time(match), zone)
     return None
 
 
