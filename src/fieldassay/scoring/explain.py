@@ -36,6 +36,8 @@ class Side(Struct, frozen=True):
     value: str | None = None
     flags: tuple[str, ...] = ()
     problem: str | None = None
+    tokens: tuple[tuple[str, str], ...] = ()
+    """The parts of the text with the rules that read them."""
 
 
 class Explanation(Struct, frozen=True):
@@ -203,7 +205,7 @@ def _side(leaf: Leaf | None, raw: str | None, value: str | None) -> Side:
         kind = "null" if data is None else "an object" if isinstance(data, dict) else "a list"
         return Side(raw, value, (), f"is {kind}")
     reading = leaf.reader.read(data)
-    return Side(raw, value, reading.flags, reading.problem)
+    return Side(raw, value, reading.flags, reading.problem, leaf.reader.tokens(data))
 
 
 def find_leaf(plan: Plan, path: str) -> tuple[Leaf | None, dict[str, str]]:

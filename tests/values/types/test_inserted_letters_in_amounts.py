@@ -17,11 +17,12 @@ from fieldassay.scoring.explain import explain_values
 from fieldassay.values.comparators.money import MoneyAmount
 from fieldassay.values.comparators.numbers import Number
 from fieldassay.values.comparators.quantities import QuantityAmount
-from fieldassay.values.types.base import Reader
+from fieldassay.values.types.base import NO_RULE, Reader
 from fieldassay.values.types.numbers.currencies import currency_named
 from fieldassay.values.types.numbers.money import MoneyReader
 from fieldassay.values.types.numbers.numbers import IntegerReader, NumberReader
 from fieldassay.values.types.numbers.quantities import QuantityReader, UnitReader
+from fieldassay.values.types.numbers.text import fold
 from fieldassay.values.types.numbers.unit_spellings import ATOMS, PREFIXES, SYMBOLS, WHOLE, WORDS
 
 CASES = 2_000
@@ -124,3 +125,16 @@ def test_a_digit_that_ocr_took_for_a_letter_is_called_so(kind: str, gold: str, p
     [step] = explain_values(gold, pred, {"type": kind})
     assert step.outcome == "mismatch"
     assert "ocr_confusion" in step.diagnoses
+
+
+def test_the_tokens_are_the_whole_text_and_each_has_a_rule_where_it_is_read() -> None:
+    for kind, text, place, inserted in [
+        *((name, value, 0, "") for name, values in VALUES.items() for value in values),
+        *cases(),
+    ]:
+        raw = text[:place] + inserted + text[place:]
+        reader = READERS[kind]
+        tokens = reader.tokens(raw)
+        assert "".join(part for part, _ in tokens).replace(" ", "") in ("", fold(raw).replace(" ", "")), raw
+        if reader.read(raw).value is not None:
+            assert NO_RULE not in dict(tokens).values(), (raw, tokens)

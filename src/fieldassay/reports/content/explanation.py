@@ -181,6 +181,8 @@ def _step(page: Page, step: Explanation, has_path: bool, source: Sequence[Mappin
             _reading(step.pred),
         ],
     ]
+    if any(len(side.tokens) > 1 for side in (step.gold, step.pred)):
+        rows.append(["token by token", _tokens(step.gold), _tokens(step.pred)])
     if any(_remark(side) for side in (step.gold, step.pred)):
         rows.append(["remarks", _remark(step.gold), _remark(step.pred)])
     if source:
@@ -195,6 +197,10 @@ def _reading(side: Side) -> str:
     if side.problem is not None:
         return f"cannot be read: {clip(side.problem, _LONG)}"
     return clip(side.value, _LONG)
+
+
+def _tokens(side: Side) -> str:
+    return clip("; ".join(f"{token}: {rule}" for token, rule in side.tokens), _LONG)
 
 
 def _remark(side: Side) -> str:

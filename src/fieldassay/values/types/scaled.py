@@ -11,7 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.base import Reader
+from fieldassay.regex import lazy_regex
+from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Reading
 from fieldassay.values.types.numbers.amounts import (
     WIDE,
@@ -37,6 +38,10 @@ def _pattern(words: Iterable[str]) -> re.Pattern[str]:
 _SCALE, _LONG_SCALE = _pattern(_WORDS), _pattern(POWERS_OF_TEN)
 
 
+_MARK = "\0"
+_INSIDE = lazy_regex(rf"\d\s*{_MARK}[{_MARK}\s]*\d")
+
+
 class ScaledReader(Reader, Struct, frozen=True):
     """Reads amounts by another reader, times the scale named in the text.
 
@@ -60,13 +65,23 @@ class ScaledReader(Reader, Struct, frozen=True):
         if not powers:
             return self.inner.read(raw)
         text = raw.strip()
-        if len(powers) > 1:
-            return Reading(text, None, text, problem="names two different scales")
-        reading = self.inner.read(" ".join(pattern.sub(" ", raw).split()))
+        marked = pattern.sub(_MARK, raw)
+        if len(powers) > 1 or _INSIDE.search(marked):
+            return Reading(text, None, text, problem="names two scales, or one inside a number")
+        reading = self.inner.read(" ".join(marked.replace(_MARK, " ").split()))
         if reading.value is None:
             return replace(reading, text=text, canonical=text)
         value, canonical = _scaled(reading.value, powers.pop())
         return replace(reading, text=text, value=value, canonical=canonical)
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        if not isinstance(raw, str):
+            return ()
+        pattern = _SCALE if self.takes_letters else _LONG_SCALE
+        scales = [
+            (match[0].strip(), f"times 10^{_WORDS[match[1].casefold()]}") for match in pattern.finditer(raw)
+        ]
+        return (*self.inner.tokens(pattern.sub(" ", raw)), *scales)
 
 
 def _scaled(value: Any, power: int) -> tuple[Any, str]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from fieldassay.errors import problem
 from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.base import Reader
+from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Column, Reading, objects
 from fieldassay.values.types.numbers.amounts import Money, canonical_money
 from fieldassay.values.types.numbers.columns import json_columns, plain_number
@@ -21,6 +21,7 @@ from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import convention, territory_currencies
 from fieldassay.values.types.numbers.readings import json_number, stripped
 from fieldassay.values.types.numbers.text import Numeral, check_single, fold, numeral_at
+from fieldassay.values.types.numbers.tokens import text_tokens
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
 
 _FIRST = lazy_regex(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
@@ -71,6 +72,13 @@ class MoneyReader(Reader, Struct, frozen=True):
         except UnreadableError as error:
             return unreadable(text, str(error))
         return self._reading(text, Money(found.value, currency), ("ambiguous",) if found.is_ambiguous else ())
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        def name(text: str) -> str | None:
+            currency = currency_named(text)
+            return None if currency is None else f"the currency {self._resolved(currency)}"
+
+        return text_tokens(raw, self.strip, convention(self.locale, self.decimal), name)
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         written = json_columns(raws)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.base import Reader
+from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Column, Reading
 from fieldassay.values.types.numbers.amounts import NumberRange, canonical_amount, map_amount
 from fieldassay.values.types.numbers.columns import number_column
@@ -17,6 +17,7 @@ from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import Convention, convention
 from fieldassay.values.types.numbers.readings import check_choice, json_number, read_plain, stripped
 from fieldassay.values.types.numbers.text import Amount, amount, check_single, fold
+from fieldassay.values.types.numbers.tokens import text_tokens
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
 
 AMBIGUOUS = ("ambiguous",)
@@ -86,6 +87,9 @@ class NumberReader(Reader, Struct, frozen=True):
         value = map_amount(hundredth, found.value) if is_fraction else found.value
         return Reading(text, value, canonical_amount(value), AMBIGUOUS if found.is_ambiguous else ())
 
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        return text_tokens(raw, self.strip, convention(self.locale, self.decimal))
+
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         numbers = number_column(raws)
         if numbers is not None:
@@ -130,6 +134,9 @@ class IntegerReader(Reader, Struct, frozen=True):
         return self._whole(
             Reading(text, found.value, canonical_amount(found.value), AMBIGUOUS if found.is_ambiguous else ())
         )
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        return text_tokens(raw, self.strip, convention(self.locale, self.decimal, groups_first=True))
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if set(map(type, raws)) == {int} and (numbers := number_column(raws)) is not None:

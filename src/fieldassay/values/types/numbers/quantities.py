@@ -10,7 +10,7 @@ from msgspec import Struct
 from fieldassay.errors import problem
 from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.base import Reader
+from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Reading
 from fieldassay.values.types.numbers.amounts import (
     WIDE,
@@ -23,6 +23,7 @@ from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import Convention, convention
 from fieldassay.values.types.numbers.readings import json_number
 from fieldassay.values.types.numbers.text import STROKE, Amount, amount, around, fold, ordered
+from fieldassay.values.types.numbers.tokens import text_tokens, unit_rule
 from fieldassay.values.types.numbers.unit_conversion import conversion, convert
 from fieldassay.values.types.numbers.unit_parsing import without_ten
 from fieldassay.values.types.numbers.units import canonical_unit, unit_flags
@@ -71,6 +72,9 @@ class QuantityReader(Reader, Struct, frozen=True):
             return self._reading(text, self._amount(text))
         except UnreadableError as error:
             return unreadable(text, str(error))
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        return text_tokens(raw, (), convention(self.locale, self.decimal), unit_rule)
 
     def _amount(self, text: str) -> Amount:
         """Return the amount and its unit's text; in a range the unit stands once or at both ends."""
