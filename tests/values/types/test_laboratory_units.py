@@ -16,7 +16,7 @@ from fieldassay.values.types.numbers.unit_spellings import PREFIXED
 from fieldassay.values.types.numbers.units import canonical_unit, unit_flags
 
 SPELLINGS = {
-    "10*9/L": "10^9/L 10*9/L 10**9/L x10⁹/L ×10^9/L x10^9/l 10e9/L 10E9/L 10E+9/L X10E9/L 10⁹·L⁻¹ 10*9.L-1 G/L G/l Mrd/l",
+    "10*9/L": "10^9/L 10*9/L 10**9/L x10⁹/L ×10^9/L x10^9/l 10e9/L 10E9/L 10E+9/L X10E9/L 10⁹·L⁻¹ 10*9.L-1 G/L G/l Gpt/l Mrd/l",
     "10*12/L": "10^12/L 10*12/L x10¹²/L T/L T/l",
     "10*3/uL": "10^3/uL 10*3/uL 10³/µL 10³/μl x10E3/uL x10^3/mcL K/uL k/µL thou/uL Tsd/µl Tsd./µl 10*3{cells}/uL",
     "10*6/uL": "10^6/uL 10*6/uL 10⁶/µL M/uL Mio/µl Mio./µl million/uL",
