@@ -31,8 +31,8 @@ def decode_json(data: bytes) -> Row:
 
     Common deviations from the standard are accepted and named in `repairs`: `non_finite_number` (NaN, which
     is no value; Infinity, numbers beyond the range of a float), `control_character` (raw in a string),
-    `lone_surrogate` (replaced), `not_utf8` (read as cp1252), `duplicate_key` (the last one counts), `long_number` (kept as
-    text).
+    `lone_surrogate` (replaced), `not_utf8` (read as cp1252), `duplicate_key` (the last one counts),
+    `long_number` (kept as text).
 
     >>> decode_json(b'{"a": 1, "a": NaN}')
     Row(value={'a': None}, repairs=('non_finite_number', 'duplicate_key'))

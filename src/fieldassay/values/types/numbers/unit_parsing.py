@@ -67,7 +67,9 @@ _TENTH = "⏨"
 _BODY_SURFACE = lazy_regex(r"1[.,]73[ ]?[*.]?[ ]?(?:m(?:[2²]|\^2|\*\*2)|sq\.?[ ]?m|qm)|\{1\.73_m2\}")
 _ANNOTATION = lazy_regex(r"\{[^{}\s]*\}")
 _DAY = lazy_regex(r"(?<=/)[ ]?(?:\(24\.h\)|24[ .]?(?:h(?:rs?|ours?)?\b))")
-_CELLS = lazy_regex(r"(?:\A|[ *]+|(?<=\d))(?:cells?|zellen?|cellules?|células?|#)[ ]*\Z|(?<=\b[GTM])(?-i:pt)\Z", re.IGNORECASE)
+_CELLS = lazy_regex(
+    r"(?:\A|[ *]+|(?<=\d))(?:cells?|zellen?|cellules?|células?|#)[ ]*\Z|(?<=\b[GTM])(?-i:pt)\Z", re.IGNORECASE
+)
 _ODOR_UNITS = lazy_regex(r"\b(?:european )?odou?r[ ]+units?\b", re.IGNORECASE)
 _CAPITALS = lazy_regex(r"(?<![^\W\d_])(?:[GTMD]|\AH|[MP][A-Za-z]+|Cal(?:ories?)?)(?![^\W_])")
 _HYPHEN = lazy_regex(r"(?<=[a-zA-Z])-(?=[a-zA-Z])")
