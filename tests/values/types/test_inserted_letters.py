@@ -1,4 +1,4 @@
-"""A letter put anywhere into a date, time, duration or phone number never leaves the value equal in silence.
+"""A letter put anywhere into a date, time, duration or phone number is never passed over, and gives no other value.
 
 Where it does, the word that it makes is on a list: `14:05h`, `15e mars`, `marzo` for `marz`.
 """
@@ -34,7 +34,7 @@ VALUES = {
         14:05+02:00; 14:05Z; 14:05 UTC+2; noon; 9:30; 09:30 GMT""",
     "duration": """PT1H30M; P1Y2M; P2W; -PT5M; PT0.5S; 1 h 30 min; 1h30; 90 minutes; 90 min.; 1.5 hours; 01:30:00; 2 weeks and 3 days;
         1 hour, 30 minutes; 500 ms; 2 Stunden; 3 jours; 30 días; 12 tygodni; 1 Jahr 2 Monate; 5d""",
-    "phone": """(02) 9374 4000; +61 2 9374 4000; 0011 61 2 9374 4000; 02 9374 4000 ext. 12; Tel: 02 9374 4000; 1300 FLOWER; +61293744000;
+    "phone": """(02) 9374 4000; +61 2 9374 4000; 0011 61 2 9374 4000; 02 9374 4000 ext. 12; Tel: 02 9374 4000; 1800 123 456; +61293744000;
         0412 345 678; +61 412 345 678; +1 201 555 0123; +1-800-FLOWERS; +49 30 123456; +49 (0)30 123456; +49 30 123456 Fax;
         +44 20 7183 8750; +33 1 42 68 53 00; +61 2 9374 4000 x12; tel:+61-2-9374-4000; +39 06 6982; 9374 4000""",
 }  # fmt: skip
@@ -51,16 +51,16 @@ READERS: dict[str, list[Reader]] = {
     "phone": [PhoneReader("AU"), PhoneReader("DE")],
 }
 WORDS = {
-    "date": {"年": "the year", "e": "1e, 15e", "°": "1º", "ere": "1ère", **dict.fromkeys(("del", "г"), "before or behind a year")},
-    "time": {"t": "T14:05 of ISO 8601", "h": "14:05 h", "m": "14h05m", "a": "9:30a", "p": "am, pm"},
-    "duration": {"h": "hours", "m": "minutes", "d": "days", "p": "P5D of ISO 8601"},
-    "phone": dict.fromkeys(("extn", "xtn"), "an extension"),
+    "date": "年 г del e ere °",  # 2024年, 2024г, 15e mars, 1º
+    "time": "t h m a p z",  # T14:05, 14:05 h, 14h05m, 9:30a, UTC
+    "duration": "h m s d p t yt",  # P5D, PT1H
+    "phone": "x extn",
 }  # fmt: skip
-"""The words in which a letter changes nothing, besides names of months, weekdays and units, and labels."""
+"""The words that a letter may make, besides names of months, weekdays and units, and labels."""
 
 
 def is_allowed(kind: str, reader: Any, changed: str, place: int) -> bool:
-    """Return whether the word around the place of a text means nothing else with the letter."""
+    """Return whether the word around the place of a text is known."""
     folded = [fold(char) for char in changed]
     start = end = place
     while start and folded[start - 1].isalpha():
@@ -69,13 +69,15 @@ def is_allowed(kind: str, reader: Any, changed: str, place: int) -> bool:
         end += 1
     word = "".join(folded[start:end])
     if kind == "duration":
-        return word in WORDS[kind] or (len(word) > 1 and word in unit_words(None)[0])
+        return word in WORDS[kind].split() or (len(word) > 1 and word in unit_words(None)[0])
     if kind in ("date", "datetime"):
         known, own = names(reader.locale), names_of(locale_data(reader.locale or "en")).phrases
         is_phrase = word in own or (len(word) > 1 and word in known.phrases)
         is_name = is_phrase or word in known.months or word in known.weekdays
-        return is_name or word in WORDS["date"] or (kind == "datetime" and word in WORDS["time"])
-    return word in WORDS[kind]
+        return (
+            is_name or word in WORDS["date"].split() or (kind == "datetime" and word in WORDS["time"].split())
+        )
+    return word in WORDS[kind].split()
 
 
 def letters() -> list[str]:
@@ -126,11 +128,11 @@ def cases(kind: str) -> list[Case]:
 
 
 def is_silent(case: Case) -> bool:
-    """Return whether a value stays equal with the letter, without a further flag."""
+    """Return whether a value with the letter is read, the same or another one, without a further flag."""
     reader, text, place, letter = case
     plain, changed = reader.read(text), reader.read(f"{text[:place]}{letter}{text[place:]}")
-    is_equal = None not in (plain.value, changed.value) and changed.canonical == plain.canonical
-    return is_equal and set(changed.flags) <= set(plain.flags)
+    assert plain.value is not None
+    return changed.value is not None and set(changed.flags) <= set(plain.flags)
 
 
 @pytest.mark.parametrize("kind", VALUES)

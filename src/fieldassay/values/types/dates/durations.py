@@ -31,6 +31,7 @@ SECONDS = {
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 """Units of calendar length, in months."""
 
+_UNITS = (*SECONDS, *MONTHS)[::-1]
 _SYMBOLS = {
     "microsecond": "us µs μs", "millisecond": "ms msec", "second": "s sec secs second seconds",
     "minute": "m min mins minute minutes", "hour": "h hr hrs hour hours", "day": "d day days",
@@ -42,14 +43,20 @@ _SYMBOLS = {
 @lru_cache(maxsize=64)
 def unit_words(locale: str | None) -> tuple[dict[str, str], frozenset[str]]:
     """Return the meanings of folded unit words, the locale's first, and the words with several meanings."""
-    own = dict(words_of(locale_data(locale))) if locale is not None else {}
+    own: dict[str, str] = {}
+    for word, unit in words_of(locale_data(locale)) if locale is not None else ():
+        own.setdefault(word, unit)  # m is minutes before it is months
     for unit, symbols in _SYMBOLS.items():
         for symbol in symbols.split():
             own.setdefault(fold(symbol), unit)
+    clashing = frozenset(common_words.AMBIGUOUS_UNITS.split()) - own.keys()
     common = {
-        word.replace("_", " "): unit for unit, words in common_words.UNITS.items() for word in words.split()
+        word.replace("_", " "): unit
+        for unit, words in common_words.UNITS.items()
+        for word in words.split()
+        if len(word) > 1 or not word.isascii() or word in clashing
     }
-    return {**common, **own}, frozenset(common_words.AMBIGUOUS_UNITS.split()) - own.keys()
+    return {**common, **own}, clashing
 
 
 def words_of(data: Any) -> Iterator[tuple[str, str]]:
@@ -74,7 +81,7 @@ _ISO_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
 _CLOCK = lazy_regex(r"(\d{1,6}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?")
 _PART = lazy_regex(
     rf"\s*(?:[,;+&]|\b(?:and|und|et|y|e|og|och|en|ja|i|a|dan|ve)\b)?\s*({_NUMBER})"
-    r"\s*([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?\.?"
+    r"\s*([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?(?:\.(?!\d))?"
 )
 _GROUPED = lazy_regex(r"[1-9]\d{0,2}[.,]\d{3}")
 
@@ -147,8 +154,16 @@ class DurationReader(Reader, Struct, frozen=True):
                 raise UnreadableError("is not a duration")
             word, end = _word(match, words)
             unit = words[word] if word else self._unit_of_bare(parts, is_last=end == len(text))
+            if parts and _UNITS.index(unit) <= _UNITS.index(parts[-1][1]):
+                raise UnreadableError("its units do not go from large to small")
             number, may_be_other = self._number(match[1])
-            is_ambiguous |= may_be_other or word in clashing
+            # 9h0 minutes: a letter may have been put into 90; 1h5
+            is_odd = (
+                position == match.start(1)
+                and bool(parts)
+                and (match.start(2) > match.end(1) or len(match[1]) == 1)
+            )
+            is_ambiguous |= may_be_other or word in clashing or is_odd
             parts.append((number, unit))
             position = end
         if not parts:

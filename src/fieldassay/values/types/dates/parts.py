@@ -147,8 +147,8 @@ class Tokens:
         is_glued = not between and bool(self.found)
         self.end = token.end()
         if word is None:
-            if is_glued and self._small:
-                raise UnreadableError(self._why_not(self._small[-1], " before a number"))
+            if is_glued and self.found[-1][1] not in _RULES.values():
+                raise UnreadableError(self._why_not(self.found[-1][0], " before a number"))
             is_short_year = bool(not self._small and _ABBREVIATED_YEAR.fullmatch(between))
             if number and (len(number) == 4 or (len(number) == 2 and is_short_year)):
                 self._years.add(len(self._numbers))

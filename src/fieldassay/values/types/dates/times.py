@@ -57,6 +57,7 @@ _ALONE = (
 _ZONE_NAME = lazy_regex(r"\s*([(\[]?)([a-z]{2,6})(?![^\W_])[)\]]?")
 _AREA = lazy_regex(r"\s*\[[a-z]+(?:[/_+-][a-z0-9]+)*\]")
 """A time zone in brackets, as RFC 9557 writes it."""
+_SEPARATOR = lazy_regex(r"\dt")
 _DESIGNATOR = lazy_regex(r"t(?=\d\d(?::|\d\d))")
 _NAMED = {"noon": dt.time(12), "midday": dt.time(12), "midnight": dt.time(0)}
 
@@ -148,7 +149,7 @@ def cut_time(text: str) -> Cut | None:
             end, zone = name.end(), name[2]
         elif area := _AREA.match(text, end):
             end, zone = area.end(), area[0].strip(" []")
-        if text[start - 1 : start] == "t" and text[: start - 1][-1:].isdecimal():  # 2025-03-15T10:00
+        if _SEPARATOR.match(text, max(start - 2, 0)) and match["hour"][1:]:  # 2025-03-15T10:00
             start -= 1
         return Cut(f"{text[:start]}{TIME}{text[end:]}", *_time(match), zone)
     return None
