@@ -138,10 +138,9 @@ def _is_vanity(number: PhoneNumber, main: str, words: list[str]) -> bool:
         PhoneNumberType.PERSONAL_NUMBER,
         PhoneNumberType.UAN,
     )
-    letters = "".join(words)
     return (
-        len(letters) >= _FEWEST_LETTERS
-        and not set(letters) <= set("oil")  # zeros and ones that were misread
+        sum(map(len, words)) >= _FEWEST_LETTERS
+        and not any(len(word) == 1 or set(word) <= set("oil") for word in words)  # misread digits
         and is_alpha_number(main)
         and main.strip("(+ ")[0].isdecimal()
         and (number.country_code == _NORTH_AMERICA or number_type(number) in kinds)

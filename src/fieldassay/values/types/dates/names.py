@@ -35,27 +35,27 @@ _PHRASES = """
 en ^M the d, ^ on dMW, ^ on_the d, d of M, M of y, d day_of M, d of_the_year y, dyMW at T
 de ^ am d, ^ den d, ^ der d, ^ dem d, dyMW um T
 fr ^ le d, dyMW a T
-es ^ el d, M del y, dyMW a_las T, dyMW a_la T
-pt dyMW as T, dyMW a T
+es ^ el d, ^ a d, M del y, dyMW a_las T, dyMW a_la T
+pt ^ a d, dyMW as T, dyMW a T
 it ^ il d, ^ l d, M del y, dyMW alle T, dyMW alle_ore T, dyMW ore T
 nl ^ de d, dyMW om T
 sv ^ den d, dyMW kl T
 da ^ den d, dyMW kl T
 nb ^ den d, dyMW kl T
 fi dyMW klo T
-pl dyMW o T, dyMW godz T, dyMW o_godz T
+pl y r $, y roku $, dyMW o T, dyMW godz T, dyMW o_godz T
 cs dyMW v T, dyMW ve T
 sk dyMW o T
 ca ^ el d, dyMW a_les T
 ro dyMW la T, dyMW ora T
 et dyMW kell T
-lv dyMW plkst T
+lv y gads $, dyMW plkst T
 sl dyMW ob T
-hr dyMW u T
+hr y godine $, dyMW u T
 el dyMW στισ T
-ru dyMW в T
-uk dyMW о T
-bg dyMW в T
+ru y года $, dyMW в T
+uk y року $, dyMW о T
+bg y година $, dyMW в T
 id dyMW pukul T
 tr dyMW saat T
 """

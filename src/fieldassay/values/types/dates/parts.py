@@ -138,7 +138,7 @@ class Tokens:
         self._years: set[int] = set()
         self._months: list[tuple[str, int]] = []
         self._small: list[str] = []
-        self._stands_alone = True
+        self._stands_alone, self._is_elided = True, False
         self._is_doubtful, self._has_month = False, style.has_month
 
     def add(self, token: re.Match[str], between: str) -> None:
@@ -146,6 +146,7 @@ class Tokens:
         number, time, word = token.groups()
         is_glued = not between and bool(self.found)
         self.end = token.end()
+        self._is_elided = between[:1] in ("'", "’")
         if word is None:
             if is_glued and self.found[-1][1] not in _RULES.values():
                 raise UnreadableError(self._why_not(self.found[-1][0], " before a number"))
@@ -160,7 +161,7 @@ class Tokens:
         elif not is_glued and self._may_speak(self.known.weekdays.get(word, frozenset())):
             self._part("W", word)
         elif self._is_ordinal(word, is_glued):
-            self._allow(ORDINALS[word], word)
+            self._allow(ORDINALS[word], word, False)
             self.found.append((word, "ending of a day"))
         else:
             self._stands_alone &= between[-1:].isspace() or not self.found
@@ -201,19 +202,23 @@ class Tokens:
             ]
             if places:
                 if inner != "T":
-                    self._allow(frozenset(places), phrase)
+                    self._allow(frozenset(places), phrase, left == "y")
                 elif not self._stands_alone or (len(phrase) == 1 and not self._may_speak(frozenset(places))):
                     raise UnreadableError(self._why_not(phrase, " in its place"))
                 return self._join("^", words[size:], right) if words[size:] else None
         raise UnreadableError(self._why_not(words[0], " in its place"))
 
-    def _allow(self, languages: frozenset[str], word: str) -> None:
+    def _allow(self, languages: frozenset[str], word: str, is_behind_year: bool) -> None:
+        """Raise `UnreadableError` for a word of other languages, and for a lone letter among digits alone."""
         if "*" in languages:
             return
-        if not self._may_speak(languages) or not (self._has_month or len(word) > 1):
+        is_letter = len(word) == 1 and not self._is_elided
+        is_own = bool(languages & self.known.own)
+        if not self._may_speak(languages) or (
+            is_letter and not (self._has_month or (is_own and is_behind_year))
+        ):
             raise UnreadableError(self._why_not(word, " in its place"))
-        if len(word) == 1:
-            self._is_doubtful |= not languages & self.known.own and not self.languages <= languages
+        self._is_doubtful |= is_letter and not is_own and not self.languages <= languages
 
     def _may_speak(self, languages: frozenset[str]) -> bool:
         return bool(languages & (self.languages | self.known.own))

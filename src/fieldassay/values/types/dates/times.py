@@ -55,8 +55,8 @@ _ALONE = (
     lazy_regex(r"(?P<hour>\d{1,2})(?P<minute>\d{2})\s?(?P<half>[ap])(?P<m>\.?\s?m)?\.?"),
 )
 _ZONE_NAME = lazy_regex(r"\s*([(\[]?)([a-z]{2,6})(?![^\W_])[)\]]?")
-_AREA = lazy_regex(r"\s*\[[a-z]+(?:[/_+-][a-z0-9]+)*\]")
-"""A time zone in brackets, as RFC 9557 writes it."""
+_AREA = lazy_regex(r"\s*(?:\[[a-z]+(?:[/_+-][a-z0-9]+)*\]|\([a-z ]+ time\))")
+"""A time zone in brackets, as RFC 9557 writes it, or in parentheses, as JavaScript does."""
 _SEPARATOR = lazy_regex(r"\dt")
 _DESIGNATOR = lazy_regex(r"t(?=\d\d(?::|\d\d))")
 _NAMED = {"noon": dt.time(12), "midday": dt.time(12), "midnight": dt.time(0)}
@@ -145,10 +145,10 @@ def cut_time(text: str) -> Cut | None:
         start, end, zone = match.start(), match.end(), ""
         name = _ZONE_NAME.match(text, end)
         is_zone = name is not None and name[2] in _zones() and name[2] not in names(None).months
-        if name and is_zone and (name[1] or not match["zone"]):
+        if name and is_zone and (name[1] or not match["zone"] or match["zone"][-1].isdecimal()):
             end, zone = name.end(), name[2]
         elif area := _AREA.match(text, end):
-            end, zone = area.end(), area[0].strip(" []")
+            end, zone = area.end(), area[0].strip(" []()")
         if _SEPARATOR.match(text, max(start - 2, 0)) and match["hour"][1:]:  # 2025-03-15T10:00
             start -= 1
         return Cut(f"{text[:start]}{TIME}{text[end:]}", *_time(match), zone)
