@@ -45,6 +45,7 @@ _EXTENSION = lazy_regex(
 )
 """An extension, by the words of libphonenumber and some of Europe and Brazil."""
 _JOINT = lazy_regex(r"\s*(?:[/|&;,\n]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|\s[-–—]\s)\s*")
+_PLAIN = lazy_regex(r"[\d()+.]+(?:[ -][\d()+.]+)*")
 _WORD = lazy_regex(r"[^\W\d_]+|[^\w\s()\[\]+./\\\-–—‐‑−,;:*#~'’|&]")
 _NORTH_AMERICA, _FEWEST_LETTERS, _FEWEST_DIGITS, _MOST_DIGITS = 1, 3, 7, 15
 
@@ -92,14 +93,16 @@ class PhoneReader(Reader, Struct, frozen=True):
 
     def _number(self, text: str) -> tuple[str, tuple[str, ...]]:
         region = self.region or (locale_data(self.locale).territory if self.locale else None)
-        plain = _without_labels(fold(text))
-        extension = _EXTENSION.search(plain)
+        plain = fold(text)
+        if not (is_plain := _PLAIN.fullmatch(plain)):
+            plain = _without_labels(plain)
+        extension = None if is_plain else _EXTENSION.search(plain)
         main = plain[: extension.start()] if extension else plain
         shown = f";ext={extension[1]}" if extension else ""
         is_national = region is None and not main.lstrip("(").startswith("+")
-        if _are_two(main, region):
+        if not is_plain and _are_two(main, region):
             raise UnreadableError("is two phone numbers")
-        words = _WORD.findall(main)
+        words = [] if is_plain else _WORD.findall(main)
         if is_national:
             digits = "".join(char for char in main if char.isdecimal())
             if len(digits) < 3:

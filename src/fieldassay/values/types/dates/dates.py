@@ -128,7 +128,7 @@ def _in_years(start: Found, end: Found, is_start_open: bool, is_end_open: bool) 
 _WITHOUT_YEAR = lazy_regex(r"--(\d{2})-(\d{2})")
 _NO_DATE = lazy_regex(r"(?<!\d)(?:\d{3}|\d{5}|\d{7}|\d{9,})(?!\d)|\d+(?:\D+\d+){6}")
 """A number that is neither a day, a month, a year nor all of them; or more numbers than two dates have."""
-_CLOCK = lazy_regex(r"\d:\d|\dt\d{4}")
+_CLOCK = lazy_regex(r"\d:\d|\dt\d{4}|\dh\d\d(?!\d)")
 ORDERS = ("dmy", "mdy", "ymd")
 
 
@@ -233,8 +233,10 @@ def _patched(column: Column, positions: list[int], others: Column) -> Column:
 def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
     """Return the date or period of a folded text and whether it was ambiguous; raises `UnreadableError`."""
     text = unfold_east_asian(text)
-    languages, has_month = names(style.locale).languages_of(text)
-    style = replace(style, languages=languages, has_month=has_month)
+    words = WORD.findall(text)
+    if words:
+        languages, has_month = names(style.locale).languages_of(words)
+        style = Style(style.order, style.locale, style.pivot, style.shown, languages, has_month)
     without_year = _WITHOUT_YEAR.fullmatch(text)
     if without_year:
         text, style = f"{without_year[1]}-{without_year[2]}", Style("mdy", shown="mdy")

@@ -90,12 +90,11 @@ class Names(Struct, frozen=True):
     clashing: frozenset[str] = frozenset()
     own: frozenset[str] = frozenset()
 
-    def languages_of(self, text: str) -> tuple[frozenset[str], bool]:
-        """Return the languages of the months of a folded text, or of its weekdays; whether it has months."""
-        words = WORD.findall(text)
+    def languages_of(self, words: list[str]) -> tuple[frozenset[str], bool]:
+        """Return the languages of the months among words, or of weekdays, and whether there are months."""
         months = [self.languages.get(word, self.own) for word in words if word in self.months]
         found = months or [self.weekdays[word] for word in words if word in self.weekdays]
-        return frozenset().union(*found), bool(months)
+        return found[0] if len(found) == 1 else frozenset().union(*found), bool(months)
 
 
 def fold(text: str) -> str:
@@ -147,6 +146,8 @@ def unfold_east_asian(text: str) -> str:
     >>> unfold_east_asian("2025年3月15日"), unfold_east_asian("15日/03/2025")
     (' 15 mar 2025 ', '15日/03/2025')
     """
+    if text.isascii():
+        return text
     if _EAST_ASIAN_YEARS.fullmatch(text):
         return text.replace("年", "")
     return _EAST_ASIAN.sub(_in_words, text)

@@ -16,7 +16,7 @@ from fieldassay.values.types.unreadable import UnreadableError
 
 _TOKEN = lazy_regex(rf"(\d+)|({TIME})|({WORD.pattern})")
 _SEPARATOR = lazy_regex(r"\s*[./,\-–—’'\"()]?\s?[.,'’(]?\s*")
-_ORDER = lazy_regex(r"[WT]*[dMy]*(?:[WT]+y)?[WT]*")
+_ORDER = lazy_regex(r"[WTs]*[dMyos]*(?:[WTs]+y)?[WTs]*")
 """The order of kinds of parts: weekday and time stand outside, or before the year (`Mar 15 10:00 2025`)."""
 _PERIODS = (
     "h",
@@ -36,7 +36,10 @@ _PERIODS = (
     "week",
     "woche",
 )
-_RULES = {"d": "number", "y": "year", "M": "month", "W": "weekday", "T": "time of day"}
+_RULES = {
+    "d": "number", "y": "year", "M": "month", "W": "weekday", "T": "time of day", "o": "ending of a day",
+    "s": "small word",
+}  # fmt: skip
 _ABBREVIATED_YEAR = lazy_regex(r"\s*['’]")
 _NO_DAY = "no calendar has this day"
 
@@ -95,7 +98,7 @@ class Found(Struct, frozen=True):
 class Parts(Struct, frozen=True):
     """The numbers of a date in order, and its month if it is a word.
 
-    Years are recognized by four digits or an apostrophe.
+    Years are recognized by four digits or an apostrophe. `tokens` are all words and numbers with their kinds.
     """
 
     numbers: tuple[str, ...]
@@ -103,22 +106,46 @@ class Parts(Struct, frozen=True):
     month: int | None = None
     numbers_before_month: int = 0
     is_clashing: bool = False
+    tokens: tuple[tuple[str, str], ...] = ()
 
 
 def split(text: str, style: Style) -> Parts:
-    """Return the parts of a folded text; raises `UnreadableError` for anything that is no part of a date.
-
-    Small words are those of the languages of the style, and of its locale.
-    """
-    reading = Tokens(style)
+    """Return the parts of a folded text; raises `UnreadableError` for anything that is no part of a date."""
+    known = names(style.locale)
+    texts: list[str] = []
+    gaps: list[str] = []
+    numbers: list[str] = []
+    years: set[int] = set()
+    months: list[tuple[str, int]] = []
+    kinds, end = "", 0
     for token in _TOKEN.finditer(text):
-        between = text[reading.end : token.start()]
-        if not (_is_separator(between) if reading.end else not between.strip("(., '’")):
+        between, word = text[end : token.start()], token[0]
+        if not (_is_separator(between) if end else not between.strip("(., '’")):
             raise UnreadableError(f"{between.strip()!r} does not belong in a date")
-        reading.add(token, between)
-    if text[reading.end :].strip("., )'’") or not reading.found:
+        if token.lastindex == 1:
+            is_year = len(word) == 4
+            if is_year or (len(word) == 2 and kinds[-1:] != "?" and _ABBREVIATED_YEAR.fullmatch(between)):
+                years.add(len(numbers))
+            numbers.append(word)
+            kinds += "y" if is_year else "d"
+        elif word in known.months:
+            months.append((word, len(numbers)))
+            kinds += "M"
+        else:
+            kinds += "T" if word == TIME else "?"
+        texts.append(word)
+        gaps.append(between)
+        end = token.end()
+    if text[end:].strip("., )'’") or not texts:
         raise UnreadableError("is not a date")
-    return reading.parts()
+    is_doubtful = False
+    if "?" in kinds:
+        kinds, is_doubtful = _Words(texts, gaps, kinds, style).placed()
+    if not _ORDER.fullmatch(kinds):
+        raise UnreadableError("has a weekday or a time inside of the date")
+    tokens = tuple(zip(texts, kinds, strict=True))
+    parts = Parts(tuple(numbers), frozenset(years), is_clashing=is_doubtful, tokens=tokens)
+    return _with_month(parts, months, known) if months else parts
 
 
 @lru_cache(maxsize=256)
@@ -126,108 +153,84 @@ def _is_separator(text: str) -> bool:
     return _SEPARATOR.fullmatch(text) is not None
 
 
-class Tokens:
-    """The tokens of a date from left to right, each with the rule that allows it in its place."""
+class _Words:
+    """The words of a date that are no months: weekdays (W), endings of a day (o) and small words (s)."""
 
-    def __init__(self, style: Style) -> None:
-        self.known, self.languages = names(style.locale), style.languages
-        self.found: list[tuple[str, str]] = []
-        self.end = 0
-        self._kinds = ""
-        self._numbers: list[str] = []
-        self._years: set[int] = set()
-        self._months: list[tuple[str, int]] = []
-        self._small: list[str] = []
-        self._stands_alone, self._is_elided = True, False
-        self._is_doubtful, self._has_month = False, style.has_month
+    def __init__(self, texts: list[str], gaps: list[str], kinds: str, style: Style) -> None:
+        self.texts, self.gaps, self.kinds, self.style = texts, gaps, kinds, style
+        self.known = names(style.locale)
+        self.is_doubtful = False
 
-    def add(self, token: re.Match[str], between: str) -> None:
-        """Add a token, and what stands between it and the one before."""
-        number, time, word = token.groups()
-        is_glued = not between and bool(self.found)
-        self.end = token.end()
-        self._is_elided = between[:1] in ("'", "’")
-        if word is None:
-            if is_glued and self.found[-1][1] not in _RULES.values():
-                raise UnreadableError(self._why_not(self.found[-1][0], " before a number"))
-            is_short_year = bool(not self._small and _ABBREVIATED_YEAR.fullmatch(between))
-            if number and (len(number) == 4 or (len(number) == 2 and is_short_year)):
-                self._years.add(len(self._numbers))
-            self._part("T" if time else "y" if len(number) == 4 else "d", token[0])
-            self._numbers += [number] if number else []
-        elif word in self.known.months:
-            self._months.append((word, len(self._numbers)))
-            self._part("M", word)
-        elif not is_glued and self._may_speak(self.known.weekdays.get(word, frozenset())):
-            self._part("W", word)
-        elif self._is_ordinal(word, is_glued):
-            self._allow(ORDINALS[word], word, False)
-            self.found.append((word, "ending of a day"))
-        else:
-            self._stands_alone &= between[-1:].isspace() or not self.found
-            self._small.append(word)
-            self.found.append((word, "small word"))
+    def placed(self) -> tuple[str, bool]:
+        """Return the kinds with those of the words, and whether one may belong to another language."""
+        kinds = ""
+        for at, kind in enumerate(self.kinds):
+            kinds += self._kind(at, kinds) if kind == "?" else kind
+        self.kinds = kinds
+        for run in re.finditer("s+", kinds):
+            self._join(run.start(), run.end())
+        return kinds, self.is_doubtful
 
-    def _is_ordinal(self, word: str, is_glued: bool) -> bool:
-        is_behind_day = is_glued and self._has_month and self._kinds.endswith("d") and not self._small
-        return is_behind_day and self._may_speak(ORDINALS.get(word, frozenset()))
+    def _kind(self, at: int, before: str) -> str:
+        word, is_glued = self.texts[at], at > 0 and not self.gaps[at]
+        if self.kinds[at + 1 : at + 2] in ("d", "y", "T") and not self.gaps[at + 1]:
+            raise self._misplaced(word, " before a number")
+        if not is_glued and self._may_speak(self.known.weekdays.get(word, frozenset())):
+            return "W"
+        endings = ORDINALS.get(word, frozenset())
+        if is_glued and before[-1:] == "d" and self.style.has_month and self._may_speak(endings):
+            self._allow(endings, word)
+            return "o"
+        return "s"
 
-    def parts(self) -> Parts:
-        """Return the parts of the date; raises `UnreadableError` for a word out of place."""
-        self._part("$", "")
-        if not _ORDER.fullmatch(self._kinds.removesuffix("$")):
-            raise UnreadableError("has a weekday or a time inside of the date")
-        return _with_month(
-            Parts(tuple(self._numbers), frozenset(self._years), is_clashing=self._is_doubtful),
-            self._months,
-            self.known,
-        )
-
-    def _part(self, kind: str, text: str) -> None:
-        if self._small:
-            self._join(self._kinds[-1:] or "^", self._small, kind)
-            self._small, self._stands_alone = [], True
-        self._kinds += kind
-        if text:
-            self.found.append((text, _RULES[kind]))
-
-    def _join(self, left: str, words: list[str], right: str) -> None:
-        for size in range(len(words), 0, -1):
-            phrase = " ".join(words[:size])
-            inner = right if size == len(words) else "$"
-            places = [
+    def _join(self, start: int, end: int) -> None:
+        """Raise `UnreadableError` unless the small words from start to end are phrases that stand there."""
+        left, right = self.kinds[:start].rstrip("o")[-1:] or "^", self.kinds[end : end + 1] or "$"
+        stop = end
+        while stop > start:
+            phrase, inner = " ".join(self.texts[start:stop]), right if stop == end else "$"
+            languages = frozenset(
                 language
                 for lefts, rights, language in self.known.phrases.get(phrase, ())
                 if _fits(left, lefts, "^") and _fits(inner, rights, "$")
-            ]
-            if places:
-                if inner != "T":
-                    self._allow(frozenset(places), phrase, left == "y")
-                elif not self._stands_alone or (len(phrase) == 1 and not self._may_speak(frozenset(places))):
-                    raise UnreadableError(self._why_not(phrase, " in its place"))
-                return self._join("^", words[size:], right) if words[size:] else None
-        raise UnreadableError(self._why_not(words[0], " in its place"))
+            )
+            if not languages:
+                stop -= 1
+                continue
+            if inner != "T":
+                is_elided = stop < len(self.gaps) and self.gaps[stop][:1] in ("'", "’")
+                self._allow(languages, phrase, is_elided, left == "y")
+            elif (start and not self.gaps[start][-1:].isspace()) or (
+                len(phrase) == 1 and not self._may_speak(languages)
+            ):
+                raise self._misplaced(phrase, " in its place")
+            start, stop, left = stop, end, "^"
+        if start < end:
+            raise self._misplaced(self.texts[start], " in its place")
 
-    def _allow(self, languages: frozenset[str], word: str, is_behind_year: bool) -> None:
+    def _allow(
+        self, languages: frozenset[str], word: str, is_elided: bool = False, is_behind_year: bool = False
+    ) -> None:
         """Raise `UnreadableError` for a word of other languages, and for a lone letter among digits alone."""
         if "*" in languages:
             return
-        is_letter = len(word) == 1 and not self._is_elided
-        is_own = bool(languages & self.known.own)
+        is_letter, is_own = len(word) == 1 and not is_elided, bool(languages & self.known.own)
         if not self._may_speak(languages) or (
-            is_letter and not (self._has_month or (is_own and is_behind_year))
+            is_letter and not (self.style.has_month or (is_own and is_behind_year))
         ):
-            raise UnreadableError(self._why_not(word, " in its place"))
-        self._is_doubtful |= is_letter and not is_own and not self.languages <= languages
+            raise self._misplaced(word, " in its place")
+        self.is_doubtful |= is_letter and not is_own and not self.style.languages <= languages
 
     def _may_speak(self, languages: frozenset[str]) -> bool:
-        return bool(languages & (self.languages | self.known.own))
+        return not languages.isdisjoint(self.style.languages | self.known.own)
 
-    def _why_not(self, word: str, where: str) -> str:
+    def _misplaced(self, word: str, where: str) -> UnreadableError:
         if word in _PERIODS:
-            return f"{word!r} is no date: half-years, quarters, terms, weeks and fiscal years are not read"
-        is_known = word in self.known.phrases or word in ORDINALS
-        return f"{word[:40]!r} is not a month or another word of a date{where if is_known else ''}"
+            what = "is no date: half-years, quarters, terms, weeks and fiscal years are not read"
+        else:
+            is_known = word in self.known.phrases or word in ORDINALS
+            what = f"is not a month or another word of a date{where if is_known else ''}"
+        return UnreadableError(f"{word[:40]!r} {what}")
 
 
 def _fits(kind: str, kinds: str, end: str) -> bool:
@@ -243,10 +246,10 @@ def _with_month(parts: Parts, months: list[tuple[str, int]], known: Names) -> Pa
     if len(parts.numbers) == 3 or (len(months) == 2 and months[0][1] == 0 and months[1][1] == 1):
         # Examples: mar. 5 août 2025, mar 5/8/2025.
         months = [(word, before) for word, before in months if word not in known.weekdays]
-    if len(months) > 1:
-        raise UnreadableError("names more than one month")
     if not months:
         return parts
+    if len(months) > 1:
+        raise UnreadableError("names more than one month")
     word, before = months[0]
     is_clashing = parts.is_clashing or word in known.clashing
     return replace(parts, month=known.months[word], numbers_before_month=before, is_clashing=is_clashing)
