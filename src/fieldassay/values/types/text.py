@@ -12,11 +12,13 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.io.json_value import Scalar
+from fieldassay.regex import lazy_regex
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Column, Reading, objects
 from fieldassay.values.types.distinct import read_distinct
 from fieldassay.values.types.normalizers import Normalizer
 
+_RUN = lazy_regex(r"\s\s|[^\S ]")
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits; Decimal does not
 
 
@@ -94,9 +96,14 @@ class TextReader(Reader, Struct, frozen=True):
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if self.normalize or self.nothing_left == "unreadable":
             return read_distinct(self.read, raws)
-        texts = objects([json_text(raw) for raw in raws])
-        values = texts if self.white_space == "exact" else objects([" ".join(text.split()) for text in texts])
-        flags = {index: ("coerced",) for index, raw in enumerate(raws) if not isinstance(raw, str)}
+        if set(map(type, raws)) <= {str}:
+            plain, flags = [raw.strip() for raw in raws], {}  # type: ignore[union-attr]
+        else:
+            plain = [json_text(raw) for raw in raws]
+            flags = {index: ("coerced",) for index, raw in enumerate(raws) if not isinstance(raw, str)}
+        texts = values = objects(plain)
+        if self.white_space == "collapse" and _RUN.search("\0".join(plain)):
+            values = objects([" ".join(text.split()) for text in plain])
         return Column(texts, values, values, flags)
 
     def _normalized(self, text: str) -> str:
