@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from fieldassay.metrics.result.result import Result
+from fieldassay.scoring.explain import explain_values
 from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
@@ -29,6 +30,11 @@ def rows_of(spec: Any, gold: Any, pred: Any) -> pl.DataFrame:
     evidence = result_of(spec, gold, pred).evidence
     assert evidence is not None
     return evidence
+
+
+def outcome_of(type_name: str, gold: Any, pred: Any) -> str:
+    """Return the outcome of one value in a field of a type without options."""
+    return explain_values(gold, pred, {"type": type_name})[0].outcome
 
 
 def leaves_of(spec: Any, gold: Any, pred: Any) -> list[tuple[str, str]]:

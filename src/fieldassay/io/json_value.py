@@ -8,6 +8,8 @@ from typing import Any, TypeAlias, Union
 
 from msgspec import Struct
 
+from fieldassay.io.text.settled import is_empty_text
+
 Scalar: TypeAlias = Union[str, int, float, bool]
 Json: TypeAlias = Union[str, int, float, bool, list["Json"], dict[str, "Json"], None]
 
@@ -35,7 +37,7 @@ def is_blank(value: Json) -> bool:
     """
     if isinstance(value, dict | list):
         return all(map(is_blank, value.values() if isinstance(value, dict) else value))
-    return value is None or (isinstance(value, str) and not value.strip())
+    return value is None or (isinstance(value, str) and is_empty_text(value))
 
 
 def read_given(text: str | None) -> Any:

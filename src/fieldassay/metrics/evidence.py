@@ -56,6 +56,7 @@ FLAGS = (
     "invalid_phone",  # a phone number that cannot exist; it is still comparable
     "lone_parent",  # a value, an item or a container below a node that only one side has
     "duplicate_item",  # the prediction repeats an item more often than gold has it
+    "unicode",  # the text was composed, or had characters that nobody can see
 )
 """Names of the flags; bit i of `Evidence.flags` is `FLAGS[i]`."""
 

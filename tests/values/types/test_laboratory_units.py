@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.judging import outcome_of
 
-from fieldassay.scoring.explain import explain_values, judge_rows
+from fieldassay.scoring.explain import judge_rows
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.types.numbers.quantities import QuantityReader
 from fieldassay.values.types.numbers.unit_conversion import conversion
@@ -89,11 +88,6 @@ EQUAL = [
 ]  # fmt: skip
 
 
-def outcome(type_name: str, gold: Any, pred: Any) -> str:
-    [step] = explain_values(gold, pred, {"type": type_name})
-    return step.outcome
-
-
 @pytest.mark.parametrize(
     ("spelling", "unit"),
     [(spelling, unit) for unit, spellings in SPELLINGS.items() for spelling in spellings.split()],
@@ -104,12 +98,12 @@ def test_a_spelling_of_laboratories_is_read_without_a_doubt(spelling: str, unit:
 
 @pytest.mark.parametrize(("type_name", "gold", "pred"), DIFFERENT)
 def test_a_prefix_is_no_unit_and_a_count_no_mass(type_name: str, gold: str, pred: str) -> None:
-    assert outcome(type_name, gold, pred) == outcome(type_name, pred, gold) == "mismatch"
+    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "mismatch"
 
 
 @pytest.mark.parametrize(("type_name", "gold", "pred"), EQUAL)
 def test_one_amount_in_two_spellings_matches(type_name: str, gold: str, pred: str) -> None:
-    assert outcome(type_name, gold, pred) == outcome(type_name, pred, gold) == "match"
+    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "match"
 
 
 @pytest.mark.parametrize("unit", ["10^9/L", "x10⁹/L", "G/L", "10*9/L", "10E9/L"])

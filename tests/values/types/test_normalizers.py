@@ -130,7 +130,6 @@ def test_long_text_is_normalized_in_linear_time() -> None:
     ("gold", "pred"),
     [
         ("Müller", "Mueller"),
-        ("Mu\u0308ller", "Müller"),
         ("Straße", "Strasse"),
         ("STRAẞE", "STRASSE"),
         ("ÜBER", "UEBER"),

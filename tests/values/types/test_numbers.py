@@ -143,7 +143,7 @@ def test_an_impossible_option_is_a_problem(kind: Any, options: dict[str, Any], w
 def test_hostile_texts_are_settled_at_once(reader: NumberReader | IntegerReader) -> None:
     with costs_at_most(160):
         readings = [reader.read(text) for text in hostile()]
-        assert [reading.text for reading in readings if reading.value is not None] == ["\u202e5"]
+        assert [reading.text for reading in readings if reading.value is not None] == ["5"]
 
 
 FLOATS = st.lists(st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from([0.0, -0.0, 1.0, 1e22]))

@@ -158,5 +158,5 @@ def test_hostile_texts_are_settled_at_once(reader: QuantityReader | UnitReader) 
     with costs_at_most(160):
         readings = [reader.read(text) for text in hostile()]
         assert [reading.text for reading in readings if reading.value is not None] == (
-            [] if isinstance(reader, UnitReader) else ["\u202e5"]
+            [] if isinstance(reader, UnitReader) else ["5"]
         )

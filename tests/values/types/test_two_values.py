@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.judging import outcome_of
 
 from fieldassay.scoring.explain import explain_values
 from fieldassay.values.types.numbers.amounts import Quantity
@@ -63,19 +63,14 @@ EQUAL = [
 ]
 
 
-def outcome(type_name: str, gold: Any, pred: Any) -> str:
-    [step] = explain_values(gold, pred, {"type": type_name})
-    return step.outcome
-
-
 @pytest.mark.parametrize(("type_name", "gold", "pred"), DIFFERENT)
 def test_values_that_differ_in_a_part_are_no_match(type_name: str, gold: str, pred: str) -> None:
-    assert outcome(type_name, gold, pred) == outcome(type_name, pred, gold) == "mismatch"
+    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "mismatch"
 
 
 @pytest.mark.parametrize(("type_name", "gold", "pred"), EQUAL)
 def test_values_that_agree_in_every_part_match(type_name: str, gold: str, pred: str) -> None:
-    assert outcome(type_name, gold, pred) == outcome(type_name, pred, gold) == "match"
+    assert outcome_of(type_name, gold, pred) == outcome_of(type_name, pred, gold) == "match"
 
 
 @pytest.mark.parametrize(

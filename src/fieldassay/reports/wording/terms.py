@@ -141,6 +141,7 @@ FLAGS: dict[str, str] = {
     "invalid_phone": "no such phone number can exist",
     "lone_parent": "something above this value has no partner on the other side",
     "duplicate_item": "the prediction repeats an item",
+    "unicode": "the text was composed, or had characters that nobody can see; they do not count",
 }
 """The meaning of each flag."""
 

@@ -101,7 +101,7 @@ class Form(Struct, frozen=True, dict=True):
         leaf = self.leaf(field)
         if leaf is None:
             return Reading(text, text, text)
-        if not leaf.is_list and (not text.strip() or text.strip().casefold() in leaf.null_values):
+        if not leaf.is_list and leaf.is_empty(text):
             return None
         return leaf.reader.read(self.to_read(field, text))
 

@@ -14,7 +14,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.text.shown import make_printable
-from fieldassay.scoring.engine.flatten import LONGEST_NULL, is_empty_text
 from fieldassay.scoring.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace
 from fieldassay.scoring.engine.variations import Acceptance, find_accepted, leaf_content, plain_leaf
 from fieldassay.spec.language.freeze import thaw
@@ -272,7 +271,7 @@ def _is_hollow(value: Any, leaf: Leaf) -> bool:
         return all(_is_hollow(member, leaf) for member in value.values())
     if isinstance(value, list):
         return all(_is_hollow(member, leaf) for member in value)
-    return value is None or (isinstance(value, str) and _is_empty(value, leaf.null_values))
+    return value is None or (isinstance(value, str) and leaf.is_empty(value))
 
 
 def json_text(value: Any) -> str:
@@ -292,17 +291,11 @@ def json_text(value: Any) -> str:
         return repr(value) if isinstance(value, (str, dict, list)) else str(value)
 
 
-def _is_empty(text: str, null_values: frozenset[str]) -> bool:
-    return is_empty_text(text) or (
-        len(text) <= LONGEST_NULL and bool(null_values) and text.strip().casefold() in null_values
-    )
-
-
 def _says_nothing(text: str, leaf: Leaf) -> bool:
     """Return whether a text is empty; a text of several items is empty if each of them is."""
-    if _is_empty(text, leaf.null_values) or not leaf.is_list or leaf.separator is None:
-        return _is_empty(text, leaf.null_values)
-    return all(_is_empty(item, leaf.null_values) for item in text.split(leaf.separator))
+    if leaf.is_empty(text) or not leaf.is_list or leaf.separator is None:
+        return leaf.is_empty(text)
+    return all(map(leaf.is_empty, text.split(leaf.separator)))
 
 
 def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf, kinds: set[type]) -> tuple[list[Any], Codes]:
@@ -315,6 +308,7 @@ def _without_empty(raws: list[Any], codes: Codes, leaf: Leaf, kinds: set[type]) 
             and leaf.separator is None
             and all(raws)
             and True not in map(str.isspace, raws)
+            and ("".join(raws).isascii() or True not in map(leaf.is_empty, raws))
         )
     ):
         return raws, codes

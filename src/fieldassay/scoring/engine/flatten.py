@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import replace
 
+from fieldassay.io.text.settled import is_empty_text
 from fieldassay.scoring.engine.schema_inference import extra_tree, grow, member_path
 from fieldassay.scoring.engine.scopes import (
     ABSENT,
@@ -39,8 +40,6 @@ _UNLIKE = "\0"
 """The content of values that are not compared."""
 DEEPEST = 100
 """The maximum nesting of a JSON text that is read as its list or object."""
-LONGEST_NULL = 200
-"""The maximum of characters in a null value."""
 _PORTION = 500
 """The number of objects read at a time, few enough for the processor's cache."""
 _LONGEST_KEY = 200
@@ -315,7 +314,10 @@ class Flattener(Struct, frozen=True, eq=False):
         )
 
     def _has_content(self, value: Any) -> bool:
-        """Return whether a container holds a non-empty value; where null is a value, null counts."""
+        """Return whether a container holds a non-empty value; where null is a value, null counts.
+
+        Its leaves decide about texts of nothing but invisible characters.
+        """
         for member in value.values() if value.__class__ is dict else value:
             kind = member.__class__
             if kind is float or kind is int:
@@ -323,7 +325,7 @@ class Flattener(Struct, frozen=True, eq=False):
             if kind is dict or kind is list:
                 if self._has_content(member):
                     return True
-            elif not self._is_nothing(member) or (member is None and self.absent is ABSENT):
+            elif not self._is_nothing(member, is_exact=True) or (member is None and self.absent is ABSENT):
                 return True
         return False
 
@@ -336,13 +338,9 @@ class Flattener(Struct, frozen=True, eq=False):
             return value is ABSENT
         return self._is_nothing(value)
 
-    def _is_nothing(self, value: Any) -> bool:
+    def _is_nothing(self, value: Any, is_exact: bool = False) -> bool:
         if isinstance(value, str):
-            return is_empty_text(value) or (
-                bool(self.null_values)
-                and len(value) <= LONGEST_NULL
-                and value.strip().casefold() in self.null_values
-            )
+            return is_empty_text(value, self.null_values, is_exact)
         return value is None or value is ABSENT or (isinstance(value, (dict, list)) and not value)
 
 
@@ -377,11 +375,6 @@ def _renamed(column: list[Any], node: ObjectNode) -> list[Any]:
 
 def _masked(column: list[Any], mask: Masks) -> list[Any]:
     return [value if applies else None for value, applies in zip(column, mask.tolist(), strict=True)]
-
-
-def is_empty_text(text: str) -> bool:
-    """Return whether the text is empty or white space."""
-    return not text or text.isspace()
 
 
 def _parsed(value: Any, opening: str, kind: type) -> tuple[Any, bool]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from msgspec import Struct
 
+from fieldassay.io.text.settled import fold_null_values
 from fieldassay.metrics.evidence import FieldInfo
 from fieldassay.scoring.engine.blocks import Block, Pairs, Reasons
 from fieldassay.scoring.engine.candidates import Index
@@ -50,7 +51,7 @@ def judge(
         list(plan.fields), {(info.path, int(info.kind)): at for at, info in enumerate(plan.fields)}
     )
     undeclared = Undeclared()
-    nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
+    nulls = fold_null_values(plan.spec.null_values)
     flattener = Flattener(table, applies, undeclared, nulls, ABSENT if plan.has_null_values else None)
     scope = flattener.flatten(plan.root, gold, pred, Noted.of(accepted))
     coded = _code_scope(scope)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.io.text.settled import is_empty_text
 from fieldassay.paths import ITEM, field_of, split_path
 from fieldassay.spec.plan.joint import with_units
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
@@ -23,7 +24,6 @@ Positions = npt.NDArray[Any]
 
 NOTHING: Final = ""
 """The content of a place without a value."""
-_LONGEST_NULL = 200
 _PLAIN = AnyReader(trim=False)
 
 
@@ -150,7 +150,7 @@ def leaf_content(leaf: Leaf, value: Any, is_grown: bool = False) -> str:
         return NOTHING if is_blank else leaf.reader.read_column([value]).canonical[0]  # type: ignore[list-item]
     if isinstance(value, dict | list):
         return _text(_as_it_is(value, is_grown and leaf.null_is_value))
-    if isinstance(value, str) and not leaf.blank_is_value and is_nothing(value, leaf.null_values):
+    if isinstance(value, str) and not leaf.blank_is_value and leaf.is_empty(value):
         return NOTHING
     return leaf.reader.read(value).canonical if isinstance(value, str | int | float) else NOTHING
 
@@ -176,13 +176,6 @@ def content_of(node: Node, value: Any, takes_null: bool | None = None) -> str:
 
 def _text(content: Any) -> str:
     return NOTHING if content is None else json.dumps(content, sort_keys=True)
-
-
-def is_nothing(text: str, null_values: frozenset[str]) -> bool:
-    """Return whether a text is empty, or one of the (casefolded) null values."""
-    return (
-        not text or text.isspace() or (len(text) <= _LONGEST_NULL and text.strip().casefold() in null_values)
-    )
 
 
 def _declared(node: Node, value: Any) -> Any:
@@ -242,7 +235,7 @@ def _as_it_is(value: Any, takes_null: bool) -> Any:
     if takes_null and value is None:
         return "null"
     if not isinstance(value, str | int | float) or (
-        not takes_null and isinstance(value, str) and not value.strip()
+        not takes_null and isinstance(value, str) and is_empty_text(value)
     ):
         return None
     return _PLAIN.read(value if takes_null or not isinstance(value, str) else value.strip()).canonical

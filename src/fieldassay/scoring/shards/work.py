@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, problem
+from fieldassay.io.text.settled import fold_null_values, is_empty_text
 from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats
 from fieldassay.paths import plain_path
@@ -23,7 +24,7 @@ from fieldassay.scoring.engine.applicability import applicability
 from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.candidates import MOST_PAIRS, count_pairs
 from fieldassay.scoring.engine.critical import mark_critical
-from fieldassay.scoring.engine.flatten import LONGEST_NULL, Undeclared
+from fieldassay.scoring.engine.flatten import Undeclared
 from fieldassay.scoring.engine.illegible import mark_illegible
 from fieldassay.scoring.engine.judge import judge
 from fieldassay.scoring.engine.lists import TooManyPairsError
@@ -213,7 +214,7 @@ def _count_without(documents: DocumentTable, keys: Sequence[str]) -> dict[str, i
 
 def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Counter[str]:
     """Return the counts of gold values of top-level fields that do not apply to the document's type."""
-    nulls = frozenset(text.strip().casefold() for text in plan.spec.null_values)
+    nulls = fold_null_values(plan.spec.null_values)
     return Counter(
         child.path
         for child in plan.root.children
@@ -225,10 +226,7 @@ def count_excluded(plan: Plan, batch: Batch, applies: Mapping[str, Masks]) -> Co
 
 def _is_given(value: object, nulls: frozenset[str]) -> bool:
     """Return whether a value is more than nothing; `nulls` are the casefolded texts that mean nothing."""
-    if isinstance(value, str) and len(value) <= LONGEST_NULL:
-        value = value.strip()
-        return bool(value) and value.casefold() not in nulls
-    return value not in (None, "", [], {})
+    return not is_empty_text(value, nulls) if isinstance(value, str) else value not in (None, [], {})
 
 
 def _kept(work: Work, evidence: Evidence, number: int) -> tuple[Frame, ...]:

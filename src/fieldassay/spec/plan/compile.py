@@ -9,6 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest
+from fieldassay.io.text.settled import fold_null_values
 from fieldassay.metrics.evidence import FieldInfo, Kind
 from fieldassay.paths import ITEM, join_path, split_path
 from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Spec, fold_type
@@ -255,7 +256,7 @@ class _Compiler:
             else judges.reader,
             comparator=judges.comparator,
             accept=top.accept or Accept(judges.comparator.accept),
-            null_values=frozenset(text.strip().casefold() for text in nulls),
+            null_values=fold_null_values(tuple(nulls)),
             null_is_value=top.null == "value",
             blank_is_value=top.blank == "value",
             is_empty_if_other=top.other_kind == "empty",

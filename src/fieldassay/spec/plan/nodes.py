@@ -6,6 +6,7 @@ from typing import TypeAlias, Union
 
 from msgspec import Struct
 
+from fieldassay.io.text.settled import is_empty_text
 from fieldassay.metrics.evidence import FieldInfo
 from fieldassay.paths import Pattern
 from fieldassay.spec.language.model import Accept, Spec
@@ -49,6 +50,10 @@ class Leaf(Struct, frozen=True):
     accepted: tuple[object, ...] = ()
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
+
+    def is_empty(self, text: str) -> bool:
+        """Return whether a text means that there is no value."""
+        return is_empty_text(text, self.null_values, self.reader.is_exact)
 
     def is_match(self, gold: Reading, pred: Reading) -> bool:
         """Return whether a prediction is judged as a match of gold.

@@ -183,7 +183,7 @@ def _read(node: Node | None, value: Any) -> Any:
         leaf = next((one for pattern, one in node.patterns if Pattern(pattern).matches(node.path)), None)
     if not isinstance(leaf, Leaf) or not isinstance(value, str | int | float):
         return None
-    if isinstance(value, str) and (not value.strip() or value.strip().casefold() in leaf.null_values):
+    if isinstance(value, str) and leaf.is_empty(value):
         return None
     if leaf.type == "any":
         return value

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from fieldassay.values.types.normalizers import BARE_LETTERS
+
 Flags = npt.NDArray[np.bool_]
 
 _END = "\0"
@@ -93,12 +95,15 @@ def squeeze(texts: Sequence[str]) -> list[str]:
 
 
 def strip_accents(texts: Sequence[str]) -> list[str]:
-    """Return the texts without combining marks.
+    """Return the texts without combining marks, strokes and ligatures.
 
-    >>> strip_accents(["Ação"])
-    ['Acao']
+    >>> strip_accents(["Ação", "Tromsø"])
+    ['Acao', 'Tromso']
     """
-    return fold(texts, lambda joined: _without(unicodedata.normalize("NFD", joined), _MARK))
+    return fold(
+        texts,
+        lambda joined: _without(unicodedata.normalize("NFD", joined), _MARK).translate(BARE_LETTERS),
+    )
 
 
 def compose(texts: Sequence[str]) -> list[str]:
@@ -169,7 +174,7 @@ def pick(texts: Sequence[str], rows: npt.NDArray[np.intp]) -> list[str]:
 def _match_key(joined: str) -> str:
     if joined.isascii():
         return joined.encode("ascii").lower().translate(None, _ASCII_PUNCTUATION).decode("ascii")
-    folded = unicodedata.normalize("NFKD", joined).casefold()
+    folded = unicodedata.normalize("NFKD", joined).translate(BARE_LETTERS).casefold()
     return _without(folded, _PUNCTUATION, _MARK)
 
 

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
+from fieldassay.io.text.settled import settle
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Column, Reading
 from fieldassay.values.types.distinct import read_distinct
@@ -63,7 +64,7 @@ class EnumReader(Reader, Struct, frozen=True):
 
     def key(self, text: str) -> str:
         """Return a text as it is compared: runs of white space as one blank, and case as the options say."""
-        plain = " ".join(text.split())
+        plain = " ".join(settle(text).split())
         return plain if self.case_sensitive else plain.casefold()
 
     def _table(self) -> dict[str, str]:

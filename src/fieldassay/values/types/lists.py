@@ -9,12 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from fieldassay.io.text.settled import fold_null_values, is_empty_text
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Column, Reading, objects
 from fieldassay.values.types.text import json_text
 
 _NO_SCALAR = (list, dict)
-_LONGEST_NULL = 200
 
 
 class ListReader(Reader, Struct, frozen=True):
@@ -76,17 +76,12 @@ class ListReader(Reader, Struct, frozen=True):
         """Return the items with null values replaced by null, whatever their letter case."""
         if not self.null_values:
             return items
-        nulls = {text.strip().casefold() for text in self.null_values}
-        return [
-            None
-            if isinstance(item, str) and len(item) <= _LONGEST_NULL and item.strip().casefold() in nulls
-            else item
-            for item in items
-        ]
+        nulls = fold_null_values(self.null_values)
+        return [None if isinstance(item, str) and is_empty_text(item, nulls) else item for item in items]
 
 
 def _is_empty(item: Any) -> bool:
-    return item is None or (isinstance(item, str) and not item.strip()) or item in ([], {})
+    return item is None or (isinstance(item, str) and is_empty_text(item)) or item in ([], {})
 
 
 def _read_items(reader: Reader, items: list[Any]) -> Column:

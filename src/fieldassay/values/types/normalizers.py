@@ -52,26 +52,51 @@ class Case(Normalizer, Struct, frozen=True):
         return text.lower() if self.form == "lower" else text.casefold()
 
 
-class Accents(Normalizer, Struct, frozen=True):
-    """Decomposes the text and drops combining marks.
+class BareLetters(dict[int, str]):
+    """Latin letters without strokes, hooks and ligatures, by code point: what `str.translate` takes.
 
-    `NFKD` also folds ligatures and fullwidth forms, `NFD` does not.
+    A letter "with stroke" in the Unicode Character Database is the letter so named; the others are as in the
+    transform Latin-ASCII of CLDR.
 
-    >>> Accents().apply("LOSARTÁN ½")
-    'LOSARTAN 1⁄2'
+    >>> "Łódź, Tromsø, ħ, Þór".translate(BareLetters())
+    'Lódź, Tromso, h, THór'
     """
 
-    form: Literal["NFKD", "NFD"] = "NFKD"
+    def __init__(self) -> None:
+        pairs = zip("ÆæŒœÞþÐðıȷ", ("AE", "ae", "OE", "oe", "TH", "th", "D", "d", "i", "j"), strict=True)
+        super().__init__({ord(letter): bare for letter, bare in pairs})
+
+    def __missing__(self, code: int) -> str:
+        named = _LATIN_LETTER.match(unicodedata.name(chr(code), ""))
+        is_bare = named is None or unicodedata.decomposition(chr(code)) != ""
+        self[code] = chr(code) if is_bare or named is None else unicodedata.lookup(named[1])
+        return self[code]
+
+
+_LATIN_LETTER = lazy_regex("(LATIN (?:SMALL|CAPITAL) LETTER [A-Z]) WITH ")
+BARE_LETTERS = BareLetters()
+
+
+class Accents(Normalizer, Struct, frozen=True):
+    """Decomposes the text, drops combining marks, and folds letters with strokes and ligatures.
+
+    `NFKD` and `NFD` do only the former; `NFD` also keeps compatibility forms (`ﬁ`, `³`).
+
+    >>> Accents().apply("LOSARTÁN ½"), Accents().apply("Łódź"), Accents("NFKD").apply("Łódź")
+    ('LOSARTAN 1⁄2', 'Lodz', 'Łodz')
+    """
+
+    form: Literal["fold", "NFKD", "NFD"] = "fold"
 
     def __post_init__(self) -> None:
-        _check("form", self.form, ("NFKD", "NFD"))
+        _check("form", self.form, ("fold", "NFKD", "NFD"))
 
     def apply(self, text: str) -> str:
         if text.isascii():
             return text
-        return "".join(
-            [char for char in unicodedata.normalize(self.form, text) if not unicodedata.combining(char)]
-        )
+        decomposed = unicodedata.normalize("NFD" if self.form == "NFD" else "NFKD", text)
+        plain = "".join([char for char in decomposed if not unicodedata.combining(char)])
+        return plain.translate(BARE_LETTERS) if self.form == "fold" else plain
 
 
 _DIGRAPHS = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "Ä": "AE", "Ö": "OE", "Ü": "UE", "ẞ": "SS"}

@@ -64,8 +64,8 @@ def coerced(raw: Any) -> tuple[str, ...]:
 class TextReader(Reader, Struct, frozen=True):
     """Reads text: trimmed, each run of white space as one blank, then normalized in the given order.
 
-    Case, accents and Unicode form count unless a normalizer removes them; so does white space inside of the
-    text with `white_space: exact`. A text of which the normalizers
+    Case and accents count unless a normalizer removes them; so does white space inside of the text with
+    `white_space: exact`, and Unicode form with `unicode: exact`. A text of which the normalizers
     leave nothing is a value, no value (`nothing_left: empty`), or unreadable (`nothing_left: unreadable`).
 
     >>> from fieldassay.values.types.normalizers import Accents, Case
@@ -76,10 +76,17 @@ class TextReader(Reader, Struct, frozen=True):
     normalize: tuple[Normalizer, ...] = ()
     nothing_left: Literal["value", "empty", "unreadable"] = "value"
     white_space: Literal["collapse", "exact"] = "collapse"
+    unicode: Literal["settled", "exact"] = "settled"
+
+    @property
+    def is_exact(self) -> bool:
+        return self.unicode == "exact"
 
     def __post_init__(self) -> None:
         if self.white_space not in ("collapse", "exact"):
             raise ValueError(f"white_space is {self.white_space!r}; write `collapse` or `exact`")
+        if self.unicode not in ("settled", "exact"):
+            raise ValueError(f"unicode is {self.unicode!r}; write `settled` or `exact`")
         if self.nothing_left not in ("value", "empty", "unreadable"):
             raise ValueError(f"nothing_left is {self.nothing_left!r}; write `value`, `empty` or `unreadable`")
 

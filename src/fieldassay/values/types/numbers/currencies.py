@@ -111,7 +111,7 @@ SYMBOLS = spellings(
     AED: dhs dh
     """
 )
-"""Other symbols and names, casefolded and without a final point: currency, or symbol of `GENERIC`."""
+"""Other symbols and names, in lower case and without a final point: currency, or symbol of `GENERIC`."""
 
 COMMON = frozenset(
     {
@@ -180,7 +180,7 @@ def codes() -> frozenset[str]:
     return frozenset(map(str, Locale("en").currencies))
 
 
-_GENERIC_NAMES = {symbol.casefold(): symbol for symbol in reversed(GENERIC)}
+_GENERIC_NAMES = {symbol.lower(): symbol for symbol in reversed(GENERIC)}
 
 
 def currency_named(text: str) -> str | None:
@@ -191,7 +191,7 @@ def currency_named(text: str) -> str | None:
     """
     if text.upper() in COMMON:
         return text.upper()
-    name = text.rstrip(".").casefold()
+    name = text.rstrip(".").lower()  # not casefolded: `ſ$` is not `S$`
     if name in _GENERIC_NAMES:
         return _GENERIC_NAMES[name]
     if name in SYMBOLS:

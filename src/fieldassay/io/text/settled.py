@@ -1,0 +1,43 @@
+"""One Unicode form for all texts: composed, and without characters that nobody can see."""
+
+from __future__ import annotations
+
+import unicodedata
+
+from fieldassay.regex import lazy_regex
+
+LONGEST_NULL = 200
+"""The maximum of characters in a null value."""
+_IGNORABLE = lazy_regex(
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Default_Ignorable_Code_Point in DerivedCoreProperties.txt of Unicode 16, whole."""
+
+
+def settle(text: str) -> str:
+    """Return a text in form NFC without default-ignorable characters.
+
+    >>> settle("Cafe\\u0301 1\\u00ad000\\u200b") == "Café 1000"
+    True
+    """
+    return text if text.isascii() else unicodedata.normalize("NFC", _IGNORABLE.sub("", text))
+
+
+def is_empty_text(text: str, null_values: frozenset[str] = frozenset(), is_exact: bool = False) -> bool:
+    """Return whether nothing in a text can be seen, or it is one of the null values, which are casefolded.
+
+    If it is exact, characters that nobody can see count.
+
+    >>> is_empty_text(" \\u200b"), is_empty_text("N/A", frozenset({"n/a"})), is_empty_text("0")
+    (True, True, False)
+    """
+    if not text or text.isspace():
+        return True
+    plain = (text if is_exact else settle(text)).strip()
+    return not plain or (bool(null_values) and len(plain) <= LONGEST_NULL and plain.casefold() in null_values)
+
+
+def fold_null_values(texts: tuple[str, ...]) -> frozenset[str]:
+    """Return null values as `is_empty_text` takes them."""
+    return frozenset(settle(text).strip().casefold() for text in texts)
