@@ -18,9 +18,10 @@ class Reading(Struct, frozen=True):
     """The reading of one raw value.
 
     `text` is the value as given (trimmed, its Unicode settled; JSON text for anything but a string). `value`
-    is the typed value; it is None for an unreadable text, and `problem` then says why. `canonical` is the canonical text of the
-    value: two readings of one field mean the same if and only if their canonical texts are equal. The
-    canonical text of an unreadable reading is its trimmed text. `flags` are remarks such as `ambiguous`.
+    is the typed value; it is None for an unreadable text, and `problem` then says why. `canonical` is the
+    canonical text of the value: two readings of one field mean the same if and only if their canonical texts
+    are equal. The canonical text of an unreadable reading is its trimmed text. `flags` are remarks such as
+    `ambiguous`.
     """
 
     text: str
