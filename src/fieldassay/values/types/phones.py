@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.base import Reader
+from fieldassay.values.types.base import NO_RULE, Reader, Token
 from fieldassay.values.types.column import Column, Reading
 from fieldassay.values.types.dates.names import fold, locale_data
 from fieldassay.values.types.distinct import read_distinct
@@ -45,8 +45,10 @@ _EXTENSION = lazy_regex(
 )
 """An extension, by the words of libphonenumber and some of Europe and Brazil."""
 _JOINT = lazy_regex(r"\s*(?:[/|&;,\n]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|\s[-–—]\s)\s*")
+_WORD_TEXT = r"[^\W\d_]+|[^\w\s()\[\]+./\\\-–—‐‑−,;:*#~'’|&]"
+_TOKEN = lazy_regex(rf"{_WORD_TEXT}|\+?\d+")
 _PLAIN = lazy_regex(r"[\d()+.]+(?:[ -][\d()+.]+)*")
-_WORD = lazy_regex(r"[^\W\d_]+|[^\w\s()\[\]+./\\\-–—‐‑−,;:*#~'’|&]")
+_WORD = lazy_regex(_WORD_TEXT)
 _NORTH_AMERICA, _FEWEST_LETTERS, _FEWEST_DIGITS, _MOST_DIGITS = 1, 3, 7, 15
 
 
@@ -90,6 +92,25 @@ class PhoneReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        text = fold(raw[:_MOST_CHARACTERS]).strip() if isinstance(raw, str) else ""
+        plain = _without_labels(text)
+        before, _, behind = text.partition(plain or text or " ")
+        extension = _EXTENSION.search(plain)
+        main = plain[: extension.start()] if extension else plain
+        is_read = self.read(raw).value is not None
+        rule = "keys of a vanity number" if is_read else NO_RULE
+        return tuple(
+            (token.strip(" .:,;()[]"), said)
+            for token, said in (
+                (before, "a label, passed over"),
+                *((word, rule if word[0].isalpha() else "digits") for word in _TOKEN.findall(main)),
+                (extension[1] if extension else "", "the extension"),
+                (behind, "a label, passed over"),
+            )
+            if token.strip(" .:,;()[]")
+        )
 
     def _number(self, text: str) -> tuple[str, tuple[str, ...]]:
         region = self.region or (locale_data(self.locale).territory if self.locale else None)

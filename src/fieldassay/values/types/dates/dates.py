@@ -12,12 +12,13 @@ from msgspec.structs import replace
 
 from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.base import Reader
+from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Column, Reading, objects
 from fieldassay.values.types.dates.names import ORDINALS, WORD, Order, locale_data, names, unfold_east_asian
 from fieldassay.values.types.dates.parts import Found, Parts, Style, find, split
 from fieldassay.values.types.dates.period import Date, Period
 from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, plain_text
+from fieldassay.values.types.dates.tokens import read_tokens
 from fieldassay.values.types.distinct import read_distinct
 from fieldassay.values.types.text import json_text
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
@@ -184,6 +185,11 @@ class DateReader(Reader, Struct, frozen=True):
             others,
             read_distinct(self.read, [raws[index] for index in others]),
         )
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        value = self.read(raw).value
+        dates = (value.start, value.end) if isinstance(value, Period) else (value,) if value else ()
+        return read_tokens(raw, dates, Style(locale=self.locale)) if isinstance(raw, str) else ()
 
     def _read_text(self, text: str, flags: tuple[str, ...]) -> Reading:
         if len(text) > MOST_CHARACTERS:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fieldassay.io.json_value import Scalar
-from fieldassay.values.types.base import Reader
+from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Column, Reading
 from fieldassay.values.types.dates.dates import check_style, read_date
 from fieldassay.values.types.dates.names import Order
 from fieldassay.values.types.dates.parts import Style
 from fieldassay.values.types.dates.period import Date
 from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, plain_text, shortest
+from fieldassay.values.types.dates.tokens import read_tokens
 from fieldassay.values.types.distinct import read_distinct
 from fieldassay.values.types.text import json_text
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
@@ -54,6 +55,11 @@ class DateTimeReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        value = self.read(raw).value
+        dates = () if value is None else (Date(value.year, value.month, value.day),)
+        return read_tokens(raw, dates, Style(locale=self.locale)) if isinstance(raw, str) else ()
 
     def _moment(self, text: str) -> tuple[dt.datetime, bool]:
         cut = cut_time(text)

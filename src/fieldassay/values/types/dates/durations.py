@@ -13,7 +13,7 @@ from msgspec import Struct
 from fieldassay.errors import nearest
 from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.base import Reader
+from fieldassay.values.types.base import NO_RULE, Reader, Token
 from fieldassay.values.types.column import Column, Reading
 from fieldassay.values.types.dates import common_words
 from fieldassay.values.types.dates.names import fold, locale_data
@@ -79,8 +79,9 @@ _ISO = lazy_regex(
 )
 _ISO_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
 _CLOCK = lazy_regex(r"(\d{1,6}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?")
+_CONNECTORS = "and|und|et|y|e|og|och|en|ja|i|a|dan|ve"
 _PART = lazy_regex(
-    rf"\s*(?:[,;+&]|\b(?:and|und|et|y|e|og|och|en|ja|i|a|dan|ve)\b)?\s*({_NUMBER})"
+    rf"\s*(?:[,;+&]|\b(?:{_CONNECTORS})\b)?\s*({_NUMBER})"
     r"\s*([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?(?:\.(?!\d))?"
 )
 _GROUPED = lazy_regex(r"[1-9]\d{0,2}[.,]\d{3}")
@@ -124,6 +125,20 @@ class DurationReader(Reader, Struct, frozen=True):
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
+
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        words, text = unit_words(self.locale)[0], fold(raw[:MOST_CHARACTERS]) if isinstance(raw, str) else ""
+        is_iso = _ISO.fullmatch(text.strip(" +-")) is not None
+        return tuple(
+            (
+                token,
+                "a number" if token[0].isdecimal()
+                else "a mark of ISO 8601" if is_iso
+                else f"the unit {words[token]}" if token in words
+                else "and" if token in _CONNECTORS.split("|") else NO_RULE,
+            )
+            for token in re.findall(r"\d+(?:[.,]\d+)?|[^\W\d_]+", text)
+        )  # fmt: skip
 
     def _parts(self, text: str) -> tuple[list[tuple[Decimal, str]], bool]:
         iso = _ISO.fullmatch(text)

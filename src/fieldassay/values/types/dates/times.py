@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
-from fieldassay.values.types.base import Reader
+from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Column, Reading
 from fieldassay.values.types.dates import common_words
 from fieldassay.values.types.dates.names import TIME, fold, names
@@ -59,6 +59,10 @@ _AREA = lazy_regex(r"\s*(?:\[[a-z]+(?:[/_+-][a-z0-9]+)*\]|\([a-z ]+ time\))")
 """A time zone in brackets, as RFC 9557 writes it, or in parentheses, as JavaScript does."""
 _SEPARATOR = lazy_regex(r"\dt")
 _DESIGNATOR = lazy_regex(r"t(?=\d\d(?::|\d\d))")
+_RULES = {
+    "hour": "the hour", "minute": "the minute", "second": "the second", "fraction": "a fraction of a second",
+    "half": "am or pm", "mark": "am or pm", "zone": "the offset", "name": "a time zone by name",
+}  # fmt: skip
 _NAMED = {"noon": dt.time(12), "midday": dt.time(12), "midnight": dt.time(0)}
 
 
@@ -86,6 +90,13 @@ class TimeReader(Reader, Struct, frozen=True):
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
 
+    def tokens(self, raw: Scalar) -> tuple[Token, ...]:
+        try:
+            cut = cut_time(plain_text(raw[:MOST_CHARACTERS])) if isinstance(raw, str) else None
+        except UnreadableError:
+            return ()
+        return () if cut is None else cut.tokens()
+
 
 def read_time(text: str) -> dt.time:
     """Return the time of a folded text; raises `UnreadableError`."""
@@ -97,7 +108,7 @@ def read_time(text: str) -> dt.time:
         cut.check_zone()
     else:
         matches = (pattern.fullmatch(plain) for pattern in _ALONE)
-        cut = next((Cut(TIME, *_time(match)) for match in matches if match), None)
+        cut = next((Cut(TIME, match, *_time(match)) for match in matches if match), None)
     if cut is None:
         raise UnreadableError("is not a time of day")
     if cut.is_next_day:
@@ -112,9 +123,15 @@ class Cut(Struct, frozen=True):
     """
 
     text: str
+    match: re.Match[str]
     time: dt.time
     is_next_day: bool
     zone: str = ""
+
+    def tokens(self) -> tuple[Token, ...]:
+        """Return the parts of the time with their rules."""
+        groups = {**self.match.groupdict(), "name": self.zone}
+        return tuple((groups[name], rule) for name, rule in _RULES.items() if groups.get(name))
 
     def check_zone(self) -> None:
         """Raise `UnreadableError` if the time zone is known by its name alone."""
@@ -151,7 +168,7 @@ def cut_time(text: str) -> Cut | None:
             end, zone = area.end(), area[0].strip(" []()")
         if _SEPARATOR.match(text, max(start - 2, 0)) and match["hour"][1:]:  # 2025-03-15T10:00
             start -= 1
-        return Cut(f"{text[:start]}{TIME}{text[end:]}", *_time(match), zone)
+        return Cut(f"{text[:start]}{TIME}{text[end:]}", match, *_time(match), zone)
     return None
 
 
