@@ -22,6 +22,7 @@ from fieldassay.values.types.column import Column, Reading
 from fieldassay.values.types.dates.dates import DateReader
 from fieldassay.values.types.dates.datetimes import DateTimeReader
 from fieldassay.values.types.dates.durations import DurationReader
+from fieldassay.values.types.dates.names import LANGUAGES
 from fieldassay.values.types.dates.times import TimeReader
 from fieldassay.values.types.enums import EnumReader
 from fieldassay.values.types.ids import IdReader
@@ -120,24 +121,7 @@ def test_a_reader_is_a_frozen_hashable_value(reader: Reader) -> None:
     assert hash(reader) == hash(with_options(reader))
 
 
-LOCALES = [
-    "en_US",
-    "en_AU",
-    "de",
-    "fr",
-    "es",
-    "it",
-    "pt_BR",
-    "nl",
-    "sv",
-    "da",
-    "nb",
-    "fi",
-    "pl",
-    "cs",
-    "id",
-    "tr",
-]
+LOCALES = [*LANGUAGES, "en_US", "en_AU", "pt_BR", "ja_JP", "ko_KR", "zh_Hans_CN", "vi_VN"]
 
 
 @pytest.mark.parametrize("locale", LOCALES)

@@ -31,7 +31,7 @@ _MORE_MONTHS = {
 }  # fmt: skip
 # What CLDR has as atTime (the last part of many lines), and articles and prepositions that it has not.
 _PHRASES = """
-* y г $
+* y г $, d thang d, d thg d
 en ^M the d, ^ on dMW, ^ on_the d, d of M, M of y, d day_of M, d of_the_year y, dyMW at T
 de ^ am d, ^ den d, ^ der d, ^ dem d, dyMW um T
 fr ^ le d, dyMW a T

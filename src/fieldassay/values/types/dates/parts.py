@@ -41,6 +41,7 @@ _RULES = {
     "s": "small word",
 }  # fmt: skip
 _ABBREVIATED_YEAR = lazy_regex(r"\s*['’]")
+_PARTS_OF_A_DATE, _SHORTEST_WEEKDAY = 3, 2
 _NO_DAY = "no calendar has this day"
 
 
@@ -175,7 +176,8 @@ class _Words:
         word, is_glued = self.texts[at], at > 0 and not self.gaps[at]
         if self.kinds[at + 1 : at + 2] in ("d", "y", "T") and not self.gaps[at + 1]:
             raise self._misplaced(word, " before a number")
-        if not is_glued and self._may_speak(self.known.weekdays.get(word, frozenset())):
+        weekday = self.known.weekdays.get(word, frozenset())
+        if weekday and not is_glued and (len(word) > _SHORTEST_WEEKDAY or self._may_speak(weekday)):
             return "W"
         endings = ORDINALS.get(word, frozenset())
         if is_glued and before[-1:] == "d" and self.style.has_month and self._may_speak(endings):
@@ -185,19 +187,23 @@ class _Words:
 
     def _join(self, start: int, end: int) -> None:
         """Raise `UnreadableError` unless the small words from start to end are phrases that stand there."""
-        left, right = self.kinds[:start].rstrip("o")[-1:] or "^", self.kinds[end : end + 1] or "$"
+        before = self.kinds[:start].replace("o", "")
+        left, right = before[-1:] or "^", self.kinds[end : end + 1] or "$"
+        if left == "d" and sum(kind in "dM" for kind in before) == _PARTS_OF_A_DATE:
+            left = "y"
         stop = end
         while stop > start:
             phrase, inner = " ".join(self.texts[start:stop]), right if stop == end else "$"
-            languages = frozenset(
-                language
+            places = [
+                (rights, language)
                 for lefts, rights, language in self.known.phrases.get(phrase, ())
                 if _fits(left, lefts, "^") and _fits(inner, rights, "$")
-            )
-            if not languages:
+            ]
+            if not places:
                 stop -= 1
                 continue
-            if inner != "T":
+            languages = frozenset([language for _, language in places])
+            if inner != "T" or not any("T" in rights for rights, _ in places):
                 is_elided = stop < len(self.gaps) and self.gaps[stop][:1] in ("'", "’")
                 self._allow(languages, phrase, is_elided, left == "y")
             elif (start and not self.gaps[start][-1:].isspace()) or (
