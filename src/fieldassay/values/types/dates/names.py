@@ -70,7 +70,7 @@ ORDINALS = {
 _MARKERS = str.maketrans("년월일٫،−‐‑ıªº", "年月日.,---i°°")
 _EAST_ASIAN = lazy_regex(
     r"(?<![^\W年月日])(?:(?P<year>\d{4}|\d\d)年\s*)?(?P<month>\d\d?)月"
-    r"(?:\s*(?P<day>\d\d?)日(?:\s*[-–—~至到]\s*(?P<last>\d\d?)日)?)?(?![a-zа-яα-ω])"
+    r"(?:\s*(?P<day>\d\d?)日(?:\s*[-–—~至到]\s*(?P<last>\d\d?)日)?)?(?![a-zа-яα-ω]|[年月日](?![曜ᄋ]))"
 )
 _EAST_ASIAN_YEARS = lazy_regex(r"\d{4}年(?:\s*[-–—~至到]\s*\d{4}年)?")
 

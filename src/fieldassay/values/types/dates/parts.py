@@ -203,13 +203,13 @@ class _Words:
                 stop -= 1
                 continue
             languages = frozenset([language for _, language in places])
-            if inner != "T" or not any("T" in rights for rights, _ in places):
+            is_joint = inner == "T" and any("T" in rights for rights, _ in places)
+            is_loose = not start or self.gaps[start][-1:].isspace()
+            if (is_joint or left in "WT") and not is_loose:
+                raise self._misplaced(phrase, " in its place")
+            if not is_joint or (len(phrase) == 1 and not self._may_speak(languages)):
                 is_elided = stop < len(self.gaps) and self.gaps[stop][:1] in ("'", "’")
                 self._allow(languages, phrase, is_elided, left == "y")
-            elif (start and not self.gaps[start][-1:].isspace()) or (
-                len(phrase) == 1 and not self._may_speak(languages)
-            ):
-                raise self._misplaced(phrase, " in its place")
             start, stop, left = stop, end, "^"
         if start < end:
             raise self._misplaced(self.texts[start], " in its place")
