@@ -52,7 +52,7 @@ def diagnose_misread(type_name: str, gold: Column, pred: Column) -> Bits:
     return bits
 
 
-_MISREAD = lazy_regex(r"(?<![^\W\d_])[oOQDlI|iSsBZzGbgq]+(?![^\W\d_])")
+_MISREAD = lazy_regex(r"(?<![^\W\d_])(?!Q[1-4]\b)[oOQDlI|iSsBZzGbgq]+(?![^\W\d_])")
 
 
 def _may_mean(type_name: str, text: str, canonical: str) -> bool:
