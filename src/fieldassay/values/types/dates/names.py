@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
+from copy import copy
 from functools import cache, lru_cache
 from typing import Any, Literal, TypeAlias
 
@@ -116,16 +118,20 @@ def fold(text: str) -> str:
 
 @lru_cache(maxsize=64)
 def locale_data(locale: str) -> Any:
-    """Return babel's data of a locale, `en-AU` or `en_AU`.
+    """Return Babel's data of a locale, `en-AU` or `en_AU`; nothing of it is shared with another locale.
 
-    Raises ValueError for a locale unknown to babel.
+    Babel's locales share what they inherit, and write into it what an alias means for the one that asked
+    first: after `root`, March is `M03` in France. Raises ValueError for a locale unknown to Babel.
     """
-    from babel import Locale, UnknownLocaleError
+    from babel import Locale, UnknownLocaleError, localedata
 
     try:
-        return Locale.parse(locale.replace("-", "_"))
+        found = copy(Locale.parse(locale.replace("-", "_")))
     except (UnknownLocaleError, ValueError, TypeError) as error:
         raise ValueError(f"unknown locale {locale!r}; write it like en_AU or de") from error
+    data = pickle.loads(pickle.dumps(localedata.load(str(found))))
+    found._Locale__data = localedata.LocaleDataDict(data)
+    return found
 
 
 @lru_cache(maxsize=64)
