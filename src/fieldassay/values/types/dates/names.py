@@ -116,6 +116,10 @@ def fold(text: str) -> str:
     return "".join([str(unicodedata.decimal(char)) if char.isdecimal() else char for char in chars])
 
 
+_WITH_ALIASES = ("months", "days", "day_periods", "date_formats", "datetime_skeletons", "unit_patterns")
+"""The parts of a locale that dates and durations look at."""
+
+
 @lru_cache(maxsize=64)
 def locale_data(locale: str) -> Any:
     """Return Babel's data of a locale, `en-AU` or `en_AU`; nothing of it is shared with another locale.
@@ -129,8 +133,9 @@ def locale_data(locale: str) -> Any:
         found = copy(Locale.parse(locale.replace("-", "_")))
     except (UnknownLocaleError, ValueError, TypeError) as error:
         raise ValueError(f"unknown locale {locale!r}; write it like en_AU or de") from error
-    data = pickle.loads(pickle.dumps(localedata.load(str(found))))
-    found._Locale__data = localedata.LocaleDataDict(data)
+    data = localedata.load(str(found))
+    own = pickle.loads(pickle.dumps({name: data[name] for name in _WITH_ALIASES}))
+    found._Locale__data = localedata.LocaleDataDict({**data, **own})
     return found
 
 
