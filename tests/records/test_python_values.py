@@ -119,13 +119,14 @@ def test_two_keys_that_are_one_text_make_the_record_invalid() -> None:
         to_json({1: "a", "1": "b"})
 
 
-@pytest.mark.parametrize("name", ["list", "polars", "numpy"])
+@pytest.mark.parametrize("name", ["list", "polars", "series", "numpy"])
 def test_nan_is_no_value_wherever_it_stands(name: str) -> None:
     rows = [{"id": "1", "v": 2.5, "list": [1.0, 2.0]}, {"id": "2", "v": None, "list": [1.0]}]
     given = [{"id": "1", "v": 2.5, "list": [1.0, 2.0]}, {"id": "2", "v": NAN, "list": [1.0, NAN]}]
     forms = {
         "list": given,
         "polars": pl.DataFrame(given),
+        "series": pl.Series(given),
         "numpy": [{**row, "v": np.float64(row["v"]), "list": np.array(row["list"])} for row in given],  # type: ignore[arg-type]
     }
     found = score(rows, {"m": forms[name]}, "fields: {v: number, list: {type: list, items: number}}")

@@ -27,11 +27,15 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
     """
     options = options or SourceOptions()
     kind = type(records).__module__.partition(".")[0]
-    if kind == "polars" and (hasattr(records, "iter_rows") or hasattr(records, "collect")):
+    if kind == "polars" and hasattr(records, "collect"):
+        records = records.collect()
+    is_polars_frame = kind == "polars" and hasattr(records, "iter_rows")
+    if is_polars_frame or (kind not in ("polars", "pandas") and hasattr(records, "__arrow_c_stream__")):
+        import polars as pl
+
         from fieldassay.records.formats.frames import hold_frame
 
-        frame = records if hasattr(records, "iter_rows") else records.collect()
-        return make_source(label, *hold_frame(label, frame, options), options)
+        return make_source(label, *hold_frame(label, pl.DataFrame(records), options), options)
     if kind == "pandas" and hasattr(records, "columns"):
         names = list(map(str, records.columns))
         if options.group:
@@ -47,12 +51,6 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
         records = objects
     elif kind == "pandas" and hasattr(records, "to_dict"):
         records = dict(records.items()) if type(records.index).__name__ != "RangeIndex" else list(records)
-    elif hasattr(records, "__arrow_c_stream__"):
-        import polars as pl
-
-        from fieldassay.records.formats.frames import hold_frame
-
-        return make_source(label, *hold_frame(label, pl.DataFrame(records), options), options)
     if isinstance(records, Mapping):
         return _hold_mapping(records, options, label)
     if isinstance(records, str | bytes) or not isinstance(records, Iterable):
