@@ -132,13 +132,13 @@ class View(Struct, frozen=True, eq=False):
 
     def table(self, sums: Ints, unseen: Unseen | None = None, *, is_weighted: bool = False) -> SumTable:
         """Return the sums (own rows x columns) for a recipe: of all fields, unless a mean is over them."""
-        own, first = {}, 0
+        own, first, is_by_field = {}, 0, has_field_mean(self.bound.recipe)
         for statistic, fields in self.parts:
-            one = Sum(fields, sums[first : first + len(fields)])
+            rows = sums[first : first + len(fields)]
             first += len(fields)
-            if not has_field_mean(self.bound.recipe):
-                one = Sum((None,), one.values.sum(axis=0, keepdims=True))
-            own[statistic] = one
+            own[statistic] = (
+                Sum(fields, rows) if is_by_field else Sum((None,), rows.sum(axis=0, keepdims=True))
+            )
         return SumTable(own, unseen, self.repeats, is_weighted)
 
     def evaluate(self, sums: Ints) -> Floats:

@@ -82,7 +82,7 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple
 
 
 def table_of(label: str, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Table:
-    """Return the rows of a frame as a table of JSON values; `ProblemsError` for values without JSON form."""
+    """Return the rows of a frame as a table of JSON; `ProblemsError` for what `to_json` refuses."""
     places = []
     cells = []
     for number, row in enumerate(rows, 1):

@@ -231,11 +231,9 @@ def _members(value: Any) -> Mapping[Any, Any] | Iterable[Any] | None:
 
 
 def _key(key: Any) -> str:
-    return _to_text(key if isinstance(key, str) and not isinstance(key, enum.Enum) else str(_plain_key(key)))
-
-
-def _plain_key(key: Any) -> Any:
-    return _plain_key(key.value) if isinstance(key, enum.Enum) else key
+    while isinstance(key, enum.Enum):
+        key = key.value
+    return _to_text(key if isinstance(key, str) else str(key))
 
 
 def _to_text(text: str) -> str:

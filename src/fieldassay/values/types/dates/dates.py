@@ -242,7 +242,7 @@ def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
     words = WORD.findall(text)
     if words:
         languages, has_month = names(style.locale).languages_of(words)
-        style = Style(style.order, style.locale, style.pivot, style.shown, languages, has_month)
+        style = replace(style, languages=languages, has_month=has_month)
     without_year = _WITHOUT_YEAR.fullmatch(text)
     if without_year:
         text, style = f"{without_year[1]}-{without_year[2]}", Style("mdy", shown="mdy")

@@ -18,27 +18,8 @@ _TOKEN = lazy_regex(rf"(\d+)|({TIME})|({WORD.pattern})")
 _SEPARATOR = lazy_regex(r"\s*[./,\-–—’'\"()]?\s?[.,'’(]?\s*")
 _ORDER = lazy_regex(r"[WTs]*[dMyos]*(?:[WTs]+y)?[WTs]*")
 """The order of kinds of parts: weekday and time stand outside, or before the year (`Mar 15 10:00 2025`)."""
-_PERIODS = (
-    "h",
-    "hy",
-    "s",
-    "q",
-    "t",
-    "w",
-    "wk",
-    "kw",
-    "cw",
-    "p",
-    "fy",
-    "half",
-    "quarter",
-    "quartal",
-    "week",
-    "woche",
-)
-_RULES = {
-    "d": "number", "y": "year", "M": "month", "W": "weekday", "T": "time of day", "o": "ending of a day",
-    "s": "small word",
+_PERIODS = {
+    "h", "hy", "s", "q", "t", "w", "wk", "kw", "cw", "p", "fy", "half", "quarter", "quartal", "week", "woche",
 }  # fmt: skip
 _ABBREVIATED_YEAR = lazy_regex(r"\s*['’]")
 _PARTS_OF_A_DATE, _SHORTEST_WEEKDAY = 3, 2
