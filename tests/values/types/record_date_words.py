@@ -17,8 +17,8 @@ PAGE = Path(names.__file__).with_name("common_words.py")
 
 HEAD = '''"""Words of dates and durations in all `LANGUAGES`, folded: reading them from Babel takes half a second.
 
-Written by `tests/values/types/record_date_words.py` from Unicode CLDR (Unicode License V3) as Babel has it; a
-space inside a word is an underscore.
+Written by `tests/values/types/record_date_words.py` from Unicode CLDR (Unicode License V3) as Babel 2.18
+has it; a space inside a word is an underscore.
 """
 
 from __future__ import annotations
