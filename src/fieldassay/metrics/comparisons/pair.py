@@ -469,7 +469,7 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         """
         first, second = self.sides
         slopes = self.view.slopes(first.sum(axis=1) + second.sum(axis=1))
-        return np.asarray(2.0 * slopes @ (second - first))
+        return _weighed(2.0 * slopes, second - first)
 
     @cached_property
     def effective(self) -> float:
@@ -493,9 +493,8 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
     def spread(self, alpha: float) -> Spread:
         """Return how documents differ, from which the power at `alpha` follows."""
         (first, second), n = self.sides, self.documents
-        centered = n * (
-            self.view.slopes(second.sum(axis=1)) @ second - self.view.slopes(first.sum(axis=1)) @ first
-        )
+        own = [_weighed(self.view.slopes(side.sum(axis=1)), side) for side in (first, second)]
+        centered = n * (own[1] - own[0])
         there, here = self.in_documents
         is_defined = ~(np.isnan(there) & np.isnan(here))
         whole = highest_value(self.view.bound) * self._size if self.is_bounded else 0.0
@@ -530,6 +529,11 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         """Return a form's value in each document, of both systems."""
         first, second = (self.view.table(side).combine(form, (None,))[0] for side in self.sides)
         return first, second
+
+
+def _weighed(slopes: Floats, sums: Ints) -> Floats:
+    """Return `slopes @ sums` to the same digits on every machine, as BLAS does not promise."""
+    return np.asarray((slopes[:, None] * sums).sum(axis=0))
 
 
 def _percentiles(drawn: Floats, level: float) -> tuple[float, float]:
