@@ -24,6 +24,11 @@ def settle(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", _IGNORABLE.sub("", text))
 
 
+def is_settled(text: str) -> bool:
+    """Return whether `settle` changes neither the text nor any part of it."""
+    return text.isascii() or (unicodedata.is_normalized("NFC", text) and not _IGNORABLE.search(text))
+
+
 def is_empty_text(text: str, null_values: frozenset[str] = frozenset(), is_exact: bool = False) -> bool:
     """Return whether nothing in a text can be seen, or it is one of the null values, which are casefolded.
 
@@ -34,8 +39,11 @@ def is_empty_text(text: str, null_values: frozenset[str] = frozenset(), is_exact
     """
     if not text or text.isspace():
         return True
-    plain = (text if is_exact else settle(text)).strip()
-    return not plain or (bool(null_values) and len(plain) <= LONGEST_NULL and plain.casefold() in null_values)
+    is_plain = is_exact or text.isascii()
+    if is_plain and not null_values:
+        return False
+    plain = (text if is_plain else settle(text)).strip()
+    return not plain or (len(plain) <= LONGEST_NULL and plain.casefold() in null_values)
 
 
 def fold_null_values(texts: tuple[str, ...]) -> frozenset[str]:

@@ -28,6 +28,7 @@ class UnplainError(ValueError):
 
 _SCALARS = frozenset({str, int, float, bool, type(None)})
 _CONTAINERS = frozenset({dict, list})
+_MOST_COLUMNS = 100
 _AT_ONCE = 100
 """Records checked together, few enough to be in the processor's cache from one look to the next."""
 
@@ -77,16 +78,20 @@ def keys_of_json(objects: Sequence[Any]) -> set[str] | None:
         if set(map(type, keys)) - {str}:
             return None
         found |= keys
-        members = [*chain.from_iterable(map(dict.values, objects)), *chain.from_iterable(lists)]
-        kinds = set(map(type, members))
-        if float in kinds and not all(map(eq, members, members)):
-            return None  # NaN
-        if kinds <= _SCALARS:
+        members = [*chain.from_iterable(map(dict.values, objects))]
+        step = min(len(keys), _MOST_COLUMNS) or 1  # the members of a key, where all objects have all keys
+        columns = [*(members[at::step] for at in range(step)), [*chain.from_iterable(lists)]]
+        objects, lists = [], []
+        for column in columns:
+            kinds = set(map(type, column))
+            if not kinds <= _SCALARS | _CONTAINERS or (float in kinds and not all(map(eq, column, column))):
+                return None  # of another type, or NaN
+            if dict in kinds:
+                objects += [item for item in column if item.__class__ is dict]
+            if list in kinds:
+                lists += [item for item in column if item.__class__ is list]
+        if not objects and not lists:
             return found
-        if not kinds <= _SCALARS | _CONTAINERS:
-            return None
-        objects = members if kinds == {dict} else [item for item in members if item.__class__ is dict]
-        lists = [item for item in members if item.__class__ is list] if list in kinds else []
     return None
 
 

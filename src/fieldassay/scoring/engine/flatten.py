@@ -322,10 +322,13 @@ class Flattener(Struct, frozen=True, eq=False):
             kind = member.__class__
             if kind is float or kind is int:
                 return True
-            if kind is dict or kind is list:
+            if kind is str:
+                if not is_empty_text(member, self.null_values, True):
+                    return True
+            elif kind is dict or kind is list:
                 if self._has_content(member):
                     return True
-            elif not self._is_nothing(member, is_exact=True) or (member is None and self.absent is ABSENT):
+            elif not self._is_nothing(member) or (member is None and self.absent is ABSENT):
                 return True
         return False
 
@@ -338,9 +341,9 @@ class Flattener(Struct, frozen=True, eq=False):
             return value is ABSENT
         return self._is_nothing(value)
 
-    def _is_nothing(self, value: Any, is_exact: bool = False) -> bool:
+    def _is_nothing(self, value: Any) -> bool:
         if isinstance(value, str):
-            return is_empty_text(value, self.null_values, is_exact)
+            return is_empty_text(value, self.null_values)
         return value is None or value is ABSENT or (isinstance(value, (dict, list)) and not value)
 
 

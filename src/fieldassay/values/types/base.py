@@ -12,7 +12,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import Scalar
-from fieldassay.io.text.settled import settle
+from fieldassay.io.text.settled import is_settled, settle
 from fieldassay.values.types.column import Column, Reading
 
 SETTLED = "unicode"
@@ -30,10 +30,18 @@ def _read_settled(read: Callable[[Any, Any], Reading]) -> Callable[[Any, Any], R
     return read_settled
 
 
+def _are_settled(raws: Sequence[Scalar]) -> bool:
+    kinds = set(map(type, raws))
+    texts: Any = (
+        raws if kinds == {str} else [raw for raw in raws if raw.__class__ is str] if str in kinds else ()
+    )
+    return is_settled("\n".join(texts))
+
+
 def _read_column_settled(read: Callable[[Any, Any], Column]) -> Callable[[Any, Any], Column]:
     @wraps(read)
     def read_column_settled(reader: Reader, raws: Sequence[Scalar]) -> Column:
-        if reader.is_exact or str not in set(map(type, raws)):
+        if reader.is_exact or _are_settled(raws):
             return read(reader, raws)
         plain = [settle(raw) if raw.__class__ is str and not raw.isascii() else raw for raw in raws]
         column = read(reader, plain)

@@ -19,6 +19,7 @@ from fieldassay.values.types.distinct import read_distinct
 from fieldassay.values.types.normalizers import Normalizer
 
 _RUN = lazy_regex(r"\s\s|[^\S ]")
+_ASCII_RUNS = ("  ", *"\t\n\v\f\r\x1c\x1d\x1e\x1f")
 _MOST_BITS = 10_000  # Python refuses str() of integers above 4300 digits; Decimal does not
 
 
@@ -59,6 +60,10 @@ def whole_number(raw: Scalar) -> int | None:
 def coerced(raw: Any) -> tuple[str, ...]:
     """Return the flag of a value other than text that was read as text."""
     return () if isinstance(raw, str) else ("coerced",)
+
+
+def _has_runs(text: str) -> bool:
+    return any(run in text for run in _ASCII_RUNS) if text.isascii() else _RUN.search(text) is not None
 
 
 class TextReader(Reader, Struct, frozen=True):
@@ -109,7 +114,7 @@ class TextReader(Reader, Struct, frozen=True):
             plain = [json_text(raw) for raw in raws]
             flags = {index: ("coerced",) for index, raw in enumerate(raws) if not isinstance(raw, str)}
         texts = values = objects(plain)
-        if self.white_space == "collapse" and _RUN.search("\0".join(plain)):
+        if self.white_space == "collapse" and _has_runs("\0".join(plain)):
             values = objects([" ".join(text.split()) for text in plain])
         return Column(texts, values, values, flags)
 
