@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import re
+from collections.abc import Callable
 
 import pytest
 from hypothesis import given
@@ -170,6 +172,61 @@ def test_nan_is_no_value() -> None:
 def test_gold_is_not_mended(text: str) -> None:
     answer = parse_answer(text, may_mend=False)
     assert answer.data is None and str(answer.problem).startswith("the JSON in the answer is broken")
+
+
+RECORDS = {
+    "flat": {"vendor": "Oak", "total": 10},
+    "objects": {"vendor": "Oak", "lines": [{"sku": "A", "total": 10}]},
+    "object": {"vendor": "Oak", "party": {"vendor": "Elm", "total": 10}, "total": 5},
+    "texts": {"vendor": "Oak", "tags": ["x", "y"]},
+}
+FULL_WIDTH = str.maketrans(":,", "：，")
+
+
+def numbered(text: str, mark: str) -> str:
+    return "\n".join(f"{number}{mark} {line}" for number, line in enumerate(text.split("\n"), 1))
+
+
+DISGUISES: dict[str, tuple[Callable[[str], str], str]] = {
+    "escaped quotes": (lambda text: text.replace('"', '\\"'), "escaped_quotes"),
+    "escaped quotes in prose": (lambda text: f"It is {text} so.".replace('"', '\\"'), "escaped_quotes"),
+    "escaped quotes, cut": (lambda text: text.replace('"', '\\"').rstrip("\n}"), "escaped_quotes"),
+    "line breaks in words": (lambda text: text.replace("\n", "\\n"), "escaped_space"),
+    "an invisible character": (lambda text: "{\u200b" + text[1:], "invisible_character"),
+    "full-width colon and comma": (lambda text: text.translate(FULL_WIDTH), "full_width"),
+    "full-width braces": (lambda text: f"｛{text[1:-1]}｝", "full_width"),
+    "full-width quotes": (lambda text: text.replace('"', "＂"), "full_width"),
+    "bold keys": (lambda text: re.sub(r'("\w+"):', r"**\1**:", text), "markup"),
+    "line breaks of HTML": (lambda text: text.replace("\n", "<br>"), "markup"),
+    "entities": (lambda text: text.replace('"', "&quot;"), "html_entities"),
+    "a leading comma": (lambda text: "{," + text[1:], "leading_comma"),
+    "an ellipsis": (lambda text: "{ ...," + text[1:], "ellipsis"),
+    "a quotation": (lambda text: "> " + text.replace("\n", "\n> "), "line_marks"),
+    "line numbers": (lambda text: numbered(text, ""), "line_marks"),
+    "line numbers with bars": (lambda text: numbered(text, " |"), "line_marks"),
+    "a diff": (lambda text: "+" + text.replace("\n", "\n+"), "line_marks"),
+}
+
+
+@pytest.mark.parametrize("record", RECORDS)
+@pytest.mark.parametrize("name", DISGUISES)
+def test_a_disguised_object_is_read_as_a_whole_and_not_an_object_inside_of_it(name: str, record: str) -> None:
+    disguise, repair = DISGUISES[name]
+    text = disguise(json.dumps(RECORDS[record], indent=1))
+    for declared in (frozenset[str](), frozenset({"vendor", "total"})):
+        answer = parse_answer(text, declared=declared)
+        assert (answer.data, answer.problem) == (RECORDS[record], None)
+        assert repair in answer.repairs and "repaired" not in answer.repairs
+
+
+@pytest.mark.parametrize("record", ["objects", "object"])
+def test_an_object_in_one_that_cannot_be_read_is_no_answer_and_the_reason_names_the_outer_one(
+    record: str,
+) -> None:
+    text = "{%" + json.dumps(RECORDS[record])[1:]
+    for may_mend in (True, False):
+        answer = parse_answer(text, declared=frozenset({"sku", "name"}), may_mend=may_mend)
+        assert answer.data is None and str(answer.problem).startswith("the JSON in the answer is broken: '{%")
 
 
 values = st.recursive(

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 from fieldassay.io.json_value import Json
 from fieldassay.records.answers.mend import MAX_LENGTH, mend_json
 from fieldassay.records.answers.readable import count_readable
-from fieldassay.records.answers.spans import FENCE, Span, find_spans
+from fieldassay.records.answers.rewrite import rewrite
+from fieldassay.records.answers.spans import FENCE, Span, find_enclosing, find_spans
 from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared, unwrap_call
 from fieldassay.records.decode import TOO_DEEP, decode_json, is_too_deep
 from fieldassay.records.record import Row
@@ -30,6 +31,7 @@ _MARK = lazy_regex(
 )
 _UNMARKED = lazy_regex(r"analysis(?=[A-Z\s]).*?assistantfinal", re.DOTALL)
 _TEXT = lazy_regex(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+_KEY_BEFORE = lazy_regex(r"""["'”＂*;]\s*[:：]\s*(?:\\n\s*)*\[?\s*$""")
 MAX_MARKS = 1_000
 
 
@@ -235,13 +237,57 @@ def _unwrapped(row: Row, wanted: _Wanted) -> Row:
     return Row(value, (*row.repairs, *done), row.problem) if done else row
 
 
+class _Pick(Struct, frozen=True):
+    """The answer picked among the pieces of a text, or a row with a problem."""
+
+    row: Row
+    declared: int = 0
+    enclosing: str | None = None
+    """The text of a braced piece around it that could not be read."""
+    is_member: bool = False
+    """True if it stands behind a key of that piece."""
+
+    def is_sound(self, wanted: _Wanted) -> bool:
+        """Return whether nothing about it is a guess."""
+        has_keys = self.declared > 0 or not wanted.declared
+        is_clean = self.row.problem is None and REPAIRED[0] not in self.row.repairs
+        return is_clean and has_keys and self.enclosing is None
+
+    def settle(self) -> Row:
+        """Return the row; one out of a piece that could not be read is a repair, or no answer."""
+        if self.enclosing is None:
+            return self.row
+        if self.is_member or self.row.problem is not None or not isinstance(self.row.value, dict):
+            return Row(None, problem=f"the JSON in the answer is broken: {_opening(self.enclosing)}")
+        return replace(self.row, repairs=(*self.row.repairs, *REPAIRED))
+
+
 def _find(text: str, wanted: _Wanted) -> Row:
-    """Return the answer among the pieces of a text that look like JSON, or a row with a problem."""
-    spans = find_spans(text)
+    """Return the answer among the pieces of a text that look like JSON, or a row with a problem.
+
+    Where it is none for certain, the text is read again without the disguises of its punctuation, and then
+    from any brace on.
+    """
+    pick = _pick(text, find_spans(text), wanted)
+    is_certain = pick.is_sound(wanted) and "｛" not in text  # no piece begins with a full-width brace
+    if is_certain or not wanted.may_mend or len(text) > MAX_LENGTH:
+        return pick.settle()
+    is_readable = pick.row.problem is None and pick.enclosing is None
+    rewritten, names = rewrite(text)
+    for any_brace in (False, True) if names else (True,):
+        again = _pick(rewritten, find_spans(rewritten, any_brace=any_brace), wanted)
+        if again.is_sound(wanted) and again.declared >= pick.declared:
+            return replace(again.row, repairs=(*names, *again.row.repairs))
+        if not is_readable and again.declared > 0 and again.enclosing is None and again.row.problem is None:
+            return replace(again.row, repairs=(*names, *again.row.repairs))
+    return pick.settle()
+
+
+def _pick(text: str, spans: Sequence[Span], wanted: _Wanted) -> _Pick:
     blocks, problem = _read(text, spans, wanted)
     best = _choose(blocks, wanted)
     if best is None or (not wanted.may_mend and _is_shorter_than_broken(best.span, spans)):
-        return Row(None, problem=problem or _no_json(text))
+        return _Pick(Row(None, problem=problem or _no_json(text)))
     value = best.row.value
     if (
         isinstance(value, list)
@@ -249,11 +295,15 @@ def _find(text: str, wanted: _Wanted) -> Row:
         and value
         and not any(isinstance(item, dict) for item in value)
     ):
-        return Row(None, problem=_no_json(text))  # a bracketed reference such as [12] in prose is no answer
+        return _Pick(
+            Row(None, problem=_no_json(text))
+        )  # a bracketed reference such as [12] in prose is no answer
     outer = [block for block in blocks if block.span.rank == 3 and not block.span.is_inner]
     several = ("several_blocks",) if len(outer) > 1 else ()
     apart = APART if are_apart(best.record, (block.record for block in outer), wanted.declared) else ()
-    return Row(value, (*_around(text, best.span, spans), *several, *apart, *best.row.repairs))
+    row = Row(value, (*_around(text, best.span, spans), *several, *apart, *best.row.repairs))
+    is_member = _KEY_BEFORE.search(text[max(0, best.span.start - 40) : best.span.start]) is not None
+    return _Pick(row, best.declared, find_enclosing(text, best.span), is_member)
 
 
 def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Block], str | None]:

@@ -18,10 +18,9 @@ MAX_BROKEN = 16
 
 FENCE = "```"
 
-_START = lazy_regex(
-    r"""\{(?=\s{0,200}(?:["'“„}]|u'|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))"""
-    r"""|\[(?=\s{0,200}(?:[\[{"']|-?\d|true\b|false\b|null\b))"""
-)
+_LIST = r"""\[(?=\s{0,200}(?:[\[{"']|-?\d|true\b|false\b|null\b))"""
+_START = lazy_regex(r"""\{(?=\s{0,200}(?:["'“„}]|u'|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))""" rf"|{_LIST}")
+_ANY_START = lazy_regex(rf"\{{|{_LIST}")
 _TEXT = r'"[^"\\\n]*+(?:(?:\\.|\n(?![ \t]{0,20}```))[^"\\\n]*+)*+"'
 _MARKS = r"(?P<open>[{\[])|(?P<close>[}\]])|(?P<fence>```)|(?P<quote>\")"
 _TOKEN = lazy_regex(rf"(?:[^\"{{}}\[\]`]++|{_TEXT}|`(?!``))*+(?:{_MARKS})", re.DOTALL)
@@ -46,22 +45,37 @@ class Span(Struct, frozen=True):
     """True if it is within a broken piece."""
 
 
-def find_spans(text: str) -> list[Span]:
+def find_spans(text: str, *, any_brace: bool = False) -> list[Span]:
     """Return the pieces of the text that look like JSON, in order, at most `MAX_SPANS`, in linear time.
 
-    They are the outermost ones; pieces within a broken piece follow it, in case it is none.
+    They are the outermost ones; pieces within a broken piece follow it, in case it is none. With `any_brace`,
+    an object begins at a brace whatever follows.
 
     >>> spans = find_spans('see [470]: {"a": {"b": 1}} or {"a": 1,}')
     >>> [(span.start, span.end, span.is_valid) for span in spans]
     [(4, 9, True), (11, 26, True), (30, 39, False)]
     """
-    return list(_search(text))
+    return list(_search(text, _ANY_START if any_brace else _START))
 
 
-def _search(text: str) -> Iterator[Span]:
+def find_enclosing(text: str, inner: Span) -> str | None:
+    """Return the text from an earlier brace, with something like a key behind it, to beyond a piece.
+
+    >>> text = '{: "a": 1, "b": {"c": 2}}'
+    >>> find_enclosing(text, find_spans(text)[0]) == text
+    True
+    """
+    for brace, _ in zip(re.finditer(r"\{", text[: inner.start]), range(MAX_BROKEN), strict=False):
+        end, _ = _find_end(text, brace.start())
+        if end > inner.end and re.search("[:：]", text[brace.end() : inner.start]):
+            return text[brace.start() : end]
+    return None
+
+
+def _search(text: str, pattern: re.Pattern[str]) -> Iterator[Span]:
     position, found, broken, outer_end = 0, 0, 0, 0
     while found < MAX_SPANS:
-        start = _START.search(text, position)
+        start = pattern.search(text, position)
         if start is None:
             return
         span = _read_span(text, start.start(), start.start() < outer_end)

@@ -60,7 +60,7 @@ def unwrap_call(
     >>> unwrap_call({"name": "extract", "arguments": '{"total": 5}'}, frozenset({"total"}))
     ({'total': 5}, ('tool_call',))
     >>> unwrap_call([{"total": 5}, {"total": 6}], frozenset({"total"}))
-    ({'total': 6}, ('tool_call', 'several_blocks'))
+    ({'total': 6}, ('list_item', 'several_blocks'))
     """
     best, most = value, count_declared(value, declared)
     records: list[Json] = []
@@ -76,7 +76,10 @@ def unwrap_call(
     if best is value:
         return value, ()
     several = ("several_blocks",) if len(records) > 1 else ()
-    return best, ("tool_call", *several, *(APART if are_apart(best, records, declared) else ()))
+    step = "tool_call"
+    if isinstance(value, list) and any(best is item for item in value):
+        step = "list_of_one" if len(value) == 1 else "list_item"
+    return best, (step, *several, *(APART if are_apart(best, records, declared) else ()))
 
 
 def _inner(value: Any, declared: frozenset[str], depth: int) -> Iterable[Json]:

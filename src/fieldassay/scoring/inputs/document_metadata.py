@@ -24,6 +24,8 @@ UNWRAPPED = frozenset(
         "code_fence",
         "prose_around",
         "tool_call",
+        "list_of_one",
+        "list_item",
         "value_object",
         "typed_value",
         "confidence_beside",
