@@ -347,18 +347,12 @@ def test_thousands_of_items_are_paired_with_as_many(shape: str, count: int) -> N
     assert peak_memory() - before < 2_000_000_000 * (count / 3000) ** 2
 
 
-def test_200_000_values_in_order_are_judged() -> None:
-    spec = {"fields": {"l": {"type": "list", "align": "ordered", "items": "number"}}}
+@pytest.mark.parametrize(("align", "wrong"), [("ordered", 1), ("sequence", 0), ("assignment", 0)])
+def test_200_000_values_are_judged(align: str, wrong: int) -> None:
+    spec = {"fields": {"l": {"type": "list", "align": align, "items": "number"}}}
     values = list(range(200_000))
     result = within(lambda: result_of(spec, [{"l": values}], [{"l": [*values[:-1], -1]}], evidence="none"))
-    assert (result.value("correct"), result.value("wrong")) == (199_999, 1)
-
-
-def test_a_list_too_long_to_be_paired_is_told() -> None:
-    spec = {"fields": {"l": {"type": "list", "items": "number"}}}
-    values = list(range(200_000))
-    with pytest.raises(FieldassayError, match="200,000"):
-        within(lambda: result_of(spec, [{"l": values}], [{"l": values[::-1]}], evidence="none"))
+    assert (result.value("correct"), result.value("wrong")) == (199_999, wrong)
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from fieldassay.metrics.result.repeats import Repeats, split_variances
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.ungated import WITHOUT, find_ungated
 from fieldassay.metrics.result.violations import CheckCount
-from fieldassay.records.ids import Positions
+from fieldassay.records.ids import Positions, cap_problems
 from fieldassay.records.matching import Matching
 from fieldassay.scoring.inputs.choosing import CHOSEN
 from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs
@@ -357,6 +357,7 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
             f"the field {key!r} may be what documents are matched by, and then it is always right: leave "
             "it out of the spec's fields"
         )
+    warnings += map(str, cap_problems(done.too_long))
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")

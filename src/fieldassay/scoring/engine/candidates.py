@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from fieldassay.values.aligners.base import Aligner
 Index = npt.NDArray[np.intp]
 
 MOST_PAIRS = 25_000_000
-"""Candidate pairs compared at once: one pair of lists with more is refused, a batch is judged in portions."""
+"""Candidate pairs compared at once: of longer lists only parts are, and a batch is judged in portions."""
 
 
 class Members(Struct, frozen=True, eq=False):
@@ -29,12 +29,26 @@ class Members(Struct, frozen=True, eq=False):
     start: Index
     size: Index
 
+    def under(self, parent: int) -> Index:
+        """Return the nodes of a parent."""
+        return self.nodes[self.start[parent] : self.start[parent] + self.size[parent]]
+
+    def with_groups(self, groups: Sequence[Index]) -> Members:
+        """Return the members with further groups of nodes, as those of parents of their own."""
+        size = np.fromiter(map(len, groups), np.intp, len(groups))
+        start = len(self.nodes) + np.cumsum(size) - size
+        return Members(
+            np.concatenate([self.nodes, *groups]),
+            np.concatenate([self.start, start]),
+            np.concatenate([self.size, size]),
+        )
+
 
 class Cells(Struct, frozen=True, eq=False):
-    """Candidate pairs of g groups (pairs of lists).
+    """Candidate pairs of g groups (pairs of lists, or of parts of them).
 
     Group k has `rows[k]` x `columns[k]` cells, starting at `offset[k]`, row by row. `gold` and `pred` are the
-    nodes of each cell.
+    nodes of each cell, `owner[k]` is the pair of parents that group k belongs to.
     """
 
     rows: Index
@@ -42,6 +56,7 @@ class Cells(Struct, frozen=True, eq=False):
     offset: Index
     gold: Index
     pred: Index
+    owner: Index
 
     def __len__(self) -> int:
         return len(self.gold)
@@ -54,8 +69,26 @@ def members(parent: Ints, active: Masks, parents: int) -> Members:
     return Members(nodes, np.cumsum(size) - size, size)
 
 
-def candidate_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> Cells:
-    """Return the cells of the lists of each pair of parents."""
+def candidate_cells(
+    gold: Members,
+    pred: Members,
+    pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]],
+    parts: Mapping[int, Sequence[tuple[Index, Index]]],
+) -> Cells:
+    """Return the cells of the lists of each pair of parents, or of the parts that stand for a long pair."""
+    owner = np.arange(len(pairs[0]))
+    if parts:
+        owner = np.setdiff1d(owner, np.array(list(parts), dtype=np.intp))
+        further = [part for listed in parts.values() for part in listed]
+        numbers = np.arange(len(further))
+        pairs = (
+            np.concatenate([pairs[0][owner], len(gold.size) + numbers]),
+            np.concatenate([pairs[1][owner], len(pred.size) + numbers]),
+        )
+        gold, pred = (
+            side.with_groups([part[at] for part in further]) for at, side in enumerate((gold, pred))
+        )
+        owner = np.concatenate([owner, np.repeat(list(parts), list(map(len, parts.values())))])
     gold_parent, pred_parent = pairs
     rows, columns = gold.size[gold_parent], pred.size[pred_parent]
     sizes = rows * columns
@@ -68,7 +101,7 @@ def candidate_cells(gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any],
     column_start = np.repeat(pred.start[pred_parent], rows)
     total = int(sizes.sum())
     column = np.arange(total) - np.repeat(row_start - column_start, row_sizes)
-    return Cells(rows, columns, offset, gold.nodes[np.repeat(row_node, row_sizes)], pred.nodes[column])
+    return Cells(rows, columns, offset, gold.nodes[np.repeat(row_node, row_sizes)], pred.nodes[column], owner)
 
 
 def positional_cells(
@@ -85,7 +118,12 @@ def positional_cells(
     sizes = np.array(counts, dtype=np.intp)
     offset = np.cumsum(sizes) - sizes
     return Cells(
-        sizes, np.ones(len(sizes), dtype=np.intp), offset, np.concatenate(of_gold), np.concatenate(of_pred)
+        sizes,
+        np.ones(len(sizes), dtype=np.intp),
+        offset,
+        np.concatenate(of_gold),
+        np.concatenate(of_pred),
+        np.arange(len(sizes)),
     )
 
 
@@ -142,3 +180,13 @@ def _count_under(node: Node, gold: list[Any], pred: list[Any]) -> int:
         return 0
     items = [[item for value in side if isinstance(value, list) for item in value] for side in (gold, pred)]
     return len(items[0]) * len(items[1]) + _count_under(node.items, *items)
+
+
+def is_wanted(leaf: Leaf | ListNode, node: ListNode, wanted: Sequence[str]) -> bool:
+    """Return whether a field of the items of `node` is one of the wanted ones; none wanted means all."""
+    return not wanted or is_in(leaf, node, wanted)
+
+
+def is_in(leaf: Leaf | ListNode, node: ListNode, wanted: Sequence[str]) -> bool:
+    """Return whether a field of the items of `node` is one of the wanted ones."""
+    return leaf.path.removeprefix(f"{node.path}[].") in wanted

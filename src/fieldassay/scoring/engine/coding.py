@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Callable
 from decimal import Decimal
 from itertools import compress, count
 from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.text.shown import make_printable
-from fieldassay.scoring.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace
+from fieldassay.scoring.engine.scopes import ABSENT, Codes, LeafPlace, ListPlace, Masks, ObjectPlace, Scope
 from fieldassay.scoring.engine.variations import Acceptance, find_accepted, leaf_content, plain_leaf
 from fieldassay.spec.language.freeze import thaw
-from fieldassay.spec.plan.nodes import Leaf
+from fieldassay.spec.plan.nodes import Leaf, ListNode
 from fieldassay.values.types.column import Column, Reading
 
 _MOST_BITS = 10_000
@@ -381,3 +383,59 @@ def _meanings(raws: list[Any], column: Column, is_opaque: Masks) -> Codes:
     first: dict[Any, int] = {}
     meaning[at] = [first.setdefault(keys[position], position) for position in at]
     return meaning
+
+
+ContentKeys = Callable[[Codes], list[Any]]
+"""The sort keys of nodes."""
+
+
+class CodedScope(Struct, eq=False):
+    """A scope after reading.
+
+    It holds the coded leaves and lists in the scope's order, the values of another kind, and the values under
+    each node.
+    """
+
+    scope: Scope
+    leaves: list[Coded]
+    lists: list[CodedList]
+    odd: list[WrongKindValues]
+    gold_leaves: npt.NDArray[np.int64]
+    pred_leaves: npt.NDArray[np.int64]
+
+
+class CodedList(Struct, eq=False):
+    """A list place after reading, with the scope of its items."""
+
+    place: ListPlace
+    items: CodedScope
+    gold_active: Masks
+    pred_active: Masks
+
+
+def _texts_at(coded: Coded, codes: Codes) -> list[Any]:
+    """Return the canonical texts of codes, empty for -1."""
+    texts = np.full(len(codes), "", dtype=object)
+    texts[codes >= 0] = coded.column.take(codes[codes >= 0]).canonical
+    return texts.tolist()
+
+
+def content_keys(scope: CodedScope, side: str, wanted: Callable[[Leaf | ListNode], bool]) -> ContentKeys:
+    """Return a function from nodes to sort keys of their content in the wanted fields, alike in any batch."""
+    leaves = [coded for coded in scope.leaves if wanted(coded.leaf)]
+    lists_of = [
+        (inner, content_keys(inner.items, side, bool)) for inner in scope.lists if wanted(inner.place.node)
+    ]
+
+    def list_keys(nodes: Codes) -> list[Any]:
+        columns: list[list[Any]] = [_texts_at(coded, getattr(coded, side)[nodes]) for coded in leaves]
+        for odd in scope.odd:
+            columns.append([odd.texts[code] if code >= 0 else "" for code in getattr(odd, side)[nodes]])
+        for inner, inner_keys in lists_of:  # the items of a node are in a row
+            parent = getattr(inner.place.items, side).parent
+            starts, stops = (np.searchsorted(parent, nodes, end).tolist() for end in ("left", "right"))
+            ordered = list if inner.place.node.aligner.uses_order else sorted
+            columns.append([repr(ordered(inner_keys(items))) for items in map(np.arange, starts, stops)])
+        return [list(texts) for texts in zip(*columns, strict=True)] if columns else [[]] * len(nodes)
+
+    return list_keys

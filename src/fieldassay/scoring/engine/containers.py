@@ -7,9 +7,9 @@ import numpy.typing as npt
 
 from fieldassay.metrics.evidence import FLAG, Kind, Outcome
 from fieldassay.scoring.engine.blocks import Block, Pairs, Reasons
-from fieldassay.scoring.engine.coding import odd_text
+from fieldassay.scoring.engine.coding import CodedList, odd_text
 from fieldassay.scoring.engine.excused import excuse_rows, has_gold_row
-from fieldassay.scoring.engine.lists import CodedList, PairWorth
+from fieldassay.scoring.engine.lists import PairWorth
 from fieldassay.scoring.engine.resolve import (
     container_masks,
     excused_mask,

@@ -1,4 +1,4 @@
-"""The illegible places of single gold documents: nobody knows the value, so nothing is judged there."""
+"""Places of single documents where nothing is judged: illegible in gold, or in a list that is too long."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
 REASON = "illegible"
 
 
-def mark_illegible(judged: Judged, illegible: Sequence[frozenset[str]]) -> Judged:
-    """Return the judgements with the rows at or below the documents' illegible places as failed.
+def mark_failed(judged: Judged, unjudged: Sequence[frozenset[str]], why: str = REASON) -> Judged:
+    """Return the judgements with the rows at or below the documents' places in `unjudged` as failed.
 
-    `illegible` has one set of paths per document: of a value, of an object or a list (everything in it,
+    `unjudged` has one set of paths per document: of a value, of an object or a list (everything in it,
     predicted items too), or of a field with `[]` for every item.
     """
-    noted = np.array(list(map(bool, illegible)), dtype=bool)
+    noted = np.array(list(map(bool, unjudged)), dtype=bool)
     if not noted.any():
         return judged
     from fieldassay.scoring.engine.paths_of_rows import RowPaths
 
-    reason = judged.reasons.position(REASON)
+    reason = judged.reasons.position(why)
     places = _Places(RowPaths({}), _partners(judged))
     for block in judged.blocks:
         rows = np.flatnonzero(noted[block.pairs.doc])
         if len(rows):
             docs = block.pairs.doc[rows].tolist()
             found = places.of(block, judged.fields[block.field], rows)
-            failed = [_is_in(path, illegible[doc]) for path, doc in zip(found, docs, strict=True)]
+            failed = [_is_in(path, unjudged[doc]) for path, doc in zip(found, docs, strict=True)]
             _fail(block, rows[np.array(failed, dtype=bool)], reason)
     return judged
 

@@ -12,10 +12,19 @@ from fieldassay.io.text.settled import fold_null_values
 from fieldassay.metrics.evidence import FieldInfo
 from fieldassay.scoring.engine.blocks import Block, Pairs, Reasons
 from fieldassay.scoring.engine.candidates import Index
-from fieldassay.scoring.engine.coding import Coded, WrongKindValues, code, code_wrong_kinds
+from fieldassay.scoring.engine.coding import (
+    Coded,
+    CodedList,
+    CodedScope,
+    WrongKindValues,
+    code,
+    code_wrong_kinds,
+    content_keys,
+)
 from fieldassay.scoring.engine.containers import container_blocks, item_block
 from fieldassay.scoring.engine.flatten import Flattener, Undeclared
-from fieldassay.scoring.engine.lists import Aligned, CodedList, CodedScope, align, content_keys
+from fieldassay.scoring.engine.lists import Aligned, align
+from fieldassay.scoring.engine.long_lists import TooLong
 from fieldassay.scoring.engine.resolve import is_filled, resolve
 from fieldassay.scoring.engine.rows import leaf_block, split_by_kind
 from fieldassay.scoring.engine.scopes import ABSENT, FieldTable, ListPlace, Masks, ObjectPlace, Scope, Side
@@ -26,13 +35,15 @@ from fieldassay.spec.plan.nodes import Plan
 class Judged(Struct, frozen=True, eq=False):
     """The rows of one batch as blocks.
 
-    `undeclared` counts the keys that the spec does not declare.
+    `undeclared` counts the keys that the spec does not declare. `too_long` are the lists of which nothing is
+    judged, by the path of their outermost list.
     """
 
     blocks: tuple[Block, ...]
     fields: tuple[FieldInfo, ...]
     reasons: Reasons
     undeclared: Undeclared
+    too_long: tuple[tuple[str, TooLong], ...] = ()
 
 
 def judge(
@@ -58,8 +69,10 @@ def judge(
     documents = np.arange(len(gold))
     pairs = Pairs(scope, documents, documents, documents.astype(np.int32))
     writer = _Writer(Reasons(), [], applies, table)
-    writer.write(scope, coded, pairs, [align(inner, (documents, documents)) for inner in coded.lists], None)
-    return Judged(tuple(writer.blocks), tuple(table.fields), writer.reasons, undeclared)
+    aligned = [align(inner, (documents, documents)) for inner in coded.lists]
+    writer.write(scope, coded, pairs, aligned, None)
+    too_long = tuple((one.place.place.node.path, pair) for one in aligned for pair in one.too_long)
+    return Judged(tuple(writer.blocks), tuple(table.fields), writer.reasons, undeclared, too_long)
 
 
 def _code_scope(scope: Scope) -> CodedScope:
@@ -101,7 +114,7 @@ def _without_repeats(place: ListPlace, items: CodedScope, mask: Masks, name: str
     parent, nodes = getattr(place.items, name).parent, np.flatnonzero(mask)
     kept = np.zeros(len(mask), dtype=bool)
     known = set()
-    for node, key in zip(nodes.tolist(), content_keys(items, name)(nodes), strict=True):
+    for node, key in zip(nodes.tolist(), content_keys(items, name, bool)(nodes), strict=True):
         content = (int(parent[node]), repr(key))
         kept[node] = content not in known
         known.add(content)

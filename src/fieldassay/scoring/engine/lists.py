@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import reduce
 from itertools import islice
 from typing import Any
@@ -13,43 +13,27 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.scoring.engine.candidates import (
-    MOST_PAIRS,
     Cells,
     Index,
-    Members,
     candidate_cells,
+    is_in,
+    is_wanted,
     members,
     positional_cells,
 )
-from fieldassay.scoring.engine.coding import Coded, WrongKindValues
+from fieldassay.scoring.engine.coding import (
+    Coded,
+    CodedList,
+    CodedScope,
+    ContentKeys,
+    WrongKindValues,
+    content_keys,
+)
 from fieldassay.scoring.engine.compare import compare_codes
-from fieldassay.scoring.engine.scopes import Codes, Ints, ListPlace, Masks, ObjectPlace, Scope
+from fieldassay.scoring.engine.long_lists import TooLong, split_long
+from fieldassay.scoring.engine.scopes import Ints, ListPlace, Masks, ObjectPlace
 from fieldassay.spec.plan.nodes import Leaf, ListNode
 from fieldassay.values.aligners.base import Aligner
-
-
-class CodedScope(Struct, eq=False):
-    """A scope after reading.
-
-    It holds the coded leaves and lists in the scope's order, the values of another kind, and the values under
-    each node.
-    """
-
-    scope: Scope
-    leaves: list[Coded]
-    lists: list[CodedList]
-    odd: list[WrongKindValues]
-    gold_leaves: npt.NDArray[np.int64]
-    pred_leaves: npt.NDArray[np.int64]
-
-
-class CodedList(Struct, eq=False):
-    """A list place after reading, with the scope of its items."""
-
-    place: ListPlace
-    items: CodedScope
-    gold_active: Masks
-    pred_active: Masks
 
 
 class PairWorth(Struct, frozen=True, eq=False):
@@ -83,6 +67,8 @@ class Aligned(Struct, frozen=True, eq=False):
     union: Floats
     worth: PairWorth
     """The agreement of each chosen cell."""
+    too_long: tuple[TooLong, ...]
+    """The pairs of lists, here and inside the items, that are too long and were left unpaired."""
 
 
 def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) -> Aligned:
@@ -91,22 +77,23 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
     gold_side, pred_side = coded.place.items.gold, coded.place.items.pred
     gold = members(gold_side.parent, coded.gold_active, len(coded.place.gold.codes))
     pred = members(pred_side.parent, coded.pred_active, len(coded.place.pred.codes))
+    too_long: list[TooLong] = []
     if node.aligner.needs_similarity:
-        _refuse_too_many(coded.place, gold, pred, pairs)
-        cells = candidate_cells(gold, pred, pairs)
+        parts, too_long = split_long(coded, gold, pred, pairs)
+        cells = candidate_cells(gold, pred, pairs, parts)
     else:
         cells = positional_cells(gold, pred, pairs, node.aligner)
     nested = tuple(_excused(align(inner, (cells.gold, cells.pred)), cells) for inner in items.lists)
     sums = _CellSums(cells, items, nested)
     if node.aligner.needs_similarity:
-        keys = (content_keys(items, "gold"), content_keys(items, "pred"))
+        keys = (content_keys(items, "gold", bool), content_keys(items, "pred", bool))
         similarity = sums.similarity(node)
         chosen = pair_cells(cells, similarity, node.aligner, keys)
         paired_by = np.minimum(similarity[chosen], 1.0)
     else:
         chosen = np.arange(len(cells))
         paired_by = np.full(len(cells), np.nan)
-    groups = np.repeat(np.arange(len(cells.rows)), cells.rows * cells.columns)[chosen]
+    groups = np.repeat(cells.owner, cells.rows * cells.columns)[chosen]
     score, both = sums.score_and_both(chosen)
     of_gold = np.bincount(
         gold_side.parent, weights=items.gold_leaves * coded.gold_active, minlength=len(gold.size)
@@ -114,36 +101,20 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
     of_pred = np.bincount(
         pred_side.parent, weights=items.pred_leaves * coded.pred_active, minlength=len(pred.size)
     )[pairs[1]]
-    total = np.bincount(groups, weights=score, minlength=len(cells.rows)).astype(np.float64)
-    shared = np.bincount(groups, weights=both, minlength=len(cells.rows))
+    total = np.bincount(groups, weights=score, minlength=len(pairs[0])).astype(np.float64)
+    shared = np.bincount(groups, weights=both, minlength=len(pairs[0]))
     leaves = items.gold_leaves[cells.gold[chosen]] + items.pred_leaves[cells.pred[chosen]] - both
     pair_score = np.divide(score, leaves, out=np.zeros(len(score)), where=leaves > 0)
     return Aligned(
-        coded, cells, chosen, nested, total, of_gold + of_pred - shared, PairWorth(pair_score, paired_by)
+        coded,
+        cells,
+        chosen,
+        nested,
+        total,
+        of_gold + of_pred - shared,
+        PairWorth(pair_score, paired_by),
+        (*too_long, *(pair for inner in nested for pair in inner.too_long)),
     )
-
-
-class TooManyPairsError(Exception):
-    """Two lists of document number `doc` of the batch are too long for pairing by similarity."""
-
-    def __init__(self, path: str, doc: int, sizes: tuple[int, int]) -> None:
-        self.doc = doc
-        super().__init__(
-            f"{path}: {sizes[0]:,} gold items and {sizes[1]:,} predicted items "
-            "are too many to pair by similarity"
-        )
-
-
-def _refuse_too_many(
-    place: ListPlace, gold: Members, pred: Members, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]
-) -> None:
-    rows, columns = gold.size[pairs[0]], pred.size[pairs[1]]
-    if len(rows) and (rows * columns).max() > MOST_PAIRS:
-        at = int(np.argmax(rows * columns))
-        node = gold.nodes[gold.start[pairs[0][at]]]
-        raise TooManyPairsError(
-            place.node.path, int(place.items.gold.doc[node]), (int(rows[at]), int(columns[at]))
-        )
 
 
 class _CellSums(Struct, frozen=True, eq=False):
@@ -178,14 +149,14 @@ class _CellSums(Struct, frozen=True, eq=False):
         Scores of 0 and 1 are a mask, too; presence in every cell is the mask `_EVERYWHERE`.
         """
         both = zip(self.items.leaves, self.items.scope.leaves, strict=True)
-        leaves = ((coded, place) for coded, place in both if _is_wanted(coded.leaf, node, wanted))
-        nested = (inner for inner in self.nested if _is_wanted(inner.place.place.node, node, wanted))
+        leaves = ((coded, place) for coded, place in both if is_wanted(coded.leaf, node, wanted))
+        nested = (inner for inner in self.nested if is_wanted(inner.place.place.node, node, wanted))
         filled = node.aligner.filled_fields
         found: list[tuple[Leaf | ListNode, tuple[Floats, Masks]]] = []
         found += [
             (
                 coded.leaf,
-                (self._filled if _is_in(coded.leaf, node, filled) else self._leaf)(coded, place.ancestors),
+                (self._filled if is_in(coded.leaf, node, filled) else self._leaf)(coded, place.ancestors),
             )
             for coded, place in leaves
         ]
@@ -360,14 +331,6 @@ def _under(inner: Aligned, nodes: Index, side: str) -> Floats:
     return count[nodes]
 
 
-def _is_wanted(leaf: Leaf | ListNode, node: ListNode, wanted: tuple[str, ...]) -> bool:
-    return not wanted or _is_in(leaf, node, wanted)
-
-
-def _is_in(leaf: Leaf | ListNode, node: ListNode, wanted: tuple[str, ...]) -> bool:
-    return leaf.path.removeprefix(f"{node.path}[].") in wanted
-
-
 def in_units(score: Floats) -> Floats:
     """Return scores as multiples of 2^-32, NaN as 0.
 
@@ -380,35 +343,7 @@ def _weight(node: Leaf | ListNode, of: ListNode) -> float:
     return node.weight if of.combine == "weighted" else 1.0
 
 
-def _texts_at(coded: Coded, codes: Codes) -> list[Any]:
-    """Return the canonical texts of codes, empty for -1."""
-    texts = np.full(len(codes), "", dtype=object)
-    texts[codes >= 0] = coded.column.take(codes[codes >= 0]).canonical
-    return texts.tolist()
-
-
-def content_keys(scope: CodedScope, side: str) -> ContentKeys:
-    """Return a function from nodes to sort keys of their content, the same in any batch."""
-    lists_of: list[tuple[Ints, ContentKeys]] = [
-        (getattr(inner.place.items, side).parent, content_keys(inner.items, side)) for inner in scope.lists
-    ]
-
-    def list_keys(nodes: Index) -> list[Any]:
-        columns: list[list[Any]] = [_texts_at(coded, getattr(coded, side)[nodes]) for coded in scope.leaves]
-        for odd in scope.odd:
-            columns.append([odd.texts[code] if code >= 0 else "" for code in getattr(odd, side)[nodes]])
-        for parent, inner_keys in lists_of:  # the items of a node are in a row
-            starts, stops = (np.searchsorted(parent, nodes, end).tolist() for end in ("left", "right"))
-            ranges = map(np.arange, starts, stops)
-            columns.append([repr(sorted(inner_keys(items))) for items in ranges])
-        return [list(texts) for texts in zip(*columns, strict=True)] if columns else [[]] * len(nodes)
-
-    return list_keys
-
-
 Floats = npt.NDArray[np.float64]
-ContentKeys = Callable[[Index], list[Any]]
-"""The sort keys of nodes."""
 
 
 def pair_cells(

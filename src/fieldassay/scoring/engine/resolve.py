@@ -7,7 +7,8 @@ import numpy.typing as npt
 
 from fieldassay.scoring.engine.blocks import Nodes, Pairs, Prefix
 from fieldassay.scoring.engine.candidates import Index
-from fieldassay.scoring.engine.lists import Aligned, CodedList
+from fieldassay.scoring.engine.coding import CodedList
+from fieldassay.scoring.engine.lists import Aligned
 from fieldassay.scoring.engine.scopes import GOOD, NONE, WRONG, Kinds, ListPlace, Masks, ObjectPlace
 
 
@@ -51,8 +52,7 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
 def _selected(aligned: Aligned, parents: Index | None) -> Masks:
     if parents is None:
         return np.ones(len(aligned.chosen), dtype=bool)
-    is_chosen = np.zeros(len(aligned.cells.rows), dtype=bool)
-    is_chosen[parents] = True
+    is_chosen = np.isin(aligned.cells.owner, parents)
     sizes = aligned.cells.rows * aligned.cells.columns
     group: Index = np.searchsorted(np.cumsum(sizes), aligned.chosen, side="right")
     return is_chosen[group]

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec import Struct
 
+from fieldassay.errors import Problem
 from fieldassay.metrics.evidence import Evidence
 from fieldassay.metrics.fold import Partial, merge
 from fieldassay.scoring.shards.answer_remarks import MOST_NAMED
@@ -74,6 +75,8 @@ class Done(Struct, frozen=True, eq=False):
     """By system, the first documents of some of these repairs."""
     labels: tuple[npt.NDArray[np.uint8], ...]
     """The digests of the gold records, part by part."""
+    too_long: tuple[Problem, ...]
+    """Documents with a list that is too long to be judged."""
 
 
 def join_outcomes(parts: Iterable[Done]) -> Done:
@@ -97,6 +100,7 @@ def _join(first: Done, second: Done) -> Done:
         repairs=_add(first.repairs, second.repairs),
         repaired=_by_name(first.repaired, second.repaired, _name_first),
         labels=first.labels + second.labels,
+        too_long=first.too_long + second.too_long,
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import ProblemsError, problem
+from fieldassay.errors import Problem
 from fieldassay.io.text.settled import fold_null_values, is_empty_text
 from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats
@@ -25,9 +25,8 @@ from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.candidates import MOST_PAIRS, count_pairs
 from fieldassay.scoring.engine.critical import mark_critical
 from fieldassay.scoring.engine.flatten import Undeclared
-from fieldassay.scoring.engine.illegible import mark_illegible
-from fieldassay.scoring.engine.judge import judge
-from fieldassay.scoring.engine.lists import TooManyPairsError
+from fieldassay.scoring.engine.illegible import mark_failed
+from fieldassay.scoring.engine.judge import Judged, judge
 from fieldassay.scoring.engine.repeats import hold_votes
 from fieldassay.scoring.engine.scopes import Masks
 from fieldassay.scoring.inputs.document_metadata import document_table, document_types
@@ -41,6 +40,9 @@ from fieldassay.spec.plan.nodes import Plan
 
 Progress = Callable[[int], None]
 _NONE: frozenset[str] = frozenset()
+_REMEDY = "pair its items with `align: ordered`, or split the document"
+TOO_LONG = "too_many_items"
+"""The reason of rows that were not judged since their list is too long."""
 
 
 class Work(Struct, frozen=True, eq=False):
@@ -67,6 +69,7 @@ class JudgedBatch(Struct, frozen=True, eq=False):
     untyped: int
     excluded: Counter[str]
     tallies: Tallies
+    too_long: tuple[Problem, ...]
 
 
 def portions(plan: Plan, batch: Batch) -> Iterator[Batch]:
@@ -107,11 +110,9 @@ def judge_batch(
         repeat = batch.repeats.get(name)
         system = name if repeat is None else repeat.system
         pred = [(record.data or {}) if record is not None else {} for record in predictions]
-        try:
-            judged = mark_illegible(judge(plan, gold, pred, applies, accepted), illegible)
-            judged = mark_critical(judged, critical)
-        except TooManyPairsError as error:
-            raise _too_many(error, batch, name) from None
+        judged = judge(plan, gold, pred, applies, accepted)
+        judged = mark_failed(mark_failed(judged, _long_places(judged, len(gold)), TOO_LONG), illegible)
+        judged = mark_critical(judged, critical)
         confidences = [record.meta.confidence if record is not None else None for record in predictions]
         identity = Identity(system, batch.ids, 0 if repeat is None else repeat.number)
         evidence = assemble(plan, judged, identity, confidences)
@@ -124,16 +125,31 @@ def judge_batch(
             )
             table = replace(table, numbers=numbers, claims=claims)
         evidence.flags[table.claims["is_repaired"][evidence.doc]] |= FLAG["repaired"]
-        yield JudgedBatch(name, evidence, table, judged.undeclared, untyped, excluded, checked.tallies)
+        too_long = _name_long(name, batch, judged)
+        yield JudgedBatch(
+            name, evidence, table, judged.undeclared, untyped, excluded, checked.tallies, too_long
+        )
 
 
 def _plain_paths(paths: tuple[str, ...]) -> frozenset[str]:
     return frozenset(map(plain_path, paths)) if paths else _NONE
 
 
-def _too_many(error: TooManyPairsError, batch: Batch, system: str) -> ProblemsError:
-    remedy = "pair them with `align: ordered`, or split the document"
-    return problem(f"document {batch.ids[error.doc]!r} of {system}", str(error), remedy, "list_too_long")
+def _long_places(judged: Judged, documents: int) -> list[frozenset[str]]:
+    """Return the outermost list of each list that is too long, by document."""
+    places: list[frozenset[str]] = [_NONE] * documents
+    for path, pair in judged.too_long:
+        places[pair.doc] |= {path}
+    return places
+
+
+def _name_long(system: str, batch: Batch, judged: Judged) -> tuple[Problem, ...]:
+    """Return a remark for each document of a system with a list that is too long."""
+    why = {pair.doc: f"{pair.path} is not judged: {pair.why}" for _, pair in reversed(judged.too_long)}
+    return tuple(
+        Problem(f"document {batch.ids[doc]!r} of {system}", why[doc], _REMEDY, "list_too_long")
+        for doc in sorted(why)
+    )
 
 
 def do_work(work: Work, progress: Progress | None = None) -> Done:
@@ -178,6 +194,7 @@ def _settle(
         repairs={system: Counter(chain.from_iterable(table.groups["repairs"]))},
         repaired={system: _name_repaired(batch, table)},
         labels=(digest_part(work.plan, batch.gold),) if is_first else (),
+        too_long=judged.too_long,
     )
 
 
