@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, ProblemsError, problem
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
 from fieldassay.metrics.catalogue.selection import select_metrics
 from fieldassay.metrics.comparisons.systems import (
@@ -68,6 +68,7 @@ from fieldassay.spec.plan.restrict import restrict
 if TYPE_CHECKING:
     import polars as pl
 
+_NAMES = {"list": "a list", "object": "an object", "item": "an object"}
 CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
 """The names in a result's counts of the claims of the document table."""
 
@@ -357,7 +358,16 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
             f"the field {key!r} may be what documents are matched by, and then it is always right: leave "
             "it out of the spec's fields"
         )
-    warnings += map(str, cap_problems(done.too_long))
+    unreadable = [
+        Problem(
+            run.matching.gold.label,
+            f"{count:,} value{'s' * (count > 1)} of {path!r} cannot be read as {_NAMES.get(kind, kind)} "
+            f"(first in {first!r})",
+            "correct gold; `fieldassay validate` has examples",
+        )
+        for (path, kind), (count, first) in sorted(done.unreadable.items())
+    ]
+    warnings += map(str, cap_problems([*unreadable, *done.too_long]))
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")

@@ -8,6 +8,9 @@ import polars as pl
 import pytest
 from tests.judging import leaves_of, result_of, rows_of
 
+from fieldassay.reports.findings.losses import find_losses
+from fieldassay.reports.findings.mistakes import count_mistakes
+
 SCALARS = {"fields": {"a": "text", "n": "number"}}
 
 
@@ -132,6 +135,30 @@ def test_gold_of_another_kind_is_compared_as_text_and_flagged() -> None:
     rows = rows_of(LINES, {"lines": "none given"}, {"lines": "none given"})
     row = rows.filter(kind="value").row(0, named=True)
     assert (row["outcome"], row["flags"], row["gold"]) == ("match", ["unreadable_gold"], '"none given"')
+
+
+@pytest.mark.parametrize("batch", [1, 1000])
+def test_gold_that_cannot_be_read_is_warned_of_and_no_fault_of_a_system(batch: int) -> None:
+    fields = {**LINES["fields"], "total": "number", "party": {"fields": {"name": "text"}}, "vendor": "text"}
+    right = {"id": "a", "lines": [{"sku": "a", "n": 1}], "total": 1, "party": {"name": "x"}, "vendor": "y"}
+    odd = {"lines": [{"sku": "a", "n": "few"}, {"sku": "b", "n": "few"}], "total": "ten", "party": "x"}
+    gold = [right, right | odd | {"id": "b"}, right | {"id": "c", "lines": "A; B", "total": "one"}]
+    answer = right | {"vendor": "z"}
+    result = result_of({"fields": fields}, gold, [answer | {"id": name} for name in "abc"], batch=batch)
+    assert [warning.partition(";")[0] for warning in result.warnings] == [
+        "gold: 1 value of 'lines' cannot be read as a list (first in 'c')",
+        "gold: 2 values of 'lines[].n' cannot be read as number (first in 'b')",
+        "gold: 1 value of 'party' cannot be read as an object (first in 'b')",
+        "gold: 2 values of 'total' cannot be read as number (first in 'b')",
+    ]
+    assert result.evidence is not None and result.documents is not None
+    (losses,) = find_losses(result.evidence.lazy(), result.documents, result.systems).values()
+    assert {loss.field for loss in losses} == {"vendor", "lines[]"}
+    assert {mistake.field for mistake in count_mistakes(result.evidence.lazy())} == {
+        "vendor",
+        "lines[].n",
+        "lines[].sku",
+    }
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from fieldassay.metrics.uncertainty.intervals import percentile_intervals
 from fieldassay.metrics.uncertainty.weights import STEPS, document_keys, unseen_weights, weight_table, weights
+from fieldassay.reports.findings.mistakes import is_due_to_gold
 from fieldassay.runs.tables import unusable_answers
 
 if TYPE_CHECKING:
@@ -34,11 +35,12 @@ class Loss(Struct, frozen=True):
     """The cost of one cause to a system: a kind of wrong in a field, items of a list, or whole answers.
 
     Items are `item_…`, answers `answer_…`, without a field. `points` are the loss of accuracy (mean over
-    documents, 0 to 1), `interval` is theirs. All losses of a system add up to 1 less its accuracy. `values`
-    are so many values in `documents` documents, out of `of` documents with anything to judge. `gold` and
-    `pred` are those of the first example, as JSON text, `doc` is its document. `count` are the answers or
-    items, 0 for a kind of wrong of values. Of failed answers, `kinds` counts each problem, and `without` is
-    the accuracy over all other documents (None: there are none).
+    documents, 0 to 1), `interval` is theirs. All losses of a system, and what it loses by gold that cannot be
+    read, add up to 1 less its accuracy. `values` are so many values in `documents` documents, out of `of`
+    documents with anything to judge. `gold` and `pred` are those of the first example, as JSON text, `doc` is
+    its document. `count` are the answers or items, 0 for a kind of wrong of values. Of failed answers,
+    `kinds` counts each problem, and `without` is the accuracy over all other documents (None: there are
+    none).
     """
 
     system: str
@@ -83,7 +85,8 @@ def find_losses(
         )
     )
     lost = 1.0 - pl.col("score").fill_null(0.0)
-    wrong = evidence.filter((pl.col("kind") == "value") & pl.col("outcome").is_in(JUDGED) & (lost > 0))
+    is_value = (pl.col("kind") == "value") & pl.col("outcome").is_in(JUDGED)
+    wrong = evidence.filter(is_value & (lost > 0) & ~is_due_to_gold())
     diagnosis = pl.col("diagnoses").list.first().fill_null("accepted")
     path = pl.coalesce("gold_path", "pred_path")
     rows = wrong.select(

@@ -27,15 +27,25 @@ class Mistake(Struct, frozen=True):
     pred: str | None
 
 
+def is_due_to_gold() -> pl.Expr:
+    """Return whether rows of evidence are of predictions that differ from gold that cannot be read."""
+    import polars as pl
+
+    return pl.col("flags").list.contains("unreadable_gold") & (pl.col("outcome") != "missing")
+
+
 def count_mistakes(evidence: pl.LazyFrame) -> tuple[Mistake, ...]:
     """Return the mistakes in an evidence table, the most frequent first.
 
-    Each value counts once, by its main diagnosis.
+    Each value counts once, by its main diagnosis; those that differ from gold that cannot be read do not.
     """
     import polars as pl
 
     is_wrong = (
-        (pl.col("kind") == "value") & pl.col("outcome").is_in(WRONG) & (pl.col("diagnoses").list.len() > 0)
+        (pl.col("kind") == "value")
+        & pl.col("outcome").is_in(WRONG)
+        & (pl.col("diagnoses").list.len() > 0)
+        & ~is_due_to_gold()
     )
     rows = evidence.filter(is_wrong).select(
         "system", "field", "gold", "pred", diagnosis=pl.col("diagnoses").list.first()

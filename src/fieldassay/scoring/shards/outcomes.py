@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import polars as pl
 
 Frame: TypeAlias = "pl.DataFrame | Path | HeldRows"
+Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 
@@ -77,6 +78,8 @@ class Done(Struct, frozen=True, eq=False):
     """The digests of the gold records, part by part."""
     too_long: tuple[Problem, ...]
     """Documents with a list that is too long to be judged."""
+    unreadable: Mapping[tuple[str, str], tuple[int, str]]
+    """The number of gold values that cannot be read, and the first document, by field and its type."""
 
 
 def join_outcomes(parts: Iterable[Done]) -> Done:
@@ -101,12 +104,15 @@ def _join(first: Done, second: Done) -> Done:
         repaired=_by_name(first.repaired, second.repaired, _name_first),
         labels=first.labels + second.labels,
         too_long=first.too_long + second.too_long,
+        unreadable=_by_name(
+            first.unreadable, second.unreadable, lambda one, other: (one[0] + other[0], one[1])
+        ),
     )
 
 
 def _by_name(
-    first: Mapping[str, Value], second: Mapping[str, Value], join: Callable[[Value, Value], Value]
-) -> dict[str, Value]:
+    first: Mapping[Key, Value], second: Mapping[Key, Value], join: Callable[[Value, Value], Value]
+) -> dict[Key, Value]:
     return {
         **first,
         **{name: join(first[name], value) if name in first else value for name, value in second.items()},

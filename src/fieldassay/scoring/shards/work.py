@@ -195,6 +195,7 @@ def _settle(
         repaired={system: _name_repaired(batch, table)},
         labels=(digest_part(work.plan, batch.gold),) if is_first else (),
         too_long=judged.too_long,
+        unreadable=_find_unreadable(judged.evidence, batch) if is_first else {},
     )
 
 
@@ -221,6 +222,20 @@ def _name_repaired(batch: Batch, documents: DocumentTable) -> dict[str, tuple[st
             islice((name for name, each in zip(batch.ids, done, strict=True) if repair in each), MOST_NAMED)
         )
         for repair in NAMED
+    }
+
+
+def _find_unreadable(evidence: Evidence, batch: Batch) -> dict[tuple[str, str], tuple[int, str]]:
+    """Return by field the number of gold values that cannot be read, and the first document with one."""
+    at = np.flatnonzero(evidence.flags & FLAG["unreadable_gold"])
+    fields = evidence.field[at]
+    return {
+        (info.path, info.type): (
+            int((fields == number).sum()),
+            batch.ids[evidence.doc[at[fields == number]].min()],
+        )
+        for number, info in enumerate(evidence.fields)
+        if number in fields
     }
 
 
