@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import io
 import zipfile
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -116,22 +117,26 @@ def bomb(path: Path) -> Path:
     return path
 
 
-def far(path: Path) -> Path:
-    with xlsxwriter.Workbook(path) as book:
-        sheet = book.add_worksheet()
-        sheet.write(0, 0, "id")
-        sheet.write(1_048_575, 16_383, "x")
-    return path
-
-
-def without_value(path: Path) -> Path:
+def edited(path: Path, changes: dict[bytes, bytes]) -> Path:
+    """Write a small workbook with other bytes in its parts."""
     write(path, {"S": [["id", "x"], ["a", "#N/A"]]})
     data = io.BytesIO()
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(data, "w") as new:
         for info in old.infolist():
-            new.writestr(info, old.read(info).replace(b"<v>#N/A</v>", b"<v></v>").replace(b' t="e"', b""))
+            text = reduce(lambda text, change: text.replace(*change), changes.items(), old.read(info))
+            new.writestr(info, text)
     path.write_bytes(data.getvalue())
     return path
+
+
+def far(path: Path) -> Path:
+    return edited(
+        path, {b'<row r="2"': b'<row r="1048576"', b'r="A2"': b'r="A1048576"', b'r="B2"': b'r="XFD1048576"'}
+    )
+
+
+def without_value(path: Path) -> Path:
+    return edited(path, {b"<v>#N/A</v>": b"<v></v>", b' t="e"': b""})
 
 
 def cut(path: Path) -> Path:
