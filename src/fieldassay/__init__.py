@@ -26,13 +26,17 @@ if TYPE_CHECKING:
     from fieldassay.commands.score import score as score
     from fieldassay.decisions.calibration.calibrate import apply_policy as apply_policy
     from fieldassay.decisions.calibration.result import Promise as Promise
+    from fieldassay.decisions.diff.result import Diff as Diff
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
     from fieldassay.errors import ProblemsError as ProblemsError
     from fieldassay.extraction.endpoints.exchange import Request as Request
+    from fieldassay.extraction.extract import Extraction as Extraction
     from fieldassay.extraction.strategy import Extracted as Extracted
     from fieldassay.extraction.strategy import Strategy as Strategy
     from fieldassay.extraction.strategy import Task as Task
+    from fieldassay.metrics.estimate import Estimate as Estimate
+    from fieldassay.metrics.result.comparison import Comparison as Comparison
     from fieldassay.metrics.result.metrics_file import metrics_json as metrics_json
     from fieldassay.metrics.result.metrics_file import read_metrics as read_metrics
     from fieldassay.metrics.result.result import Result as Result
@@ -71,6 +75,10 @@ _HOMES = {
     "run_corpus": "fieldassay.commands.corpus",
     "ExtractOptions": "fieldassay.commands.extract",
     "Result": "fieldassay.metrics.result.result",
+    "Estimate": "fieldassay.metrics.estimate",
+    "Comparison": "fieldassay.metrics.result.comparison",
+    "Diff": "fieldassay.decisions.diff.result",
+    "Extraction": "fieldassay.extraction.extract",
     "ScoreOptions": "fieldassay.scoring.inputs.options",
     "InputOptions": "fieldassay.scoring.inputs.options",
     "Run": "fieldassay.runs.run",
@@ -132,4 +140,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES})
+    return __all__

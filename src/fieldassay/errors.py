@@ -41,6 +41,9 @@ class FieldassayError(Exception):
 
     exit_code = 2
 
+    def __init__(self, *details: object) -> None:
+        super().__init__(*details)
+
 
 class ProblemsError(FieldassayError):
     """One or more problems of the inputs, found in one pass.

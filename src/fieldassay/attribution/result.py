@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from fieldassay.attribution.labels import Finding
 from fieldassay.attribution.share import FieldShares
+from fieldassay.io.returned import Brief
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
@@ -92,7 +93,7 @@ def _share_data(one: Any) -> dict[str, Any]:
     return found | ({"marks": [*one.marks]} if one.marks else {})
 
 
-class Attribution(Struct, frozen=True):
+class Attribution(Brief, Struct, frozen=True):
     """Which stage is to blame in a run: shares by system and field, and a label for every wrong value."""
 
     run: str

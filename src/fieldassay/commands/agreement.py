@@ -13,6 +13,7 @@ from fieldassay.io.text.shown import clip, format_count, join_names
 from fieldassay.metrics.result.agreement import Agreement
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.paths import field_of, split_path
+from fieldassay.public import public
 from fieldassay.records.ids import cap_problems
 from fieldassay.records.labels_file import check_texts, is_labels_file, is_labels_line, read_labels
 from fieldassay.records.matching import batches
@@ -29,6 +30,7 @@ from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, s
 from fieldassay.spec.plan.renaming import apply_aliases
 
 
+@public
 def agreement(
     labels: Mapping[str, Records] | Sequence[Records],
     spec: Any,

@@ -14,10 +14,12 @@ from fieldassay.decisions.gates.judge import judge_result
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate
 from fieldassay.metrics.result.decision import Decision
+from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.runs.store.locate import find_run
 
 
+@public
 def attribute(run: Reference, store: str = STORE, **options: Any) -> Attribution:
     """Return which stage the wrong values of a run are due to: a label for each, and shares with intervals.
 

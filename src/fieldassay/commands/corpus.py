@@ -17,11 +17,13 @@ from fieldassay.metrics.catalogue.grammar import MetricCall
 from fieldassay.metrics.catalogue.selection import bind_metric
 from fieldassay.metrics.comparisons.pooling import compare_twins, estimate_pooled, pool, without_documents
 from fieldassay.metrics.result.pairing import PairedData
+from fieldassay.public import public
 from fieldassay.runs.sweep import CorpusRun, Sweep
 
 SUMMARY, TASK, DIFFICULTY = "corpus-run.json", "task", "difficulty"
 
 
+@public
 def run_corpus(
     out: str | Path,
     systems: Any = None,

@@ -26,6 +26,7 @@ from fieldassay.extraction.examples.example_files import Given
 from fieldassay.extraction.extract import Extraction, System, Work, changed_parts, extract_documents
 from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.systems.open_system import open_system
+from fieldassay.public import public
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import read_spec
@@ -70,6 +71,7 @@ class Watch(Struct, frozen=True):
     tell: Callable[[str], None] = lambda text: None  # noqa: ARG005
 
 
+@public
 def extract(
     docs: str | Path,
     spec: Any,

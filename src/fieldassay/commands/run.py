@@ -32,6 +32,7 @@ from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.comparisons.pooling import compare_twins
 from fieldassay.metrics.result.result import Result
+from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.runs.sweep import Effect, Holdout, Sweep
 from fieldassay.scoring.inputs.open_inputs import Records, gold_ids, gold_options, gold_twins, gold_values
@@ -69,6 +70,7 @@ class _Task(Struct, frozen=True):
     """Whether a limit or a sample leaves documents with gold out: they are not scored then."""
 
 
+@public
 def run(  # noqa: PLR0913
     docs: str | Path,
     spec: Any,

@@ -25,9 +25,10 @@ from fieldassay.decisions.calibration.calibrate import calibrate as calibrate_ru
 from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
 from fieldassay.decisions.diff.result import Diff
 from fieldassay.decisions.gate import GateRequest, decide, decide_result
-from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.metrics.result.decision import DecisionPage
 from fieldassay.metrics.result.result import Result
+from fieldassay.public import public
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
 from fieldassay.reports.reported import Reported, ReportOptions
@@ -42,13 +43,14 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 
 T = TypeVar("T", BaselineRequest, CalibrationOptions, DiffOptions, GateRequest)
-Reference: TypeAlias = "Run | str | os.PathLike[str]"
+Reference: TypeAlias = Run | str | os.PathLike[str]
 """A run: itself, the path of its folder, or as a text its folder, id, name or `latest`."""
 
 STORE = "runs"
 """The store of runs where no other is named."""
 
 
+@public
 def open_run(reference: str | os.PathLike[str], store: str | os.PathLike[str] = STORE) -> Run:
     """Return the run in a folder, or that of a store by its id or name (or the beginning of it) or `latest`.
 
@@ -63,6 +65,7 @@ def open_run(reference: str | os.PathLike[str], store: str | os.PathLike[str] = 
     return Run.open(_folder(reference, store))
 
 
+@public
 def diff(*runs: Reference, store: str | os.PathLike[str] = STORE, **options: Any) -> Diff:
     """Return a comparison of the systems of runs, the first before the second; more than two are ranked.
 
@@ -83,6 +86,7 @@ def diff(*runs: Reference, store: str | os.PathLike[str] = STORE, **options: Any
     )
 
 
+@public
 def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **options: Any) -> Calibrated:
     """Return the calibration of a system's confidences, and the thresholds above which values need no review.
 
@@ -103,6 +107,7 @@ def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **
     )
 
 
+@public
 def gate(
     *runs: Reference | Result, gates: str | os.PathLike[str] | Sequence[str] | None = None, **options: Any
 ) -> DecisionPage:
@@ -117,6 +122,8 @@ def gate(
     >>> fa.gate(result, gates=["accuracy >= 0.9"]).answer.value
     'NO-GO'
     """
+    if not runs:
+        raise problem("gate", "no run is given", "give one or more, or a result", "missing_option")
     store = options.pop("store", STORE)
     paths = {name: Path(options[name]) for name in ("records", "baseline") if options.get(name) is not None}
     asked = Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
@@ -127,6 +134,7 @@ def gate(
     return decide(replace(request, runs=found))
 
 
+@public
 def set_baseline(
     run: Reference | Sequence[Reference], file: str | os.PathLike[str], reason: str = "", **options: Any
 ) -> Baseline:
@@ -145,6 +153,10 @@ def set_baseline(
     """
     store, path = options.pop("store", STORE), Path(file)
     several: Sequence[Reference] = run if isinstance(run, list | tuple) else [run]  # type: ignore[list-item]
+    if not several:
+        raise problem(
+            "set_baseline", "no run is given", "give one, or several runs of the same", "missing_option"
+        )
     found = read_runs((_folder(one, store) for one in several), lambda one: one)
     request = _choose(BaselineRequest(reason=reason), options, "set_baseline")
     made = make_baseline(found, request, datetime.now(UTC), read_before(path))
@@ -152,6 +164,7 @@ def set_baseline(
     return made
 
 
+@public
 def check_baseline(
     run: Reference,
     file: str | os.PathLike[str],
@@ -174,6 +187,7 @@ def check_baseline(
     return check_run(Run.open(_folder(run, store)), read_baseline(Path(file)), metrics)
 
 
+@public
 def report(
     runs: Reference | Result | Sequence[Reference],
     shape: str = "html",
@@ -206,6 +220,8 @@ def _report(runs: Reference | Result | Sequence[Reference]) -> Sequence[Reported
     if isinstance(runs, Result):
         return [report_scored(runs, None, decide_result(runs))]
     named = [runs] if isinstance(runs, Run | str | os.PathLike) else runs
+    if not named:
+        raise problem("report", "no run is given", "give one or more", "missing_option")
     return read_reported([_folder(run, STORE) for run in named])
 
 
@@ -230,10 +246,11 @@ def _choose(options: T, given: Mapping[str, Any], where: str) -> T:
 
 def _folder(run: Reference | Result, store: str | os.PathLike[str]) -> Path:
     if isinstance(run, Result):
-        raise TypeError("a result in memory stands alone here; save it first, and give the run")
+        raise problem("run", "is a result in memory", "save it first, and give the run", "wrong_kind")
     return find_run(run, Path(store)) if isinstance(run, str) else Path(run)
 
 
+@public
 def explain_document(
     document: str, field: str | None = None, run: Run | None = None, **data: Any
 ) -> DocumentExplanation:
@@ -252,6 +269,10 @@ def explain_document(
     if run is not None:
         plan, found = run.plan, document_of_run(run, document)
     else:
+        missing = [name for name in ("gold", "predictions", "spec") if name not in data]
+        if missing:
+            remedy = "give a run, or gold, predictions and a spec"
+            raise problem("explain_document", f"has no {', '.join(missing)}", remedy, "missing_option")
         gold, predictions, spec = (data.pop(name) for name in ("gold", "predictions", "spec"))
         plan = spec if isinstance(spec, Plan) else read_plan(spec)
         matching = open_inputs(plan, gold, predictions, with_keywords(ScoreOptions(), data).inputs)

@@ -20,6 +20,7 @@ from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.headline import find_headline
 from fieldassay.metrics.result.lazy import Lazy
 from fieldassay.metrics.result.result import Result
+from fieldassay.public import public
 from fieldassay.scoring.inputs.open_inputs import Records
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
 from fieldassay.scoring.provenance.inputs import digest_inputs
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from fieldassay.runs.write import RunFolder
 
 
+@public
 def score(
     gold: Records,
     predictions: Mapping[str, Records] | Records,

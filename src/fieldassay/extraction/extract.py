@@ -34,6 +34,7 @@ from fieldassay.extraction.predictions import RowSpool, failure_of, prediction_r
 from fieldassay.extraction.strategy import Extracted, Strategy, Task
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.json_value import Json
+from fieldassay.io.returned import Brief
 from fieldassay.records.formats.extractions import (
     DATA_KEY,
     MANIFEST,
@@ -82,11 +83,14 @@ class Work(Struct, frozen=True):
     """Makes the transcript of each document, instead of loading its file."""
 
 
-class Extraction(Struct, frozen=True):
+class Extraction(Brief, Struct, frozen=True):
     """A finished or stopped extraction on disk, and its manifest."""
 
     folder: Path
     manifest: Mapping[str, Any]
+
+    def __hash__(self) -> int:
+        return hash(self.folder)
 
     @property
     def predictions(self) -> Path:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from msgspec import Struct, field
 
@@ -12,7 +12,9 @@ from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure
 from fieldassay.io.json_value import Json
 
 if TYPE_CHECKING:
-    from fieldassay.spec.language.model import Spec  # loads numpy
+    from fieldassay.spec.language.model import Spec
+else:
+    Spec = Any  # a name that annotations resolve to without loading numpy
 
 AT_LEAST_ONE = {"least": 1}
 """The metadata of an option, a number, that a file of systems cannot set to less."""

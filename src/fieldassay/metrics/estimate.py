@@ -8,12 +8,13 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 from msgspec import field as default
 
+from fieldassay.io.returned import Brief
 from fieldassay.metrics.recorded import Count, Level
 
 Scalar: TypeAlias = str | int | float | bool
 
 
-class Estimate(Struct, frozen=True):
+class Estimate(Brief, Struct, frozen=True):
     """A metric's value with its denominator, interval and marks, in the order of `metrics.json`.
 
     `value` is None for an undefined metric (`n` is 0). `n` is the denominator, `documents` the number of
@@ -41,6 +42,9 @@ class Estimate(Struct, frozen=True):
     unit: str = "ratio"
     better: str = "higher"
     interval_resampled: tuple[float, float] | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.metric, self.system, self.field, frozenset(self.slice.items()), self.value))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate in the form of `metrics.json`."""

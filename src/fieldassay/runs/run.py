@@ -17,6 +17,7 @@ from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.parquet import guarded, quiet_panics, read_parquet
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import check_plain
+from fieldassay.io.returned import DataFrame, LazyFrame
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.catalogue.definitions import Vocabulary
 from fieldassay.metrics.catalogue.grammar import parse_metric
@@ -53,8 +54,6 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.expressions import vocabulary_of
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from fieldassay.spec.plan.nodes import Plan
 
 _DAMAGED, AGAIN = "damaged_run", "score again, or restore the run as a whole"
@@ -88,7 +87,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
     def of(
         cls,
         result: Result,
-        evidence: pl.LazyFrame | None = None,
+        evidence: LazyFrame | None = None,
         decisions: tuple[Decision, ...] = (),
         folder: Path | None = None,
         kept: str = "all",
@@ -212,7 +211,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         return read_metrics(self._read(METRICS), str(self.folder / METRICS))
 
     @cached_property
-    def documents(self) -> pl.DataFrame:
+    def documents(self) -> DataFrame:
         """Return the table of documents, one row per system and document."""
         if self.scored is not None:
             return self.scored.documents  # type: ignore[return-value]
@@ -243,14 +242,14 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         return self.file.evidence or "none"
 
     @cached_property
-    def evidence(self) -> pl.LazyFrame | None:
+    def evidence(self) -> LazyFrame | None:
         """Return the judged values, unread but verified against the digest; None if the run kept none."""
         if self.scored is not None:
             return None if self.scored.evidence is None else self.scored.evidence.lazy()
         check_unchanged(self.folder, self.facts, EVIDENCE)
         return self.scan_evidence()
 
-    def scan_evidence(self) -> pl.LazyFrame | None:
+    def scan_evidence(self) -> LazyFrame | None:
         """Return the judged values, unread; only their columns are checked. None if the run kept none."""
         import polars as pl
 
@@ -281,7 +280,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
             rankings=self.comparisons.rankings,
         )
 
-    def judged_values(self) -> pl.LazyFrame:
+    def judged_values(self) -> LazyFrame:
         """Return the rows of evidence. Raises `ProblemsError` for a run that kept none."""
         rows = self.evidence
         if rows is None:

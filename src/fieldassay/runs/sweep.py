@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from fieldassay.extraction.extract import Extraction
+from fieldassay.io.returned import Brief
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.runs.run import Run
@@ -49,7 +50,7 @@ class Holdout(Struct, frozen=True):
         return {name: getattr(self, name) for name in names} | {"estimate": self.estimate.to_dict()}
 
 
-class Sweep(Struct, frozen=True):
+class Sweep(Brief, Struct, frozen=True):
     """The extractions of a sweep, and the run that compares those that are complete."""
 
     folder: Path

@@ -11,7 +11,10 @@ from msgspec import field as default
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.io.returned import Brief
 from fieldassay.paths import ITEM, Pattern, Step, field_of, join_path, split_path
+from fieldassay.public import public
+from fieldassay.records.formats.plain import to_json
 from fieldassay.scoring.steps import ComparisonStep, try_steps
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.describe import describe
@@ -40,7 +43,7 @@ class Side(Struct, frozen=True):
     """The parts of the text with the rules that read them."""
 
 
-class Explanation(Struct, frozen=True):
+class Explanation(Brief, Struct, frozen=True):
     """The steps of one judgement: `read`, `compared` and `accept` are of the field, the rest of the pair."""
 
     field: str
@@ -74,7 +77,7 @@ class Explanation(Struct, frozen=True):
         return {**plain, **sides, "trials": [trial.to_dict() for trial in self.trials]}
 
 
-class DocumentExplanation(Struct, frozen=True):
+class DocumentExplanation(Brief, Struct, frozen=True):
     """The judgements of one document: its rows of evidence in order, and their steps for a chosen field.
 
     `remarks` are, by system, on the answers themselves: none, not readable, repaired.
@@ -94,22 +97,24 @@ class DocumentExplanation(Struct, frozen=True):
         return {**shared, "steps": [step.to_dict() for step in self.steps]}
 
 
+@public
 def explain_values(
-    gold: Any, pred: Any, definition: Mapping[str, Any], spec: Mapping[str, Any] | None = None
+    gold: Any, pred: Any, definition: Mapping[str, Any] | str, spec: Mapping[str, Any] | None = None
 ) -> tuple[Explanation, ...]:
     """Return the judgement of a pair of raw values in a field so defined; lists have one per item.
 
-    `definition` is a field of the spec language, `spec` its surroundings (`locale` …).
+    `definition` is a field of the spec language, or its type, `spec` its surroundings (`locale` …).
 
     >>> [step] = explain_values("$1,234.56", "1234.6", {"type": "money", "currency": "AUD"})
     >>> step.gold.value, step.pred.value, step.outcome, step.diagnoses
     ('1234.56 AUD', '1234.6 AUD', 'mismatch', ('rounding',))
     """
-    plan = read_plan({"name": "command line", **(spec or {}), "fields": {VALUE: dict(definition)}})
-    rows = judge_rows(plan, {VALUE: gold}, {VALUE: pred})
+    plan = read_plan({"name": "command line", **(spec or {}), "fields": {VALUE: definition}})
+    rows = judge_rows(plan, {VALUE: to_json(gold)}, {VALUE: to_json(pred)})
     return tuple(explain_row(plan, row) for row in rows if row["kind"] == "value")
 
 
+@public
 def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explanation, ...]:
     """Return the judgement of a pair of raw values in a field; aligned lists have one per item.
 
@@ -124,7 +129,7 @@ def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explana
     """
     steps = (field,) if field in plan.slots else _steps_to(plan, field)
     path = join_path(ITEM if isinstance(step, int) else step for step in steps)
-    rows = judge_rows(plan, _alone(steps, gold), _alone(steps, pred))
+    rows = judge_rows(plan, _alone(steps, to_json(gold)), _alone(steps, to_json(pred)))
     return tuple(
         explain_row(plan, row) for row in rows if row["kind"] == "value" and _is_under(row["field"], path)
     )

@@ -8,12 +8,13 @@ from typing import Any
 
 from msgspec import Struct
 
+from fieldassay.io.returned import Brief
 from fieldassay.scoring.inputs.options import InputOptions
 
 SYSTEMS = ("atlas", "birch", "cedar")
 
 
-class Sample(Struct, frozen=True):
+class Sample(Brief, Struct, frozen=True):
     """The paths of the sample's files, and how they are to be read."""
 
     gold: Path

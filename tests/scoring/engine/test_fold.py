@@ -11,7 +11,7 @@ import pytest
 from evidence_rows import documents, estimate, evidence, value
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 from tests.effort import few_examples
 
 from fieldassay.errors import FieldassayError
@@ -40,6 +40,11 @@ METRICS = (
 )
 PLAN = FoldPlan(METRICS, ("type",), 300, 5, 0.9, keeps_statistics=True)
 OUTCOMES = ("match", "partial", "mismatch", "missing", "spurious", "absent", "failed")
+
+
+def texts(found: tuple[Estimate, ...] | list[Estimate]) -> str:
+    """Return estimates with all their values as a text, in which undefined ones are alike."""
+    return repr(list(map(astuple, found)))
 
 
 def judge(
@@ -83,7 +88,7 @@ WHOLE = estimates(PLAN, fold(PLAN, *batch(NAMES)))
 def test_any_partition_in_any_order_gives_bit_identical_estimates(parts: int) -> None:
     for shuffle in range(3):
         names = random.Random(shuffle).sample(NAMES, len(NAMES))
-        assert repr(estimates(PLAN, fold_parts(names, parts))) == repr(WHOLE)
+        assert texts(estimates(PLAN, fold_parts(names, parts))) == texts(WHOLE)
 
 
 @few_examples()
@@ -95,12 +100,12 @@ def test_any_assignment_to_batches_gives_bit_identical_estimates(
         [name for name, group in zip(NAMES, chosen, strict=True) if group == number] for number in set(chosen)
     ]
     chance.shuffle(groups)
-    assert repr(estimates(PLAN, merge([fold(PLAN, *batch(group)) for group in groups]))) == repr(WHOLE)
+    assert texts(estimates(PLAN, merge([fold(PLAN, *batch(group)) for group in groups]))) == texts(WHOLE)
 
 
 def test_a_partial_travels_between_processes() -> None:
     partial = fold(PLAN, *batch(NAMES))
-    assert repr(estimates(PLAN, pickle.loads(pickle.dumps(partial)))) == repr(WHOLE)
+    assert texts(estimates(PLAN, pickle.loads(pickle.dumps(partial)))) == texts(WHOLE)
 
 
 def test_a_plan_travels_between_processes_after_it_was_used() -> None:
@@ -112,10 +117,10 @@ def test_a_plan_travels_between_processes_after_it_was_used() -> None:
 @pytest.mark.parametrize("fields", [FIELDS, []], ids=["fields", "no fields"])
 def test_an_empty_batch_adds_nothing(fields: list[FieldInfo]) -> None:
     empty = fold(PLAN, evidence([], fields, [], SLOTS), documents([]))
-    assert repr(estimates(PLAN, merge([empty, fold(PLAN, *batch(NAMES))]))).count("value=") == len(WHOLE)
+    assert len(estimates(PLAN, merge([empty, fold(PLAN, *batch(NAMES))]))) == len(WHOLE)
     assert all(not found.value for found in estimates(PLAN, empty))
     if fields:
-        assert repr(estimates(PLAN, merge([empty, fold(PLAN, *batch(NAMES))]))) == repr(WHOLE)
+        assert texts(estimates(PLAN, merge([empty, fold(PLAN, *batch(NAMES))]))) == texts(WHOLE)
 
 
 def test_values_lie_between_zero_and_one_and_intervals_around_them() -> None:
@@ -137,7 +142,7 @@ def test_slices_are_the_estimates_of_their_documents_alone() -> None:
     members = [name for name in NAMES if judge(name)[2]["type"] == ["a"]]
     alone = estimates(replace(PLAN, slices=()), fold(replace(PLAN, slices=()), *batch(members)))
     found = [replace(one, slice={}) for one in WHOLE if one.slice == {"type": "a"}]
-    assert repr(found) == repr([one for one in alone if not one.slice])
+    assert texts(found) == texts([one for one in alone if not one.slice])
 
 
 def test_a_metric_with_a_slice_is_estimated_there_only_and_tags_overlap() -> None:
@@ -186,7 +191,7 @@ def test_fields_that_differ_between_batches_are_joined_by_path() -> None:
         judged = evidence([(name, path, outcome)], [value(path)], slots=("root",))
         parts.append(fold(plan, judged, documents([name])))
     found = [estimates(plan, merge(order)) for order in (parts, parts[::-1], [parts[1], parts[0], parts[2]])]
-    assert len({repr(one) for one in found}) == 1
+    assert len({texts(one) for one in found}) == 1
     assert [(one.metric, one.field, one.value, one.n) for one in found[0]] == [
         ("field_accuracy", "x", 0.5, 2),
         ("field_accuracy", "y", 0.0, 1),

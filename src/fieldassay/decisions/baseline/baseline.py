@@ -13,6 +13,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.errors import problem
+from fieldassay.io.returned import Brief
 from fieldassay.metrics.recorded import PARTS
 
 Ints = npt.NDArray[np.int64]
@@ -62,7 +63,7 @@ class BaselineSystem(Struct, frozen=True, eq=False):
     """The number of runs that the numbers of a document are the sum of."""
 
 
-class Baseline(Struct, frozen=True, eq=False):
+class Baseline(Brief, Struct, frozen=True, eq=False):
     """The measurements of a baseline, and their basis.
 
     `documents` are sorted ids, or, if `is_hashed`, the digests of ids (values of slices are digests then

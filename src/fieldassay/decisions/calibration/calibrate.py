@@ -46,8 +46,10 @@ from fieldassay.decisions.calibration.result import (
 )
 from fieldassay.decisions.calibration.thresholds import Family, certify_fields
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.io.returned import Brief
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.public import public
 
 FEW_DOCUMENTS = 20
 
@@ -129,7 +131,7 @@ class ReviewSettings(Struct, frozen=True):
     cost_review: float = COST_REVIEW
 
 
-class Calibrated(Struct, frozen=True, eq=False):
+class Calibrated(Brief, Struct, frozen=True, eq=False):
     """A calibration: the page to print, and what a policy is made of."""
 
     page: CalibrationPage
@@ -223,6 +225,7 @@ def _certify(
     )
 
 
+@public
 def apply_policy(
     run: Path | Result,
     policy: ReviewPolicy,

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from fieldassay.io.json_value import record_data
+from fieldassay.io.returned import Brief
 
 SCHEMA_VERSION = 2
 MOST_POINTS = 200
@@ -204,7 +205,7 @@ class Promise(Struct, frozen=True):
     is_proven: bool = False
 
 
-class CalibrationPage(Struct, frozen=True):
+class CalibrationPage(Brief, Struct, frozen=True):
     """Everything that calibrating a system of a run gives."""
 
     run: str

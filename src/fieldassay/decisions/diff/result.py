@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from fieldassay.io.returned import Brief
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def _tally(table: pl.DataFrame, column: str) -> tuple[Tally, ...]:
     return tuple(Tally(*row) for row in found.select(column, "fixed", "broken").iter_rows())
 
 
-class Diff(Struct, frozen=True, eq=False):
+class Diff(Brief, Struct, frozen=True, eq=False):
     """Two systems, the first before and the second after, or more of them, on the same documents.
 
     `overall`, `by_field` and `by_slice` are comparisons with the first system (of more than two: with the

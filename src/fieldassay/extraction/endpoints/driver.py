@@ -494,14 +494,16 @@ class LagProbe:
     def __init__(self) -> None:
         self._late: deque[float] = deque(maxlen=_KEPT)
         self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._probe, daemon=True, name="lag")
 
     def start(self) -> None:
         """Begin to probe, in a thread of its own."""
-        threading.Thread(target=self._probe, daemon=True, name="lag").start()
+        self._thread.start()
 
     def stop(self) -> None:
-        """End the probe."""
+        """End the probe, and its thread."""
         self._stopped.set()
+        self._thread.join()
 
     def p99_ms(self) -> float | None:
         """Return the 99th percentile in milliseconds, None before there are a hundred probes."""

@@ -9,6 +9,8 @@ from msgspec import Struct
 from msgspec import field as default
 from msgspec.structs import asdict
 
+from fieldassay.io.returned import Brief
+
 SCHEMA_VERSION = 1
 
 MEASURES = ("observed", "alpha", "alpha_soft", "ac1", "presence", "both_found", "item_f1", "assisted")
@@ -60,7 +62,7 @@ class FieldAgreement(Struct, frozen=True):
     """The number of pairs of answers that do not agree."""
 
 
-class Agreement(Struct, frozen=True):
+class Agreement(Brief, Struct, frozen=True):
     """The agreement of reviewers on the documents that at least two sheets label."""
 
     spec: str

@@ -8,13 +8,15 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.io.returned import Brief
+
 Outcome: TypeAlias = Literal["better", "worse", "no_difference_shown", "identical", "undefined"]
 
 VERDICTS: tuple[str, ...] = get_args(Outcome)
 """The verdict on the second system of a comparison."""
 
 
-class Comparison(Struct, frozen=True):
+class Comparison(Brief, Struct, frozen=True):
     """The second of two systems against the first, in one metric, on the same documents.
 
     `difference` is second minus first of `values`, whatever is better; None if either is undefined. `p` is
@@ -56,6 +58,9 @@ class Comparison(Struct, frozen=True):
     unit: str = "ratio"
     better: str = "higher"
     correction: str = "holm"
+
+    def __hash__(self) -> int:
+        return hash((self.metric, self.field, frozenset(self.slice.items()), self.systems, self.difference))
 
     @property
     def best_last(self) -> Comparison:

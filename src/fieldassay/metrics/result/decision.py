@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.errors import Problem
+from fieldassay.io.returned import Brief
 from fieldassay.metrics.catalogue.grammar import Gate
 from fieldassay.metrics.notation import difference_unit
 from fieldassay.metrics.thresholds import format_compared, format_threshold
@@ -206,7 +207,7 @@ class RunLine(Struct, frozen=True):
     started: str = ""
 
 
-class DecisionPage(Struct, frozen=True):
+class DecisionPage(Brief, Struct, frozen=True):
     """The GO / NO-GO page: the decisions, their runs and records, and those that did not count."""
 
     name: str

@@ -14,6 +14,7 @@ from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.recorded import Counts, Provenance
 from fieldassay.metrics.result.repeats import Repeats
 from fieldassay.metrics.result.result import Result
+from fieldassay.public import public
 
 _FORM = Form("a metrics file", "bad_metrics_file")
 _MOST_LISTED = 20
@@ -28,6 +29,7 @@ class _File(msgspec.Struct):
     repeats: tuple[Repeats, ...] = ()
 
 
+@public
 def metrics_json(result: Result) -> bytes:
     """Return the result's estimates as UTF-8 JSON, one estimate a line, numbers in full precision.
 
@@ -45,6 +47,7 @@ def metrics_json(result: Result) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
+@public
 def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
     """Return the result written by `metrics_json`, without documents and evidence.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct, field
-from msgspec.structs import astuple, replace
+from msgspec.structs import astuple, force_setattr, replace
 
 from fieldassay.errors import nearest
+from fieldassay.io.returned import DataFrame, Unchanging
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
@@ -27,9 +28,6 @@ from fieldassay.metrics.result.notebook import (
 from fieldassay.metrics.result.pairing import PairedData
 from fieldassay.metrics.result.repeats import Repeats
 from fieldassay.metrics.result.violations import CheckCount
-
-if TYPE_CHECKING:
-    import polars as pl
 
 
 class SavedRun(Protocol):
@@ -63,8 +61,8 @@ class Result(Struct, frozen=True, eq=False):
     """
 
     estimates: tuple[Estimate, ...]
-    documents_table: Callable[[], pl.DataFrame] | None = None
-    evidence_table: Callable[[], pl.DataFrame] | None = None
+    documents_table: Callable[[], DataFrame] | None = None
+    evidence_table: Callable[[], DataFrame] | None = None
     run: Mapping[str, Any] = field(default_factory=dict)
     counts: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -81,6 +79,9 @@ class Result(Struct, frozen=True, eq=False):
     """The statistics for comparing other pairs; None for one system, and for a result read from a file."""
     writer: Callable[[Result, Path, bool], SavedRun] | None = None
     """The function that writes the result as a run; None unless it comes from `fieldassay.score`."""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "counts", Unchanging(self.counts))
 
     def __repr__(self) -> str:
         """Return one line: systems, documents, and the first estimate of each system."""
@@ -104,7 +105,7 @@ class Result(Struct, frozen=True, eq=False):
     def _title(self) -> str:
         return format_count(int(self.counts.get("documents", 0)), "document")
 
-    def summary(self) -> pl.DataFrame:
+    def summary(self) -> DataFrame:
         """Return the overall estimates, one row per system and metric, with interval and n."""
         return frame_estimates(list_overall(self.estimates))
 
@@ -149,17 +150,17 @@ class Result(Struct, frozen=True, eq=False):
         return self.writer(self, Path(place), in_store)
 
     @property
-    def documents(self) -> pl.DataFrame | None:
+    def documents(self) -> DataFrame | None:
         """Return the documents, one row per system and document, made on first use; None if not kept."""
-        return None if self.documents_table is None else self.documents_table()
+        return None if self.documents_table is None else self.documents_table().clone()
 
     @property
-    def evidence(self) -> pl.DataFrame | None:
+    def evidence(self) -> DataFrame | None:
         """Return the evidence, one row per judged node; None if it was not kept.
 
         Its texts and diagnoses are made on first use.
         """
-        return None if self.evidence_table is None else self.evidence_table()
+        return None if self.evidence_table is None else self.evidence_table().clone()
 
     @property
     def systems(self) -> tuple[str, ...]:

@@ -53,7 +53,8 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
         records = dict(records.items()) if type(records.index).__name__ != "RangeIndex" else list(records)
     if isinstance(records, Mapping):
         return _hold_mapping(records, options, label)
-    if isinstance(records, str | bytes) or not isinstance(records, Iterable):
+    is_scalar = isinstance(records, str | bytes) or getattr(records, "ndim", 1) == 0
+    if is_scalar or not isinstance(records, Iterable):
         what = f"is a {type(records).__name__}, not records"
         raise problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")
     records = list(records)

@@ -18,6 +18,7 @@ from fieldassay.io.text.shown import escape_xml
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.curves import trace_curves
 from fieldassay.metrics.result.result import Result
+from fieldassay.public import public
 from fieldassay.reports.content.run.run_decisions import decisions_of_run
 from fieldassay.reports.export.dashboard import draw_dashboard
 from fieldassay.reports.export.detail import list_classification_of_run, list_pairs_of_run
@@ -80,6 +81,7 @@ class _Asked(Struct, frozen=True):
     system: str | None
 
 
+@public
 def export_run(
     folder: str | Path, target: str | Path, system: str | None = None, what: str | None = None
 ) -> str:

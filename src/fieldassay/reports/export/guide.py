@@ -9,6 +9,7 @@ from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.headline import POOLED, find_main, find_named, list_fields
 from fieldassay.metrics.result.result import Result
+from fieldassay.public import public
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ MOST_FIELDS = 5
 """How many of the best and of the worst fields are listed."""
 
 
+@public
 def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     """Return one system's result as the guide's programmatic evaluation does; any spec will do.
 

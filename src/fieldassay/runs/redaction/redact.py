@@ -19,6 +19,7 @@ from fieldassay.metrics.result.decisions_file import read_decisions
 from fieldassay.metrics.result.repeats import Repeats
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.statistics_file import DOCUMENT, GOLD, GROUP, REPEATS, STATISTICS, SYSTEM
+from fieldassay.public import public
 from fieldassay.runs.redaction.values import Redactor, declared_names
 from fieldassay.runs.run import Run, corrupt_run_errors
 from fieldassay.runs.run_file import GATES
@@ -39,6 +40,7 @@ _HIDDEN = "(redacted)"
 _VERDICT = "as it was decided before the run was redacted"
 
 
+@public
 def redact_run(
     folder: str | Path,
     target: str | Path,

@@ -12,6 +12,7 @@ from msgspec import Struct
 from fieldassay.errors import ProblemsError
 from fieldassay.io.files.staging import list_leftovers
 from fieldassay.io.files.whole_files import list_leftover_files
+from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import METRICS, describe_swapped, read_run
 from fieldassay.runs.store.locate import list_places
@@ -32,6 +33,7 @@ class Listing(Struct, frozen=True):
     total: int
 
 
+@public
 def list_stored(store: str | Path, query: Query | None = None) -> Listing:
     """Return the requested runs of a store, the newest first.
 

@@ -10,7 +10,9 @@ from msgspec import field as default
 from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
+from fieldassay.io.returned import Brief
 from fieldassay.metrics.result.violations import CheckCount
+from fieldassay.public import public
 from fieldassay.records.sources.source import Source
 from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, open_predictions
 from fieldassay.scoring.inputs.options import InputOptions
@@ -24,7 +26,7 @@ from fieldassay.spec.plan.describe import describe, describe_checks
 from fieldassay.spec.plan.nodes import ObjectNode, Plan
 
 
-class Validation(Struct, frozen=True, eq=False):
+class Validation(Brief, Struct, frozen=True, eq=False):
     """The findings. `fields` are rows of `spec.plan.describe`; `documents` is None without data."""
 
     problems: tuple[Problem, ...]
@@ -75,6 +77,7 @@ class Validation(Struct, frozen=True, eq=False):
         }
 
 
+@public
 def validate(
     spec: Any,
     gold: Records | None = None,

@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from fieldassay.io.returned import Brief
 from fieldassay.metrics.catalogue.definitions import Definition
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
@@ -111,7 +112,7 @@ class DocumentType(Struct, frozen=True):
     aliases: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-class Spec(Struct, frozen=True):
+class Spec(Brief, Struct, frozen=True):
     """The structure of a record and the judgement of each field."""
 
     name: str

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.public import public
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.checks import parse_checks
 from fieldassay.spec.language.cursor import Cursor, as_number, kind_of
@@ -85,6 +86,7 @@ class ParsedSpec(Struct, frozen=True, eq=False):
     problems: tuple[Problem, ...]
 
 
+@public
 def read_spec(source: Any) -> Spec:
     """Return the spec of a source.
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from fieldassay.public import public
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.calls import accept_data, call_data
 from fieldassay.spec.language.checks import checks_data
@@ -132,6 +133,7 @@ def _escaped(char: str) -> str:
 _TEXTS = ("metrics", "gates", "slices")
 
 
+@public
 def write_spec(spec: Spec, comments: Mapping[tuple[str, ...], str] | None = None) -> str:
     """Return YAML that `read_spec` reads back as an equal spec; `comments` go above the keys at their places.
 

@@ -12,6 +12,7 @@ from fieldassay.errors import ProblemsError, nearest
 from fieldassay.io.text.settled import fold_null_values
 from fieldassay.metrics.evidence import FieldInfo, Kind
 from fieldassay.paths import ITEM, join_path, split_path
+from fieldassay.public import public
 from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Spec, fold_type
 from fieldassay.spec.language.parse import ParsedSpec, parse_spec
 from fieldassay.spec.language.report import Places, Report, Steps, in_order
@@ -71,6 +72,7 @@ EVERYTHING = "**"
 _ALIGN = Call("assignment")
 
 
+@public
 def read_plan(source: Any) -> Plan:
     """Return the plan of a spec's source (see `read_spec`).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from fieldassay.options import has_options, options_of
+from fieldassay.public import public
 from fieldassay.registry import Catalogue
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.values.aligners.catalogue import ALIGNERS
@@ -18,6 +19,7 @@ COLUMNS = ("field", "type", "read", "compared", "accept", "aligned", "applies_to
 """The keys of each row, in order."""
 
 
+@public
 def describe(plan: Plan) -> list[dict[str, str]]:
     """Return one row of texts per field, in the plan's order, empty where a column does not apply.
 

@@ -6,6 +6,7 @@ from typing import TypeAlias, Union
 
 from msgspec import Struct
 
+from fieldassay.io.returned import Brief
 from fieldassay.io.text.settled import is_empty_text
 from fieldassay.metrics.evidence import FieldInfo
 from fieldassay.paths import Pattern
@@ -137,7 +138,7 @@ class PlannedCheck(Struct, frozen=True):
     check: Check
 
 
-class Plan(Struct, frozen=True, eq=False):
+class Plan(Brief, Struct, frozen=True, eq=False):
     """A spec with every name resolved.
 
     `fields` are all fields that can have rows, in declaration order, parents first.
