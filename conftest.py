@@ -1,9 +1,8 @@
-"""How the tests run: without the user's embedding cache, and with the profile's number of examples."""
+"""How the tests run: with the profile's number of examples."""
 
 from __future__ import annotations
 
 import gc
-import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ from tests.costs import Recorder, mark_costly
 from tests.effort import is_full
 from tests.warm_program import warm_program
 
-os.environ["FIELDASSAY_CACHE"] = "off"
 gc.set_threshold(100_000, 20, 50)  # as the command sets it: cycles are rare, and looking for them is dear
 
 EXAMPLES = {"dev": 20, "ci": 60, "full": 100}

@@ -77,11 +77,10 @@ def _encoders() -> list[str]:
 
 def _has_model(name: str) -> bool:
     from fieldassay.values.comparators.embedding.model_folders import find_model
-    from fieldassay.values.comparators.embedding.model_settings import lacks_for_any
 
     try:
-        find_model(name, os.environ, lacks_for_any)
-    except FieldassayError:
+        find_model(name, "sentence-transformers", os.environ)
+    except (FieldassayError, ValueError):
         return False
     return True
 

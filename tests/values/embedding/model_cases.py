@@ -181,8 +181,8 @@ def write_model(model: TinyModel, folder: Path, **changes) -> Path:
     return folder
 
 
-def write_weights(model, folder):
-    tensors = {model.prefix + name: tensor for name, tensor in tensors_of(model).items()}
+def write_weights(model, folder, scale=1):
+    tensors = {model.prefix + name: tensor * np.float32(scale) for name, tensor in tensors_of(model).items()}
     if model.parts == 1:
         save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
         return

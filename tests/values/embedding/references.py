@@ -7,23 +7,34 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fieldassay.values.comparators.embedding.comparator import Embedding
+from fieldassay.values.comparators.embedding.comparator import load_model
 from fieldassay.values.types.column import Column, Reading
 
-_TOLD = json.loads(Path(__file__).with_name("references.json").read_text(encoding="utf-8"))
-TEXTS: list[str] = _TOLD["texts"]
-VERSIONS: dict[str, str] = _TOLD["versions"]
+TEXTS: list[str] = json.loads(Path(__file__).with_name("references.json").read_text(encoding="utf-8"))[
+    "texts"
+]
 VECTORS = np.load(Path(__file__).with_name("references.npy"))
+SHORT = [text for text in TEXTS if len(text) < 100]
+WORDS = ["red", "blue", "pump", "valve", "steel", "water", "the", "of", "in", "1", "2", "3"]
+SMALL = list(
+    dict.fromkeys(" ".join(WORDS[(at * 7 + shift) % 12] for shift in range(at % 5 + 1)) for at in range(60))
+)
 
 NEEDS_PACKAGE = pytest.mark.skipif(
     find_spec("sentence_transformers") is None,
     reason="sentence-transformers, a backend of its own, is not installed",
 )
-BACKENDS = ["numpy", pytest.param("sentence-transformers", marks=NEEDS_PACKAGE)]
+EACH_BACKEND = pytest.mark.parametrize(
+    "backend", ["numpy", pytest.param("sentence-transformers", marks=NEEDS_PACKAGE)]
+)
+
+
+def reading(text):
+    return Reading(text, text, text)
 
 
 def texts_column(texts):
-    return Column.of([Reading(text, text, text) for text in texts])
+    return Column.of([reading(text) for text in texts])
 
 
 def every_pair(texts):
@@ -32,5 +43,17 @@ def every_pair(texts):
     return values.take(rows), values.take(columns)
 
 
-def comparator(backend) -> Embedding:
-    return Embedding(backend=backend)
+def encoder_of(judge):
+    """The judge's encoder itself, which remembers nothing."""
+    return load_model(judge.folder, judge.backend).encoder
+
+
+def changed(encoder, texts):
+    """The most that a number of a vector depends on the batch, the order or the other texts."""
+    whole = encoder.encode(texts, 128)
+    apart = [encoder.encode(texts, batch) - whole for batch in (1, 2, 7, 1000)]
+    order = np.random.default_rng(5).permutation(len(texts))
+    apart.append(encoder.encode([texts[at] for at in order], 128) - whole[order])
+    few = order[: len(texts) // 3]
+    apart.append(encoder.encode([texts[at] for at in few], 64) - whole[few])
+    return max(float(np.abs(part).max()) for part in apart)

@@ -7,24 +7,21 @@ import time
 import warnings
 
 import pytest
-from tests.values.embedding.cache_cases import SMALL
+from tests.values.embedding.references import SMALL
 
 from fieldassay.commands.cli import progress
-from fieldassay.values.comparators.embedding import known_vectors
 from fieldassay.values.comparators.embedding.encoder import report_progress, watch_encoding
 
-# --- who is told
 
-
-def test_progress_begins_with_what_is_known_and_ends_with_all(tiny, monkeypatch):
-    monkeypatch.setattr(known_vectors, "PORTION", 16)
+def test_who_watches_is_told_of_every_new_text_and_nobody_else_is(tiny, capfd):
     tiny.encode(SMALL[:5])
     told = []
     with watch_encoding(lambda done, total: told.append((done, total))):
         tiny.encode([*SMALL, *SMALL])
-    assert told[0] == (5, len(SMALL))
-    assert told[-1] == (len(SMALL), len(SMALL))
-    assert told == sorted(told)
+        tiny.encode(SMALL)
+    assert told[-1] == (len(SMALL) - 5, len(SMALL) - 5)
+    assert told == sorted(set(told))
+    assert capfd.readouterr() == ("", "")
 
 
 class Terminal(io.StringIO):

