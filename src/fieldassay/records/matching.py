@@ -69,6 +69,8 @@ def _difference(first: str, second: str) -> str:
     return ", ".join(needed) or "spelling"
 
 
+BY_POSITION = "by_position"
+"""The kind of the note that records without ids were matched by position."""
 MOST_BYTES = 1 << 25
 """Bytes of files that are read at a time, if more than one document."""
 
@@ -333,7 +335,7 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
                 source.label,
                 "no record has an id, so records were matched by position",
                 "add ids to both sides",
-                "by_position",
+                BY_POSITION,
             )
         )
     if strangers:

@@ -72,6 +72,14 @@ class SourceOptions(Struct, frozen=True):
         """Return the keys that distinguish the record among several objects in a raw answer."""
         return self.answer_keys | frozenset(self.data_keys) | (frozenset() if self.is_tree else self.declared)
 
+    @property
+    def read_keys(self) -> frozenset[str]:
+        """Return the top-level keys of a record whose values are read; empty for all."""
+        is_open = self.is_tree or not self.declared
+        if is_open or self.data_key is not None or self.data_keys or self.systems_key is not None:
+            return frozenset()
+        return self.declared.union(*(names for _, names in self.other_names))
+
     def key_of(self, row: Any) -> str | None:
         """Return the key or dotted path under which a row holds its record, None if the row is the record.
 

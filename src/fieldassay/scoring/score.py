@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
+from fieldassay.io.text.shown import clip
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
 from fieldassay.metrics.catalogue.selection import select_metrics
 from fieldassay.metrics.comparisons.systems import (
@@ -31,7 +32,7 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.ungated import WITHOUT, find_ungated
 from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.records.ids import Positions, cap_problems
-from fieldassay.records.matching import Matching
+from fieldassay.records.matching import BY_POSITION, Matching
 from fieldassay.scoring.inputs.choosing import CHOSEN
 from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
@@ -234,8 +235,9 @@ def _result(run: _Run, done: Done) -> Result:
             "digests": {**run.frozen, "gold": digest_rows(gold)},
         },
         _counts(run, done),
-        tuple(map(str, run.matching.notes)),
+        tuple(str(note) for note in run.matching.notes if note.kind != BY_POSITION),
         (
+            *(str(note) for note in run.matching.notes if note.kind == BY_POSITION),
             *_warnings(run, done),
             *describe_fit(run.plan, run.matching, done.fills),
             *describe_ambiguity(run.plan, done.fills),
@@ -373,5 +375,9 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
         warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")
     for system in run.matching.predictions:
         answers = done.claims[system]["has_prediction"]
+        if system in done.invalid:
+            count, first, why = done.invalid[system]
+            example = f"first {clip(first)!r}: {clip(why, 80)}"
+            warnings.append(f"{system}: {count:,} of {answers:,} answers could not be read ({example})")
         warnings += remark_repairs(system, answers, done.repairs[system], done.repaired[system])
     return tuple(warnings)

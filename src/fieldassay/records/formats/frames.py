@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from fieldassay.io.files import parquet as guarded
 from fieldassay.io.json_value import id_text
 from fieldassay.records.formats.columns import Columns, Table
 from fieldassay.records.formats.files import Input
-from fieldassay.records.formats.plain import UnplainError, to_json
+from fieldassay.records.formats.plain import UnplainError, convert_members, to_json
 from fieldassay.records.formats.rows import Rows
 from fieldassay.records.formats.tables import hold_table
 from fieldassay.records.ids import Positions, settle_ids
@@ -34,6 +35,7 @@ class FrameRows(Rows, Struct, frozen=True, eq=False):
     columns: Columns
     is_numbered: bool = False
     is_table: bool = True
+    read_columns: frozenset[str] = frozenset()
 
     def place(self, position: int) -> str:
         return f"{self.label}: row {self.numbers[position]}"
@@ -42,12 +44,13 @@ class FrameRows(Rows, Struct, frozen=True, eq=False):
         return [self._row(row) for row in self.frame[list(positions)].iter_rows()]
 
     def _row(self, row: tuple[Any, ...]) -> Row:
-        lost: list[str] = []
         try:
-            cells = [to_json(value, lost=lost) for value in row]
+            cells, repairs = convert_members(
+                dict(zip(self.frame.columns, row, strict=True)), self.read_columns
+            )
         except UnplainError as error:
             return Row(None, problem=str(error))
-        return Row(self.columns.nest(cells), ("without_json",) if lost else ())
+        return Row(self.columns.nest(list(cells.values())), repairs)
 
     def take(self, positions: Positions) -> FrameRows:
         chosen = positions.tolist()
@@ -76,8 +79,15 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple
     index = settle_ids(found, (), lambda position: f"{label}: row {position + 1}")
     kept = index.kept
     frame = frame if len(kept) == frame.height else frame[kept.tolist()]
+    read = [name for name in frame.columns if re.split(r"[.\[]", name)[0] in options.read_keys]
     return FrameRows(
-        label, index.ids, frame, kept + 1, Columns.of(frame.columns, options), index.is_numbered
+        label,
+        index.ids,
+        frame,
+        kept + 1,
+        Columns.of(frame.columns, options),
+        index.is_numbered,
+        read_columns=frozenset(read),
     ), index.problems
 
 

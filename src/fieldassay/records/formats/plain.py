@@ -33,30 +33,60 @@ _AT_ONCE = 100
 """Records checked together, few enough to be in the processor's cache from one look to the next."""
 
 
-def to_rows(records: Sequence[Any]) -> list[Row]:
+def to_rows(records: Sequence[Any], read_keys: frozenset[str] = frozenset()) -> list[Row]:
     """Return values as rows of JSON values; one without a JSON counterpart has a problem instead.
 
     >>> [row.value for row in to_rows([{"a": [1, None]}, {"a": (1, 2)}])]
     [{'a': [1, None]}, {'a': [1, 2]}]
     """
     portions = (records[at : at + _AT_ONCE] for at in range(0, len(records), _AT_ONCE))
-    return [row for portion in portions for row in _portion_to_rows(portion)]
+    return [row for portion in portions for row in _portion_to_rows(portion, read_keys)]
 
 
-def _portion_to_rows(records: Sequence[Any]) -> Iterable[Row]:
+def _portion_to_rows(records: Sequence[Any], read_keys: frozenset[str]) -> Iterable[Row]:
     keys = keys_of_json(records)
     if keys is None:
-        return map(_to_row, records)
+        return [_to_row(record, read_keys) for record in records]
     may_name_confidence = any(CONFIDENCE in key for key in keys)
     return map(Row, records, repeat(()), repeat(None), repeat(may_name_confidence))
 
 
-def _to_row(record: Any) -> Row:
-    lost: list[str] = []
+def _to_row(record: Any, read_keys: frozenset[str]) -> Row:
+    members = _members(record)
     try:
+        if isinstance(members, Mapping):
+            return Row(*convert_members(members, read_keys))
+        lost: list[str] = []
         return Row(to_json(record, lost=lost), ("without_json",) if lost else ())
     except UnplainError as error:
         return Row(None, problem=str(error))
+
+
+def convert_members(
+    members: Mapping[Any, Any], read_keys: frozenset[str] = frozenset()
+) -> tuple[dict[str, Json], tuple[str, ...]]:
+    """Return the members of a record as JSON values, and the repairs that this took.
+
+    What cannot be one under a key that is not read (of `read_keys`, if there are any) fails alone. Raises
+    `UnplainError` for keys that become one text, and for data nested too deeply under the others.
+
+    >>> convert_members({"total": 5, "thumbnail": b"PNG"}, frozenset({"total"}))
+    ({'total': 5, 'thumbnail': {'without JSON': 'bytes'}}, ())
+    """
+    lost: list[str] = []
+    found: dict[str, Json] = {}
+    for key, value in members.items():
+        name = _key(key)
+        if name in found:
+            raise UnplainError(f"has two keys that are the text {name[:40]!r}")
+        is_read = not read_keys or name in read_keys
+        try:
+            found[name] = to_json(value, 1, lost if is_read else None)
+        except UnplainError as error:
+            if is_read:
+                raise
+            found[name] = {WITHOUT_JSON: str(error)}
+    return found, ("without_json",) if lost else ()
 
 
 def keys_of_json(objects: Sequence[Any]) -> set[str] | None:
@@ -138,7 +168,7 @@ def to_json(value: Any, depth: int = 0, lost: list[str] | None = None) -> Json:
         if callable(method) and not isinstance(value, type):
             try:
                 plain = method()
-            except (TypeError, ValueError):
+            except Exception:  # of another's class
                 break
             return to_json(plain, depth + 1, lost)
     if lost is not None:

@@ -47,7 +47,7 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
         objects = [dict(zip(names, row, strict=True)) for row in records.itertuples(index=False, name=None)]
         if type(records.index).__name__ != "RangeIndex" and not set(names) & set(options.names):
             found = [id_text(_plain_key(key)) for key in records.index]
-            return _hold(label, to_rows(objects), found, options)
+            return _hold(label, to_rows(objects, options.read_keys), found, options)
         records = objects
     elif kind == "pandas" and hasattr(records, "to_dict"):
         records = dict(records.items()) if type(records.index).__name__ != "RangeIndex" else list(records)
@@ -58,14 +58,17 @@ def hold_records(records: Any, options: SourceOptions | None = None, label: str 
         what = f"is a {type(records).__name__}, not records"
         raise problem(label, what, "give a path, a list of objects, a mapping or a frame", "not_records")
     records = list(records)
-    rows = to_rows(records)
+    rows = to_rows(records, options.read_keys)
     found = [_find_id(record, row, options) for record, row in zip(records, rows, strict=True)]
     return _hold(label, rows, found, options)
 
 
 def _hold_mapping(records: Mapping[Any, Any], options: SourceOptions, label: str) -> Source:
     return _hold(
-        label, to_rows(list(records.values())), [id_text(_plain_key(key)) for key in records], options
+        label,
+        to_rows(list(records.values()), options.read_keys),
+        [id_text(_plain_key(key)) for key in records],
+        options,
     )
 
 

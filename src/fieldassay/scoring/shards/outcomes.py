@@ -80,6 +80,8 @@ class Done(Struct, frozen=True, eq=False):
     """Documents with a list that is too long to be judged."""
     unreadable: Mapping[tuple[str, str], tuple[int, str]]
     """The number of gold values that cannot be read, and the first document, by field and its type."""
+    invalid: Mapping[str, tuple[int, str, str]]
+    """By system, the number of answers that cannot be read, and the first document with its reason."""
 
 
 def join_outcomes(parts: Iterable[Done]) -> Done:
@@ -107,6 +109,7 @@ def _join(first: Done, second: Done) -> Done:
         unreadable=_by_name(
             first.unreadable, second.unreadable, lambda one, other: (one[0] + other[0], one[1])
         ),
+        invalid=_by_name(first.invalid, second.invalid, lambda one, other: (one[0] + other[0], *one[1:])),
     )
 
 

@@ -196,6 +196,7 @@ def _settle(
         labels=(digest_part(work.plan, batch.gold),) if is_first else (),
         too_long=judged.too_long,
         unreadable=_find_unreadable(judged.evidence, batch) if is_first else {},
+        invalid=_find_invalid(system, table),
     )
 
 
@@ -223,6 +224,14 @@ def _name_repaired(batch: Batch, documents: DocumentTable) -> dict[str, tuple[st
         )
         for repair in NAMED
     }
+
+
+def _find_invalid(system: str, table: DocumentTable) -> dict[str, tuple[int, str, str]]:
+    """Return the number of answers that cannot be read, and the first document with one and its reason."""
+    at = np.flatnonzero(table.claims["is_invalid"])
+    if not len(at):
+        return {}
+    return {system: (len(at), table.documents[at[0]], table.texts["answer_problem"][at[0]])}
 
 
 def _find_unreadable(evidence: Evidence, batch: Batch) -> dict[tuple[str, str], tuple[int, str]]:

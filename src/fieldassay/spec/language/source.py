@@ -233,14 +233,14 @@ def import_model(dotted: str, folder: Path | None = None) -> type[Any]:
 
 
 def _read_model(model: type[Any]) -> Source:
-    from pydantic import BaseModel, TypeAdapter
+    from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
+
+    from fieldassay.spec.language.pydantic_names import SchemaWithNames
 
     label = model.__name__
     try:
-        schema = (
-            model.model_json_schema() if issubclass(model, BaseModel) else TypeAdapter(model).json_schema()
-        )
+        schema = TypeAdapter(model).json_schema(schema_generator=SchemaWithNames)
     except PydanticUserError as error:
         raise problem(
             label, f"has no JSON Schema ({str(error).splitlines()[0]})", "give a Pydantic model", "invalid"

@@ -1,0 +1,35 @@
+"""The JSON Schema of a Pydantic model, in which each field has its other names: an instance may use any."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import AliasChoices
+from pydantic.fields import FieldInfo
+from pydantic.json_schema import GenerateJsonSchema
+
+from fieldassay.spec.language.schema import EXTENSION
+
+
+class SchemaWithNames(GenerateJsonSchema):
+    """Names a field as the model's schema does; the attribute and further aliases are its `names`."""
+
+    def model_schema(self, schema: Any) -> dict[str, Any]:
+        """Return the schema of a model."""
+        found = super().model_schema(schema)
+        properties = found.get("properties", {})
+        for attribute, info in schema["cls"].model_fields.items():
+            aliases = list(dict.fromkeys([*_aliases(info), attribute]))
+            key = next((name for name in aliases if name in properties), None)
+            others = [name for name in aliases if name not in properties]
+            if key is not None and others:
+                refined = properties[key].get(EXTENSION, {})
+                if isinstance(refined, dict):
+                    properties[key][EXTENSION] = {"names": others, **refined}
+        return found
+
+
+def _aliases(info: FieldInfo) -> list[str]:
+    asked = info.validation_alias
+    choices = asked.choices if isinstance(asked, AliasChoices) else [asked]
+    return [name for name in (*choices, info.alias, info.serialization_alias) if isinstance(name, str)]
