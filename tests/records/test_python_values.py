@@ -19,6 +19,7 @@ import pytest
 from msgspec import Struct
 from tests.judging import score_alone as score
 
+from fieldassay.commands.extract import ExtractOptions, extract
 from fieldassay.records.formats.plain import UnplainError, to_json
 
 
@@ -225,3 +226,15 @@ def test_a_table_with_the_arrow_interface_is_a_frame() -> None:
 
     table = Table(pl.DataFrame({"id": ["a"], "v": [1.5]}))
     assert score(table, {"m": table}, "fields: {v: number}").value("accuracy") == 1.0
+
+
+def test_a_function_that_extracts_returns_what_score_takes(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x")
+    record = {"total": Decimal("5"), "currency": Currency.AUD, "rank": np.int64(1), "day": date(2025, 3, 4)}
+    spec = "fields: {total: number, currency: text, rank: number, day: date}"
+    made = extract(
+        tmp_path / "a.txt", spec, tmp_path / "out", lambda document: record, ExtractOptions(jobs=0)
+    )
+    assert (
+        score([{"id": "a.txt", **record}], made.predictions, spec, pred_key="pred").value("accuracy") == 1.0
+    )

@@ -282,11 +282,14 @@ class FunctionChannel:
         """Return the line that answers a request; an exception is a failure, its traceback in the journal."""
         if self._stopped.is_set():
             raise ClosedError
+        from fieldassay.records.formats.plain import WITHOUT_JSON, to_json  # loads numpy
+
         log.write("send", send_fields(call))
         started = time.monotonic()
         try:
-            answer = {"result": self._function(msgspec.json.decode(with_attachments(call.request)))}
-            msgspec.json.encode(answer)
+            answer = to_json(self._function(msgspec.json.decode(with_attachments(call.request))))
+            if isinstance(answer, dict) and WITHOUT_JSON in answer:
+                raise TypeError(f"returned a {answer[WITHOUT_JSON]}, not a record")
         except (Exception, SystemExit) as error:  # the function is the user's code
             trace = "".join(traceback.format_exception(error))
             trace, said = (
@@ -296,7 +299,7 @@ class FunctionChannel:
             verdict = Verdict("document", "exception", said)
             line = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
             return write_final(log, line, verdict)
-        return write_call(call, started, answer, log)
+        return write_call(call, started, {"result": answer}, log)
 
     def stop(self) -> None:
         """Begin nothing new."""
