@@ -10,6 +10,8 @@ import pytest
 from tests.judging import score_alone as score
 
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
+from fieldassay.records.options import SourceOptions
+from fieldassay.records.sources.source import open_source
 
 SPEC = "fields: {shop: text, total: number}"
 GOLD = [{"id": "R-001", "shop": "Oak", "total": 5}, {"id": "R-002.pdf", "shop": "Elm", "total": 6}]
@@ -74,7 +76,7 @@ def test_two_files_of_one_document_are_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "files", [{"R-001.json": FIRST}, {"R-001.txt": FIRST}], ids=["broken JSON", "a text"]
+    "files", [{"R-001.json": FIRST}, {"R-001.txt": "a text"}], ids=["broken JSON", "a text"]
 )
 def test_a_folder_of_gold_is_json(files: dict[str, str], tmp_path: Path) -> None:
     with pytest.raises(ProblemsError, match=r"not JSON|has no JSON files"):
@@ -126,3 +128,11 @@ def test_an_id_may_stand_under_a_key_with_any_character(key: str, tmp_path: Path
         score(str(tmp_path / "gold.jsonl"), {"m": str(tmp_path / "pred.jsonl")}, spec).value("accuracy")
         == 1.0
     )
+
+
+def test_a_folder_of_gold_in_texts_of_json_is_read_and_texts_beside_json_are_not(tmp_path: Path) -> None:
+    options = SourceOptions(is_gold=True)
+    fill(tmp_path, {"R-001.txt": '{"total": 5}'})
+    assert list(open_source(tmp_path, options).ids()) == ["R-001"]
+    fill(tmp_path, {"R-002.json": '{"total": 5}', "R-002.txt": "words of a page"})
+    assert list(open_source(tmp_path, options).ids()) == ["R-002"]

@@ -79,7 +79,9 @@ def spec_from_gold(
     proposed = (_ALARM if margin is None else _MARGIN).format(
         margin=margin, count=format_count(count, "document")
     )
-    return Draft(_head(gold) + proposed + render_spec_with_comments(found), remarks)
+    return Draft(
+        _head(gold) + proposed + render_spec_with_comments(found), (*map(str, source.notes), *remarks)
+    )
 
 
 def _count_values(field: Field) -> int:

@@ -9,7 +9,8 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, nearest, problem
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names, nearest, problem
+from fieldassay.io.text.shown import clip
 from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, base_name, cap_problems, drop_endings
 from fieldassay.records.record import Batch, Record, Repeat, Row
 from fieldassay.records.sources.source import Source
@@ -287,7 +288,7 @@ def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
     if gold.is_numbered != source.is_numbered and len(gold):
         lacking, other = (gold, source) if gold.is_numbered else (source, gold)
         names = ", ".join(other.options.names[:8])
-        what = f"has no ids, {other.label} has (such as {other.ids()[0]!r})"
+        what = f"{_describe_form(lacking)}has no ids, {other.label} has (such as {other.ids()[0]!r})"
         return [
             Problem(
                 lacking.label,
@@ -307,6 +308,15 @@ def _compare_numbering(gold: Source, source: Source) -> list[Problem]:
             )
         ]
     return []
+
+
+def _describe_form(source: Source) -> str:
+    """Return what a source without ids holds, if it is one object, or no objects."""
+    value = source.rows.read([0])[0].value if len(source) else {}
+    if isinstance(value, dict):
+        keys = list_names([repr(clip(key, 60)) for key in value], 5) or "none"
+        return f"holds one object with the keys {keys}; it " if len(source) == 1 else ""
+    return f"holds {'lists' if isinstance(value, list) else 'plain values'} in place of objects; it "
 
 
 def _describe(part: Matching, system: str, source: Source) -> list[Problem]:

@@ -18,6 +18,8 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
 
 SUFFIXES = (".json",)
+TEXTS = (".txt",)
+"""Endings of gold files in a folder without any of the others; beside them they are texts of documents."""
 ANSWERS = (".json", ".txt", ".md")
 """Endings of the names of prediction files; content that is not JSON is a raw answer."""
 
@@ -84,10 +86,15 @@ def read_folder(
     stems: list[str] = []
     paths: list[str] = []
     others = Counter[str]()
-    for inner, place in list_folder(Path(folder)) if listed is None else listed:
-        if inner.startswith(".") or "/." in inner:
-            continue
-        stem = _stem(inner, SUFFIXES if options.is_gold else ANSWERS)
+    files = [
+        (inner, place)
+        for inner, place in (list_folder(Path(folder)) if listed is None else listed)
+        if not inner.startswith(".") and "/." not in inner
+    ]
+    has_json = any(_stem(inner, SUFFIXES) is not None for inner, _ in files)
+    read = ANSWERS if not options.is_gold else SUFFIXES if has_json else TEXTS
+    for inner, place in files:
+        stem = _stem(inner, read)
         if stem is None:
             others[PurePosixPath(inner).suffix.lower() or "no ending"] += 1
             continue

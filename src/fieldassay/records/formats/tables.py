@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.io.json_value import id_text
 from fieldassay.io.text.delimited import find_delimiter, split_rows
 from fieldassay.io.text.encoding import decode_lines
 from fieldassay.records.formats.columns import Columns, Table
@@ -12,6 +15,11 @@ from fieldassay.records.formats.rows import HeldRows
 from fieldassay.records.ids import cap_problems, find_id, settle_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
+from fieldassay.regex import lazy_regex
+from fieldassay.spec.language.names import ID_NAMES
+
+_DELIMITER = lazy_regex(r"sep=([^\r\n])[,;\t]*\r?\n")
+"""The first line by which Excel is told the delimiter."""
 
 
 def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
@@ -20,8 +28,11 @@ def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[P
     A row with more or fewer cells than the header is a problem. Dotted headers make nested objects unless the
     spec declares that very name.
     """
-    text = _read_text(source)
-    lines = split_rows(text, "\t" if source.format == "tsv" else find_delimiter(text))
+    text = decode_lines(source.as_utf8().read_bytes()).removeprefix("\ufeff")
+    named = _DELIMITER.match(text)
+    text = f"\n{text[named.end() :]}" if named else text  # the numbers of lines stay
+    delimiter = named[1] if named else "\t" if source.format == "tsv" else find_delimiter(text)
+    lines = split_rows(text, delimiter)
     number, header = next(lines, (1, []))
     below = list(lines)
     table = Table(
@@ -30,8 +41,29 @@ def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[P
         [cells for _, cells in below],
         [f":{at}" for at, _ in below],
     )
+    table = name_index(table, options, source)
     check_header(table, number)
     return hold_table(table, options)
+
+
+def name_index(table: Table, options: SourceOptions, source: Input) -> Table:
+    """Return a table whose first column, an index without a name, is left out, or is the id if none else is.
+
+    Numbers of rows, from 0 or 1, are no ids.
+    """
+    names = options.names or ID_NAMES
+    if len(table.header) < 2 or table.header[0] not in ("", "Unnamed: 0"):
+        return table
+    index = [id_text(cells[0]) if cells else None for cells in table.rows]
+    are_numbers = any(index == list(map(str, range(start, start + len(index)))) for start in (0, 1))
+    is_id = not are_numbers and table.header[0] == "" and set(names).isdisjoint(table.header)
+    if not (is_id or are_numbers):
+        return table
+    what = f"the first column, an index, has no name, and was {'taken as the id' if is_id else 'left out'}"
+    source.notes.append(Problem(table.label, what, "write the table without its index", "index_column"))
+    if is_id:
+        return replace(table, header=[names[0], *table.header[1:]])
+    return replace(table, header=table.header[1:], rows=[cells[1:] for cells in table.rows])
 
 
 def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Problem, ...]]:
@@ -68,10 +100,6 @@ def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Pr
     return HeldRows(
         table.label, index.ids, held, tuple(places[at] for at in kept), index.is_numbered, is_table=True
     ), index.problems
-
-
-def _read_text(source: Input) -> str:
-    return decode_lines(source.as_utf8().read_bytes()).removeprefix("\ufeff")
 
 
 def check_header(table: Table, number: int) -> None:

@@ -19,7 +19,7 @@ from fieldassay.io.json_value import Json
 from fieldassay.records.formats.columns import Table
 from fieldassay.records.formats.files import CHUNK, Input, too_large
 from fieldassay.records.formats.rows import HeldRows
-from fieldassay.records.formats.tables import check_header, hold_table
+from fieldassay.records.formats.tables import check_header, hold_table, name_index
 from fieldassay.records.options import SourceOptions
 from fieldassay.regex import lazy_regex
 
@@ -215,6 +215,7 @@ def _hold(
     header = [str(_plain(cells[first][at])).strip() for at in used]
     rows = [[_plain(cells[row][at]) for at in used] for row in below]
     table = Table(named, header, rows, [f":{row + 1}" for row in below])
+    table = name_index(table, options, source)
     check_header(table, first + 1)
     return hold_table(table, options)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,6 +18,7 @@ from fieldassay.records.answers.answer import KINDS
 from fieldassay.records.answers.misplaced import find_misplaced
 from fieldassay.records.decode import decode_json
 from fieldassay.records.envelope import open_rows
+from fieldassay.records.formats.document_sets import DocumentSet, find_set
 from fieldassay.records.formats.extractions import is_extraction, open_extraction
 from fieldassay.records.formats.files import Input
 from fieldassay.records.formats.find_format import is_url
@@ -29,17 +31,82 @@ from fieldassay.records.responses import BATCH_ID, read_response
 from fieldassay.regex import lazy_regex
 
 
+def read_records(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
+    """Return the rows of a file of JSON: a value per line, an array, or objects behind one another.
+
+    Where no row has an id, all documents may stand in one value, or each under its id: see `find_set`.
+    """
+    has_lines = source.format == "jsonl" and (options.format is not None or _has_lines(source))
+    rows, problems = (read_lines if has_lines else read_array)(source, options)
+    found: DocumentSet | None = None
+    every: list[Row] = []
+    for count in (min(PROBED, len(rows)), len(rows)) if rows.is_numbered else ():
+        every = rows.read(range(count))
+        found = find_set([row.value for row in every], options)
+        if found is None:
+            break
+    if found is None:
+        return rows, problems
+    _note_form(source, found.form)
+    repairs = tuple(dict.fromkeys(repair for row in every for repair in row.repairs))
+    places = [f"{found.place}[{name if name is not None else at}]" for at, name in enumerate(found.names)]
+    index = settle_ids(found.names, problems, lambda position: f"{source.label}{places[position]}")
+    kept = index.kept.tolist()
+    held = tuple(Row(found.records[at], repairs) for at in kept)
+    own = tuple(places[at] for at in kept)
+    return HeldRows(source.label, index.ids, held, own, index.is_numbered), index.problems
+
+
+def _note_form(source: Input, form: str) -> None:
+    source.notes.append(Problem(source.label, f"was read as {form}", kind="document_set"))
+
+
+def _has_lines(source: Input) -> bool:
+    """Return whether a file has a JSON value per line, judged by its first; broken lines are lines, too."""
+    text = source.head.decode(source.encoding, "replace").lstrip("\ufeff\0 \t\r\n")
+    first, _, rest = text.partition("\n")
+    is_value = decode_json(first.encode("utf-8", "replace")).problem is None
+    if is_value or text.startswith("["):
+        return is_value and (bool(rest.strip()) or not text.startswith("["))
+    return _values_of(text, 1) is None
+
+
+def _values_of(text: str, most: int | None = None) -> list[bytes] | None:
+    """Return the objects that stand behind one another in a text, the first ones only if there is a limit."""
+    decoder, at = json.JSONDecoder(), 0
+    found: list[bytes] = []
+    try:
+        while at < len(text) and len(found) != most:
+            value, end = decoder.raw_decode(text, at)
+            if not isinstance(value, dict):
+                return None
+            found.append(text[at:end].encode("utf-8", "replace"))
+            at = _GAP.match(text, end).end()  # type: ignore[union-attr]
+    except (ValueError, RecursionError):
+        return None
+    return found
+
+
 def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Problem, ...]]:
-    """Return the rows of a file that is a JSON array of records, one record, or several values (JSON lines).
+    """Return the rows of a file that is a JSON array of records, one record, or several values.
 
     A single record without an id is a source of one numbered row.
     """
     data = source.as_utf8().read_bytes().removeprefix(b"\xef\xbb\xbf").strip(b"\0 \t\r\n")
-    if data.startswith(b"["):
-        return _hold(source, options, _split(source, data))
-    row = decode_json(data)
-    if row.problem is not None and b"\n" in data and decode_json(data.partition(b"\n")[0]).problem is None:
-        return read_lines(source, options)
+    items = _split(data)
+    row = decode_json(data) if items is None else Row(None)
+    if row.problem is not None:
+        if b"\n" in data and decode_json(data.partition(b"\n")[0]).problem is None:
+            return read_lines(source, options)
+        items = _values_of(data.decode("utf-8", "replace"))
+        if items is not None:
+            _note_form(source, "objects behind one another")
+    if items is None and isinstance(row.value, list):
+        items = [Row(item, row.repairs) for item in row.value]
+    if items is not None:
+        if source.format == "jsonl" and row.problem is None:
+            _note_form(source, "one JSON array")
+        return _hold(source, options, items)
     if row.problem is not None or not isinstance(row.value, dict):
         what = row.problem or "is neither a list of records nor a record"
         raise problem(source.label, what, "write an array of objects, or one object per line", "not_json")
@@ -47,14 +114,14 @@ def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Probl
     return HeldRows(source.label, index.ids, (row,), ("",), index.is_numbered), index.problems
 
 
-def _split(source: Input, data: bytes) -> list[Any]:
+def _split(data: bytes) -> list[Any] | None:
+    """Return the items of an array by the standard as texts."""
+    if not data.startswith(b"["):
+        return None
     try:
         return [bytes(raw) for raw in msgspec.json.decode(data, type=list[msgspec.Raw])]
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        row = decode_json(data)
-    if row.problem is not None:
-        raise problem(source.label, row.problem, "correct the file", "not_json")
-    return [Row(item, row.repairs) for item in row.value] if isinstance(row.value, list) else []
+        return None
 
 
 def _hold(source: Input, options: SourceOptions, items: list[Any]) -> tuple[HeldRows, tuple[Problem, ...]]:
@@ -89,8 +156,9 @@ PROBED = 20
 
 CHUNK = 1000
 _BRACKET = lazy_regex(r"[{\[]")
+_GAP = lazy_regex(r"[\s,\0\x1e]*")
 _Reader: TypeAlias = Callable[[Input, SourceOptions], tuple[Rows, tuple[Problem, ...]]]
-_READERS: Mapping[str, _Reader] = {"jsonl": read_lines, "json": read_array}
+_READERS: Mapping[str, _Reader] = {"jsonl": read_records, "json": read_records}
 _TABLE_READERS: Mapping[str, str] = {
     "csv": "fieldassay.records.formats.tables:read_table",
     "tsv": "fieldassay.records.formats.tables:read_table",
