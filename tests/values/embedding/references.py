@@ -45,7 +45,7 @@ def every_pair(texts):
 
 def encoder_of(judge):
     """The judge's encoder itself, which remembers nothing."""
-    return load_model(judge.folder, judge.backend).encoder
+    return load_model(judge.folder, judge.backend)[0]
 
 
 def changed(encoder, texts):

@@ -49,7 +49,7 @@ def test_scores_are_the_recorded_cosines_both_ways_and_reasons_follow_them(backe
     assert (scores.score.dtype, scores.reason.dtype) == (np.float64, np.int16)
     is_same = np.eye(len(TEXTS), dtype=bool).ravel()
     assert (scores.reason == np.where(is_same, 0, np.where(scores.score > 0, 2, 1))).all()
-    assert set(scores.score[is_same]) == {1.0}
+    assert set(scores.score[is_same]) == {1.0} == set(comparator.cosines(VECTORS, VECTORS))
     assert judge.compare(pred, gold).score.tolist() == scores.score.tolist()
 
 
@@ -168,7 +168,7 @@ def test_memory_is_bounded_and_changes_no_bit(tiny, asked, monkeypatch):
     plain = encoder_of(tiny).encode(SMALL, 64)
     vectors = [tiny.encode(part) for part in (SMALL[:15], SMALL[10:30], SMALL[25:30], SMALL)]
     assert [part.shape for part in vectors] == [(15, 12), (20, 12), (5, 12), (len(SMALL), 12)]
-    assert asked[len(SMALL) :] == [*SMALL[:15], *SMALL[10:30], *SMALL]
+    assert asked[len(SMALL) :] == [*SMALL[:15], *SMALL[15:30], *SMALL[:10], *SMALL[30:]]
     assert np.abs(vectors[-1] - comparator.unit_vectors(plain)).max() == 0
     tiny.encode(["red"])
-    assert list(load_model(tiny.folder, "numpy").vectors) == ["red"]
+    assert len(load_model(tiny.folder, "numpy")[-1]) <= len(SMALL)

@@ -12,9 +12,10 @@ import pytest
 from tests.values.embedding.references import SHORT, SMALL, TEXTS, VECTORS, changed, encoder_of
 
 from fieldassay.io.workers import blas_threads
+from fieldassay.values.comparators.embedding import numpy_encoder
 from fieldassay.values.comparators.embedding.comparator import Embedding, unit_vectors
 from fieldassay.values.comparators.embedding.encoder import watch_encoding
-from fieldassay.values.comparators.embedding.numpy_encoder import TILINGS
+from fieldassay.values.comparators.embedding.numpy_encoder import TILINGS, NumpyEncoder
 
 
 @pytest.mark.parametrize("tiling", TILINGS, ids=str)
@@ -56,16 +57,25 @@ def test_no_bit_depends_on_the_other_texts_with_the_kernels_of_any_processor(ker
     assert float(done.stdout) == 0
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-def test_the_number_of_threads_changes_no_bit(threads, tiny, monkeypatch):
-    plain = encoder_of(tiny).encode(SMALL, 5)
+@pytest.mark.parametrize(
+    ("threads", "batch", "tokens"), [(1, 5, 1000), (3, 5, 1000), (3, 1, 1000), (2, 9, 4)]
+)
+def test_neither_threads_nor_the_size_of_a_batch_change_a_bit(threads, batch, tokens, tiny, monkeypatch):
+    plain = encoder_of(tiny).encode(SMALL, 64)
 
     @contextmanager
     def some_threads():
         yield threads
 
-    monkeypatch.setattr("fieldassay.values.comparators.embedding.numpy_encoder.one_blas_thread", some_threads)
-    assert encoder_of(tiny).encode(SMALL, 5).tobytes() == plain.tobytes()
+    sizes = []
+    forward = NumpyEncoder._forward
+    monkeypatch.setattr(
+        NumpyEncoder, "_forward", lambda self, ids: sizes.append(ids.shape) or forward(self, ids)
+    )
+    monkeypatch.setattr(numpy_encoder, "one_blas_thread", some_threads)
+    monkeypatch.setattr(numpy_encoder, "_MOST_TOKENS", tokens)
+    assert encoder_of(tiny).encode(SMALL, batch).tobytes() == plain.tobytes()
+    assert all(texts <= batch and (texts == 1 or texts * length <= tokens) for texts, length in sizes)
 
 
 def test_the_threads_of_numpy_are_afterwards_what_they_were(tiny):

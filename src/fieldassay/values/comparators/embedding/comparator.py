@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from msgspec import Struct
 
 from fieldassay.errors import MissingExtraError, problem
 from fieldassay.io.files.whole_files import digest_file
@@ -23,23 +22,16 @@ from fieldassay.values.comparators.equality import Floats, equal_pairs, graded, 
 from fieldassay.values.types.column import Column
 
 MOST_TEXTS = 50_000
-"""Texts whose vectors stay in memory; with more of them, all are encoded anew."""
+"""Texts whose vectors stay in memory; beyond them, all are dropped."""
 _AT_ONCE = 16_384
 """Pairs whose vectors are gathered together."""
 _LONGEST_NAME = 100
+Loaded: TypeAlias = tuple[Any, str, dict[str, Array]]
 _EXTRAS = {
     "numpy": ("embeddings", ("tokenizers", "safetensors")),
     "sentence-transformers": ("sentence-transformers", ("sentence_transformers",)),
 }
 """The extra and the modules of each backend."""
-
-
-class Model(Struct, eq=False):
-    """A loaded model, the digest of its files, and the vectors of the texts that it has encoded."""
-
-    encoder: Any
-    digest: str
-    vectors: dict[str, Array]
 
 
 @dataclass(frozen=True)
@@ -71,7 +63,7 @@ class Embedding(Comparator):
         if self.batch < 1:
             raise ValueError(f"embedding: batch is {self.batch}; give a number of 1 or more")
         is_long = any(len(part) >= _LONGEST_NAME for part in self.model.split("/"))
-        if is_long or not self.model.strip() or "\0" in self.model or self.model != encodable(self.model):
+        if is_long or not self.model.strip() or self.model != encodable(self.model):
             what = f"embedding: {self.model[:100]!r} is no model"
             raise ValueError(f"{what}; give the folder or the name of a model")
         extra, modules = _EXTRAS[self.backend]
@@ -107,31 +99,32 @@ class Embedding(Comparator):
 
         The model is asked only for texts whose vectors are not in memory.
         """
-        model = load_model(self.folder, self.backend)
+        encoder, _digest, memory = load_model(self.folder, self.backend)
         readable = [encodable(text) for text in texts]
-        vectors = model.vectors
+        vectors = {text: row for text in readable if (row := memory.get(text)) is not None}
         new = [text for text in dict.fromkeys(readable) if text not in vectors]
-        if len(vectors) + len(new) > MOST_TEXTS:
-            vectors = model.vectors = {}
-            new = list(dict.fromkeys(readable))
         if new:
-            vectors.update(zip(new, unit_vectors(model.encoder.encode(new, self.batch)), strict=True))
+            vectors |= zip(new, unit_vectors(encoder.encode(new, self.batch)), strict=True)
+            if len(memory) + len(new) > MOST_TEXTS:
+                memory.clear()
+            memory.update(vectors)
         rows = [vectors[text] for text in readable]
-        return np.array(rows, dtype=np.float32).reshape(len(rows), model.encoder.facts["dimension"])
+        return np.array(rows, dtype=np.float32).reshape(len(rows), encoder.facts["dimension"])
 
     def identity(self) -> Mapping[str, Any]:
         """Return the model's name, backend, digest, source, dimension, length and package versions.
 
         Loads the model.
         """
-        model = load_model(self.folder, self.backend)
-        facts = {"name": self.model, "backend": self.backend, "digest": model.digest}
-        return {**facts, "source": self.folder.source, **model.encoder.facts}
+        encoder, digest, _memory = load_model(self.folder, self.backend)
+        facts = {"name": self.model, "backend": self.backend, "digest": digest}
+        return {**facts, "source": self.folder.source, **encoder.facts}
 
 
-def load_model(folder: ModelFolder, backend: str) -> Model:
-    """Return a model; loaded once per process as long as its files stay the same.
+def load_model(folder: ModelFolder, backend: str) -> Loaded:
+    """Return a model's encoder, the digest of its files, and the vectors of texts that it has encoded.
 
+    It is loaded once per process as long as its files stay the same.
     Raises `ProblemsError` if the weights are not those that the folder must have.
     """
     status = [(path, path.stat()) for path in sorted(folder.path.rglob("*"))]
@@ -139,7 +132,7 @@ def load_model(folder: ModelFolder, backend: str) -> Model:
 
 
 @lru_cache(maxsize=4)
-def _load(folder: ModelFolder, backend: str, _stamps: tuple[tuple[Path, int, int], ...]) -> Model:
+def _load(folder: ModelFolder, backend: str, _stamps: tuple[tuple[Path, int, int], ...]) -> Loaded:
     digests = {path: digest_file(path) for path in model_files(folder.path)}
     weights = [digest for path, digest in digests.items() if path.suffix == ".safetensors"]
     if folder.pinned is not None and weights != [folder.pinned]:
@@ -149,10 +142,10 @@ def _load(folder: ModelFolder, backend: str, _stamps: tuple[tuple[Path, int, int
     lines = [f"{path.relative_to(folder.path).as_posix()} {digest}\n" for path, digest in digests.items()]
     digest = hashlib.sha256("".join(lines).encode()).hexdigest()
     if backend == "sentence-transformers":
-        return Model(SentenceTransformersEncoder(folder.path), digest, {})
+        return SentenceTransformersEncoder(folder.path), digest, {}
     from fieldassay.values.comparators.embedding.numpy_encoder import NumpyEncoder
 
-    return Model(NumpyEncoder(folder.path), digest, {})
+    return NumpyEncoder(folder.path), digest, {}
 
 
 def cosines(left: Array, right: Array) -> Floats:
@@ -160,9 +153,9 @@ def cosines(left: Array, right: Array) -> Floats:
 
     It is exactly 1 for equal vectors, and 0 where one is all zeros.
 
-    >>> left, right = np.array([[[1, 0], [3, 4]], [[-2, 0], [3, 4]]], dtype=np.float32)
+    >>> left, right = np.array([[[1, 0], [3, 4], [0, 0]], [[-2, 0], [3, 4], [1, 0]]], dtype=np.float32)
     >>> cosines(left, right).tolist()
-    [-1.0, 1.0]
+    [-1.0, 1.0, 0.0]
     """
     wide, other = left.astype(np.float64), right.astype(np.float64)
     dot = np.einsum("ij,ij->i", wide, other)
@@ -174,8 +167,8 @@ def cosines(left: Array, right: Array) -> Floats:
 def unit_vectors(vectors: Array) -> Array:
     """Return the vectors divided by their lengths; a vector of zeros stays.
 
-    >>> unit_vectors(np.array([[3.0, 4.0]], dtype=np.float32)).round(6).tolist()
-    [[0.6000000238418579, 0.800000011920929]]
+    >>> unit_vectors(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)).round(6).tolist()
+    [[0.6000000238418579, 0.800000011920929], [0.0, 0.0]]
     """
     wide = vectors.astype(np.float64)
     length = np.sqrt(np.einsum("ij,ij->i", wide, wide))

@@ -106,12 +106,9 @@ def module_folders(folder: Path) -> dict[str, Path]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """Return the weight files in a folder: one, or the parts that an index names; empty if there are none."""
-    path, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
-    if path.is_file() or not index.is_file():
-        return [path] if path.is_file() else []
-    parts = read_json(index, dict[str, dict[str, Any]]).get("weight_map", {})
-    return [_inside(index, name) for name in sorted(set(map(str, parts.values())))]
+    """Return the weight files in a folder: one, or its numbered parts; empty if there are none."""
+    path = folder / "model.safetensors"
+    return [path] if path.is_file() else sorted(folder.glob("model-*.safetensors"))
 
 
 def model_files(folder: Path) -> list[Path]:
