@@ -14,7 +14,7 @@ from fieldassay.io.files import parquet as guarded
 from fieldassay.io.json_value import id_text
 from fieldassay.records.formats.columns import Columns, Table
 from fieldassay.records.formats.files import Input
-from fieldassay.records.formats.plain import UnplainError, convert_members, to_json
+from fieldassay.records.formats.plain import WITH_LOSSES, UnplainError, convert_column, to_json
 from fieldassay.records.formats.rows import Rows
 from fieldassay.records.formats.tables import hold_table
 from fieldassay.records.ids import Positions, settle_ids
@@ -41,16 +41,22 @@ class FrameRows(Rows, Struct, frozen=True, eq=False):
         return f"{self.label}: row {self.numbers[position]}"
 
     def read(self, positions: Sequence[int]) -> list[Row]:
-        return [self._row(row) for row in self.frame[list(positions)].iter_rows()]
+        part = self.frame[list(positions)]
+        lost, problems = set[int](), dict[int, str]()
+        columns = [
+            convert_column(part[name].to_list(), lost, problems if self.is_read(name) else None)
+            for name in part.columns
+        ]
+        return [
+            Row(None, problem=problems[at])
+            if at in problems
+            else Row(self.columns.nest(list(cells)), WITH_LOSSES if at in lost else ())
+            for at, cells in enumerate(zip(*columns, strict=True))
+        ]
 
-    def _row(self, row: tuple[Any, ...]) -> Row:
-        try:
-            cells, repairs = convert_members(
-                dict(zip(self.frame.columns, row, strict=True)), self.read_columns
-            )
-        except UnplainError as error:
-            return Row(None, problem=str(error))
-        return Row(self.columns.nest(list(cells.values())), repairs)
+    def is_read(self, name: str) -> bool:
+        """Return whether the values of a column are read."""
+        return not self.read_columns or name in self.read_columns
 
     def take(self, positions: Positions) -> FrameRows:
         chosen = positions.tolist()

@@ -57,7 +57,7 @@ def _to_row(record: Any, read_keys: frozenset[str]) -> Row:
         if isinstance(members, Mapping):
             return Row(*convert_members(members, read_keys))
         lost: list[str] = []
-        return Row(to_json(record, lost=lost), ("without_json",) if lost else ())
+        return Row(to_json(record, lost=lost), WITH_LOSSES if lost else ())
     except UnplainError as error:
         return Row(None, problem=str(error))
 
@@ -86,7 +86,30 @@ def convert_members(
             if is_read:
                 raise
             found[name] = {WITHOUT_JSON: str(error)}
-    return found, ("without_json",) if lost else ()
+    return found, WITH_LOSSES if lost else ()
+
+
+def convert_column(values: list[Any], lost: set[int], problems: dict[int, str] | None) -> list[Json]:
+    """Return the values of a column as JSON values.
+
+    Positions of values that cannot be one are added to `lost`, and of data nested too deeply to `problems`,
+    with the reason; without `problems` the column is not read, and what cannot be converted fails alone.
+    """
+    kinds = set(map(type, values))
+    if kinds <= _SCALARS:
+        return [None if value != value else value for value in values] if float in kinds else values
+    found: list[Json] = []
+    for at, value in enumerate(values):
+        lacking: list[str] = []
+        try:
+            found.append(to_json(value, 1, lacking))
+        except UnplainError as error:
+            found.append({WITHOUT_JSON: str(error)})
+            if problems is not None:
+                problems.setdefault(at, str(error))
+        if lacking and problems is not None:
+            lost.add(at)
+    return found
 
 
 def keys_of_json(objects: Sequence[Any]) -> set[str] | None:
@@ -176,6 +199,8 @@ def to_json(value: Any, depth: int = 0, lost: list[str] | None = None) -> Json:
     return {WITHOUT_JSON: type(value).__name__}
 
 
+WITH_LOSSES = ("without_json",)
+"""The repairs of a record with a value that JSON cannot hold."""
 WITHOUT_JSON = "without JSON"
 """The key of what stands for a value without a JSON counterpart: of the wrong kind wherever it stands."""
 
