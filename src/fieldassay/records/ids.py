@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,9 @@ MAX_LISTED = 20
 SERVICE_KEYS = frozenset({BATCH_ID, "object", "role"})
 """Keys of which one is in every saved response of a service."""
 _INDEX = lazy_regex(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
+
+_NUMBER = lazy_regex(r"[+-]?[0-9]{1,25}(?:\.[0-9]{0,25})?(?:[eE][+-]?[0-9]{1,2})?")
+"""Numbers as a spreadsheet writes them; longer ones are no amounts, and stay as they are."""
 
 Positions = npt.NDArray[np.int64]
 
@@ -123,7 +127,22 @@ def drop_endings(name: str) -> str:
     return name
 
 
-ID_FORMS: Mapping[str, Callable[[str], str]] = {"exact": str, "name": base_name, "stem": stem_of}
+def number_of(name: str) -> str:
+    """Return an id that is a number without leading zeros, zeros behind the point, and exponent.
+
+    >>> number_of("00123"), number_of("123.0"), number_of("1.23E+4"), number_of("v1.0"), number_of("1.50")
+    ('123', '123', '12300', 'v1.0', '1.5')
+    """
+    number = Decimal(name).normalize() if _NUMBER.fullmatch(name) else None
+    return name if number is None else f"{number or abs(number):f}"
+
+
+ID_FORMS: Mapping[str, Callable[[str], str]] = {
+    "exact": str,
+    "name": base_name,
+    "stem": stem_of,
+    "number": number_of,
+}
 """The forms under which the ids of gold and predictions can be compared."""
 
 

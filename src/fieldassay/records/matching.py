@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from urllib.parse import unquote
 
 import numpy as np
 from msgspec import Struct, field
@@ -11,11 +14,21 @@ from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names, nearest, problem
 from fieldassay.io.text.shown import clip
-from fieldassay.records.ids import ID_FORMS, MAX_LISTED, Positions, base_name, cap_problems, drop_endings
+from fieldassay.records.ids import (
+    ID_FORMS,
+    MAX_LISTED,
+    Positions,
+    base_name,
+    cap_problems,
+    drop_endings,
+    number_of,
+)
 from fieldassay.records.record import Batch, Record, Repeat, Row
 from fieldassay.records.sources.source import Source
 from fieldassay.regex import lazy_regex
 
+_PAGE = lazy_regex(r"[ _.-](?:page|pg|p|seite)[ _.-]?[0-9]{1,4}$", re.IGNORECASE)
+_ROUNDED = lazy_regex(r"[0-9](?:\.([0-9]{1,14}))?[eE]\+?[0-9]{1,2}")
 _SUFFIX = lazy_regex(r"(?<=[^.])\.(?=[^.]{0,4}[A-Za-z])[A-Za-z0-9]{1,5}$")
 
 
@@ -23,33 +36,50 @@ def _drop_suffix(name: str) -> str:
     return _SUFFIX.sub("", drop_endings(name))
 
 
+def _drop_page(name: str) -> str:
+    return _PAGE.sub("", name)
+
+
 def _fold_unicode(name: str) -> str:
     return unicodedata.normalize("NFKC", name)
 
 
 DIFFERENCES: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("percent-encoding", unquote),
     ("Unicode form", _fold_unicode),
     ("folder", base_name),
     ("suffix", _drop_suffix),
+    ("page", _drop_page),
     ("case", str.casefold),
+    ("number", number_of),
 )
 
 
 def suggest(unmatched: Iterable[str], missing: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """Yield (id, gold id, difference) for ids equal to exactly one missing gold id but for small differences.
 
-    These are case, folder, suffix and Unicode form.
+    These are case, folder, suffix, page, Unicode form, percent-encoding, and what a spreadsheet does to
+    numbers: zeros, `.0`, an exponent with fewer digits.
 
     >>> list(suggest(["scans/A.PNG", "b"], ["a.png", "c"]))
     [('scans/A.PNG', 'a.png', 'folder, case')]
     """
     folded: dict[str, list[str]] = {}
+    rounded: dict[int, dict[str, list[str]]] = {}
     for name in missing:
         folded.setdefault(_fold(name), []).append(name)
     for name in unmatched:
-        near = folded.get(_fold(name), ())
+        near, difference = folded.get(_fold(name), ()), None
+        if not near and (short := _ROUNDED.fullmatch(name)):
+            digits = len(short[1] or "")
+            if digits not in rounded:
+                rounded[digits] = {}
+                for other in filter(str.isdecimal, folded):
+                    rounded[digits].setdefault(f"{Decimal(other):.{digits}E}", []).extend(folded[other])
+            near = rounded[digits].get(f"{Decimal(name):.{digits}E}", ())
+            difference = "rounded number"
         if len(near) == 1:
-            yield name, near[0], _difference(name, near[0])
+            yield name, near[0], difference or _difference(name, near[0])
 
 
 def _fold(name: str) -> str:
