@@ -139,9 +139,10 @@ _DATA = (
     option(
         "--match-ids",
         group="Inputs",
-        type=click.Choice(["exact", "name", "stem"]),
+        type=click.Choice(["exact", "name", "stem", "number"]),
         help=(
-            "Compare ids as they are, without folders, or without folders and endings such as .pdf.json.  "
+            "Compare ids as they are, without folders, without folders and endings such as .pdf.json, or as "
+            "numbers (00123 is 123.0).  "
             "[default: exact]"
         ),
     ),
