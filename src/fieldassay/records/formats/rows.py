@@ -13,13 +13,13 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import problem
+from fieldassay.errors import Problem, problem
 from fieldassay.io.files.whole_files import read_portions
 from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.records.decode import decode_json, decode_rows
 from fieldassay.records.formats.files import Spool, unpack_plain
 from fieldassay.records.formats.find_format import is_url
-from fieldassay.records.ids import Positions
+from fieldassay.records.ids import Positions, settle_ids
 from fieldassay.records.record import Row
 
 
@@ -144,6 +144,22 @@ class HeldRows(Rows, Struct, frozen=True, eq=False):
             held=tuple(self.held[position] for position in chosen),
             places=tuple(self.places[position] for position in chosen),
         )
+
+
+def hold_rows(
+    label: str,
+    found: Sequence[str | None],
+    rows: Sequence[Any],
+    places: Sequence[str],
+    problems: Sequence[Problem] = (),
+    *,
+    is_table: bool = False,
+) -> tuple[HeldRows, tuple[Problem, ...]]:
+    """Return rows in memory by the ids that were found, without those that have none, and all problems."""
+    index = settle_ids(found, problems, lambda position: f"{label}{places[position]}")
+    kept = index.kept.tolist()
+    held, at = tuple(rows[position] for position in kept), tuple(places[position] for position in kept)
+    return HeldRows(label, index.ids, held, at, index.is_numbered, is_table), index.problems
 
 
 def _to_row(held: Any) -> Row:

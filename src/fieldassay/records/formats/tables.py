@@ -11,8 +11,8 @@ from fieldassay.io.text.encoding import decode_lines
 from fieldassay.records.formats.columns import Columns, Table
 from fieldassay.records.formats.files import Input
 from fieldassay.records.formats.grouping import group_rows
-from fieldassay.records.formats.rows import HeldRows
-from fieldassay.records.ids import cap_problems, find_id, settle_ids
+from fieldassay.records.formats.rows import HeldRows, hold_rows
+from fieldassay.records.ids import cap_problems, find_id
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
 from fieldassay.regex import lazy_regex
@@ -94,12 +94,8 @@ def hold_table(table: Table, options: SourceOptions) -> tuple[HeldRows, tuple[Pr
         ]
         places = list(table.places)
     found = [find_id(row.value, options.names) if isinstance(row.value, dict) else None for row in rows]
-    index = settle_ids(found, ragged, lambda position: f"{table.label}{places[position]}")
-    kept = index.kept.tolist()
-    held = tuple(Row(None, problem=rows[at].problem) if rows[at].problem else rows[at] for at in kept)
-    return HeldRows(
-        table.label, index.ids, held, tuple(places[at] for at in kept), index.is_numbered, is_table=True
-    ), index.problems
+    held = [Row(None, problem=row.problem) if row.problem else row for row in rows]
+    return hold_rows(table.label, found, held, places, ragged, is_table=True)
 
 
 def check_header(table: Table, number: int) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from fieldassay.errors import Problem, problem
 from fieldassay.io.json_value import id_text
 from fieldassay.records.formats.plain import UnplainError, to_json, to_rows
-from fieldassay.records.formats.rows import HeldRows
-from fieldassay.records.ids import find_id, settle_ids
+from fieldassay.records.formats.rows import hold_rows
+from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Row
 from fieldassay.records.sources.source import Source, make_source
@@ -91,9 +91,6 @@ def _hold(label: str, rows: list[Row], found: list[str | None], options: SourceO
         for at, row in enumerate(rows)
         if row.problem
     ]
-    index = settle_ids(found, problems if options.is_gold else (), lambda position: f"{label}[{position}]")
-    kept = index.kept.tolist()
-    held = HeldRows(
-        label, index.ids, tuple(rows[at] for at in kept), tuple(f"[{at}]" for at in kept), index.is_numbered
-    )
-    return make_source(label, held, index.problems, options)
+    places = [f"[{at}]" for at in range(len(rows))]
+    held, lost = hold_rows(label, found, rows, places, problems if options.is_gold else ())
+    return make_source(label, held, lost, options)

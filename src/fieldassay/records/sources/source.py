@@ -23,8 +23,8 @@ from fieldassay.records.formats.extractions import is_extraction, open_extractio
 from fieldassay.records.formats.files import Input
 from fieldassay.records.formats.find_format import is_url
 from fieldassay.records.formats.lines import id_reader, read_lines
-from fieldassay.records.formats.rows import HeldRows, Rows
-from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate, settle_ids
+from fieldassay.records.formats.rows import HeldRows, Rows, hold_rows
+from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
 from fieldassay.records.responses import BATCH_ID, read_response
@@ -49,12 +49,9 @@ def read_records(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Pro
         return rows, problems
     _note_form(source, found.form)
     repairs = tuple(dict.fromkeys(repair for row in every for repair in row.repairs))
-    places = [f"{found.place}[{name if name is not None else at}]" for at, name in enumerate(found.names)]
-    index = settle_ids(found.names, problems, lambda position: f"{source.label}{places[position]}")
-    kept = index.kept.tolist()
-    held = tuple(Row(found.records[at], repairs) for at in kept)
-    own = tuple(places[at] for at in kept)
-    return HeldRows(source.label, index.ids, held, own, index.is_numbered), index.problems
+    places = [f"{found.place}[{at if name is None else name}]" for at, name in enumerate(found.names)]
+    held = [Row(record, repairs) for record in found.records]
+    return hold_rows(source.label, found.names, held, places, problems)
 
 
 def _note_form(source: Input, form: str) -> None:
@@ -110,8 +107,7 @@ def read_array(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Probl
     if row.problem is not None or not isinstance(row.value, dict):
         what = row.problem or "is neither a list of records nor a record"
         raise problem(source.label, what, "write an array of objects, or one object per line", "not_json")
-    index = settle_ids([find_id(row.value, options.names)], (), lambda _: source.label)
-    return HeldRows(source.label, index.ids, (row,), ("",), index.is_numbered), index.problems
+    return hold_rows(source.label, [find_id(row.value, options.names)], [row], [""])
 
 
 def _split(data: bytes) -> list[Any] | None:
@@ -126,29 +122,18 @@ def _split(data: bytes) -> list[Any] | None:
 
 def _hold(source: Input, options: SourceOptions, items: list[Any]) -> tuple[HeldRows, tuple[Problem, ...]]:
     read_id = id_reader(options.names)
-    found: list[str | None] = []
-    problems: list[Problem] = []
-    for position, item in enumerate(items):
-        if isinstance(item, Row):
-            name, problem = (
-                (find_id(item.value, options.names) if isinstance(item.value, dict) else None),
-                None,
-            )
-        else:
-            name, problem = read_id(item)
-        found.append(name)
-        if problem is not None:
-            problems.append(
-                Problem(f"{source.label}[{position}]", problem, "correct or remove the item", "not_json")
-            )
-    index = settle_ids(
-        found, problems if options.is_gold else (), lambda position: f"{source.label}[{position}]"
-    )
-    kept = index.kept.tolist()
-    places = tuple(f"[{position}]" for position in kept)
-    return HeldRows(
-        source.label, index.ids, tuple(items[at] for at in kept), places, index.is_numbered
-    ), index.problems
+    named = [read_id(item) if isinstance(item, bytes) else (_find_id(item, options), None) for item in items]
+    problems = [
+        Problem(f"{source.label}[{at}]", why, "correct or remove the item", "not_json")
+        for at, (_, why) in enumerate(named)
+        if why is not None and options.is_gold
+    ]
+    places = [f"[{at}]" for at in range(len(items))]
+    return hold_rows(source.label, [name for name, _ in named], items, places, problems)
+
+
+def _find_id(row: Row, options: SourceOptions) -> str | None:
+    return find_id(row.value, options.names) if isinstance(row.value, dict) else None
 
 
 PROBED = 20

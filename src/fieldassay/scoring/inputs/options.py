@@ -17,8 +17,8 @@ class InputOptions(Struct, frozen=True):
 
     `where` chooses documents by the content of their gold, as in `type=invoice`: one of the values of each
     key named, under the keys of slices. `match_ids` is the form of ids used for comparing those of both
-    sides: `exact`, `name` or `stem` (`fieldassay.records.ids.ID_FORMS`). `group` makes the rows of one id in
-    a table the items of one record.
+    sides: `exact`, `name`, `stem` or `number` (`fieldassay.records.ids.ID_FORMS`). `group` makes the rows of
+    one id in a table the items of one record.
     """
 
     gold_key: str | None = None
