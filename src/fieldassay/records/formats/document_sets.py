@@ -15,9 +15,8 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.spec.language.names import ID_NAMES
 
 _NAMES = frozenset((
-    "annotations", "answers", "data", "docs", "documents", "entries", "examples", "extractions", "files",
-    "gold", "images", "instances", "invoices", "items", "labels", "objects", "outputs", "predictions",
-    "records", "results", "rows", "samples",
+    "data", "docs", "documents", "examples", "extractions", "gold", "predictions", "records", "results",
+    "samples",
 ))  # fmt: skip
 """Keys whose value is a set of records, where no spec says what a record has."""
 _DEEPEST = 3
@@ -81,8 +80,13 @@ def _under(value: dict[str, Json], key: str, options: SourceOptions, depth: int)
     if isinstance(schema, dict) and schema.get("primaryKey") == ["index"]:  # of pandas, not of the records
         records = [{name: one for name, one in record.items() if name != "index"} for record in records]
     names = [find_id(record, options.names or ID_NAMES) for record in records]
-    has_ids = None not in names and any(name != "id" for name in ID_NAMES if name in records[0])
-    is_set = _are_alike(records, options) if _fields(options) else is_named or has_ids or len(value) == 1
+    if _fields(options):
+        is_set = _are_alike(records, options)
+    elif options.is_tree:
+        is_set = is_named and None not in names
+    else:
+        has_ids = None not in names and any(name != "id" for name in ID_NAMES if name in records[0])
+        is_set = is_named or has_ids or len(value) == 1
     return DocumentSet("a list of records", names, records) if is_set else None
 
 
@@ -98,8 +102,8 @@ def _keyed(pairs: Sequence[tuple[str, Json]], options: SourceOptions, is_named: 
     is_set = len(set(keys)) * 2 > len(keys) and all(are_records) and _are_alike(records, options)
     if not is_set or not (_own_keys(options) | META_SHAPES.keys()).isdisjoint(keys):
         return None
-    is_sure = bool(_fields(options)) or is_named or (len(keys) >= _MANY and not options.is_tree)
-    if not (is_sure and len(keys) > 1) and (options.is_tree or not _look_like_ids(keys)):
+    is_sure = bool(_fields(options)) or ((is_named or len(keys) >= _MANY) and not options.is_tree)
+    if (options.is_tree and not is_named) or not ((is_sure and len(keys) > 1) or _look_like_ids(keys)):
         return None
     own = [
         find_id(record, options.names or ID_NAMES) if isinstance(record, dict) else None for record in records
