@@ -1,9 +1,7 @@
 """Every backend must do what every comparator must do, with the recorded numbers."""
 
 import pickle
-from concurrent.futures import ProcessPoolExecutor
 from decimal import Decimal
-from multiprocessing import get_context
 
 import numpy as np
 import pytest
@@ -82,10 +80,6 @@ def test_values_that_are_no_text_are_compared_by_their_canonical_text():
     assert Embedding().compare_one(gold, pred) == Embedding().compare_one(reading("5 kg"), reading("6 kg"))
 
 
-def test_texts_that_the_model_cannot_tell_apart_score_exactly_one():
-    assert Embedding().compare_one(reading("Acme"), reading("ACME")) == (1.0, "similar")
-
-
 def test_what_lies_beyond_the_length_is_not_seen():
     body = "word " * 300
     vectors = Embedding().encode([body + "one", body + "other", "word " * 200, "-" * 2_000_000])
@@ -115,18 +109,12 @@ def test_hostile_texts_and_values_raise_nothing():
     assert (Embedding().encode(["a\ud800b \ud83d\ude00"]) == Embedding().encode(["a\ufffdb 😀"])).all()
 
 
-def _scored(judge):
-    return judge.compare_one(reading("heart attack"), reading("stroke"))
-
-
-def test_a_copy_for_another_process_is_small_and_scores_the_same():
+def test_a_copy_for_another_process_is_small_and_finds_the_same_files():
     judge = Embedding()
     packed = pickle.dumps(judge)
     assert len(packed) < 1000
     copy = pickle.loads(packed)
     assert (copy, hash(copy), copy.folder) == (judge, hash(judge), judge.folder)
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        assert pool.submit(_scored, judge).result() == _scored(judge)
 
 
 # --- a score

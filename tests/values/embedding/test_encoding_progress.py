@@ -19,6 +19,7 @@ def test_who_watches_is_told_of_every_new_text_and_nobody_else_is(tiny, capfd):
     with watch_encoding(lambda done, total: told.append((done, total))):
         tiny.encode([*SMALL, *SMALL])
         tiny.encode(SMALL)
+    tiny.encode(["beyond the block"])
     assert told[-1] == (len(SMALL) - 5, len(SMALL) - 5)
     assert told == sorted(set(told))
     assert capfd.readouterr() == ("", "")

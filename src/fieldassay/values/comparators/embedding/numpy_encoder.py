@@ -116,10 +116,9 @@ def read_settings(folder: Path) -> dict[str, Any]:
     is_plain = settings["model_type"] in ("bert", "distilbert")
     settings["first_position"] = 0 if is_plain else (settings["pad_token_id"] or 0) + 1
     positions = settings["max_position_embeddings"] - settings["first_position"]
-    length = reading.get("max_seq_length") or read_json(transformer / "tokenizer_config.json").get(
-        "model_max_length"
-    )
-    settings["max_length"] = int(min(length or positions, positions))
+    tokenizer = read_json(transformer / "tokenizer_config.json")
+    length = reading.get("max_seq_length") or tokenizer.get("model_max_length") or positions
+    settings["max_length"] = int(min(length, positions))
     size, heads = settings["hidden_size"], settings["num_attention_heads"]
     if size % heads or settings["max_length"] < _LEAST_LENGTH:
         what = f"{size} dimensions by {heads} heads, and {settings['max_length']} tokens of a text"
@@ -151,7 +150,7 @@ class NumpyEncoder:
                 name = name.replace(bert, other)
             value: Array = tensors.get(prefix + name, np.zeros((), np.float32))
             if value.shape[-len(shape) :] != shape:
-                what = f"{prefix + name!r} has the shape {value.shape}, but config.json makes it {shape}"
+                what = f"the weights have no {prefix + name!r} of the shape {shape}, which config.json wants"
                 raise problem(folder, what, _REMEDY, "unreadable_model")
             return value
 
