@@ -1,8 +1,5 @@
 """Text similarities against their definitions."""
 
-import difflib
-import random
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,28 +8,6 @@ from tests.values.comparators.comparator_cases import build, column, names
 
 from fieldassay.values.comparators import edit
 from fieldassay.values.comparators.ratcliff import LONGEST_MATCHED_PRODUCT
-
-
-def random_texts(count, seed):
-    source = random.Random(seed)
-    return ["".join(source.choices("abcde é", k=source.randint(0, 14))) for _ in range(count)]
-
-
-def test_ratcliff_is_difflib_on_5000_pairs():
-    gold, pred = random_texts(5_000, 1), random_texts(5_000, 2)
-    scores = build("ratcliff").compare(column("text", gold), column("text", pred))
-    assert scores.score.tolist() == [
-        difflib.SequenceMatcher(None, left.strip(), right.strip(), autojunk=False).ratio()
-        for left, right in zip(gold, pred, strict=True)
-    ]
-
-
-def test_ratcliff_has_no_heuristic_for_long_texts():
-    gold, pred = "abcd " * 60 + "x", "bcad " * 61
-    score, _ = build("ratcliff").compare_one(
-        column("text", [gold]).reading(0), column("text", [pred]).reading(0)
-    )
-    assert score == difflib.SequenceMatcher(None, gold.strip(), pred.strip(), autojunk=False).ratio()
 
 
 def edits(left, right, substitution):
