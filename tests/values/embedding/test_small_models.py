@@ -91,6 +91,8 @@ PROMPT = {"prompts": {"query": "query: "}, "default_prompt_name": "query"}
         ("config.json", [], "Expected `object`, got `array`; restore the file"),
         ("1_Pooling/config.json", {"pooling_mode": ["cls", "mean"]}, "the pooling 'cls and mean'"),
         ("config_sentence_transformers.json", PROMPT, "does not compute the prompt 'query: '"),
+        ("config_sentence_transformers.json", {"prompts": ["query"]}, "a value of another kind"),
+        ("tokenizer_config.json", {"model_max_length": "long"}, "a value of another kind"),
     ],
     ids=str,
 )

@@ -84,8 +84,17 @@ _Affine: TypeAlias = tuple[Array, Array]
 def read_settings(folder: Path) -> dict[str, Any]:
     """Return what the files of a model say about how a text becomes a vector, by the keys of `config.json`.
 
-    Raises ValueError where this backend would compute something other than the model does.
+    Raises ValueError where this backend would compute something other than the model does, and for values of
+    another kind.
     """
+    try:
+        return _read_settings(folder)
+    except (TypeError, AttributeError, KeyError) as error:
+        what = f"its files hold a value of another kind ({error})"
+        raise ValueError(f"{folder}: {what}; restore them") from error
+
+
+def _read_settings(folder: Path) -> dict[str, Any]:
     modules = module_folders(folder)
     transformer = modules.get("Transformer", folder)
     config, reading, pooling = read_json(transformer / "config.json"), {}, "mean"
