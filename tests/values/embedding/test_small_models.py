@@ -92,7 +92,7 @@ PROMPT = {"prompts": {"query": "query: "}, "default_prompt_name": "query"}
         ("1_Pooling/config.json", {"pooling_mode": ["cls", "mean"]}, "the pooling 'cls and mean'"),
         ("config_sentence_transformers.json", PROMPT, "does not compute the prompt 'query: '"),
         ("config_sentence_transformers.json", {"prompts": ["query"]}, "a value of another kind"),
-        ("tokenizer_config.json", {"model_max_length": "long"}, "a value of another kind"),
+        ("sentence_bert_config.json", {"max_seq_length": "long"}, "a value of another kind"),
     ],
     ids=str,
 )
