@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
+from fieldassay.records.answers.text_values import read_container
 from fieldassay.records.envelope import META_SHAPES, read_value
 from fieldassay.records.formats.rows import FolderRows
 from fieldassay.records.ids import locate
@@ -65,8 +66,8 @@ def spec_from_gold(
     declared = None if schema is None else read_spec(named_source(schema, Path.cwd()))
     names = () if id_key is None else (id_key,)
     source = open_source(gold, SourceOptions(id_names=names, data_key=gold_key, is_gold=True))
-    rows, count = sight(_rows(source), has_id_name)
-    root = rows if gold_key is None else sight(_records(source, gold_key))[0]
+    rows, count = sight(_with_lists(_rows(source)), has_id_name)
+    root = rows if gold_key is None else sight(_with_lists(_records(source, gold_key)))[0]
     found = infer_seen(root, count, _document_id(source, rows, count, id_key), _stem(gold))
     remarks = _remarks(rows, count) if gold_key is None else ()
     if declared is not None:
@@ -109,6 +110,17 @@ def _rows(source: Source) -> Iterator[dict[str, Any]]:
                 what = row.problem or "holds no record"
                 raise problem(source.place(position), what, "correct the gold record", "bad_gold")
             yield row.value
+
+
+def _with_lists(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the records with the lists and objects that texts hold, as Python writes them or in a fence."""
+    for record in records:
+        read = {
+            key: read_container(value, is_gold=True, is_prose=True)
+            for key, value in record.items()
+            if isinstance(value, str)
+        }
+        yield record | {key: row.value for key, row in read.items() if row is not None}
 
 
 def _records(source: Source, key: str) -> Iterator[dict[str, Any]]:

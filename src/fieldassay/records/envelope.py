@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from fieldassay.io.json_value import Json, id_text
 from fieldassay.records.answers.answer import MOST_KEPT, Answer, parse_answer, read_given, shape
 from fieldassay.records.answers.readable import count_readable
+from fieldassay.records.answers.text_values import may_have_texts, read_texts
 from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared
 from fieldassay.records.decode import decode_json, read_number
-from fieldassay.records.ids import SERVICE_KEYS, locate
+from fieldassay.records.ids import SERVICE_KEYS, deepest, locate
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import NOTHING_BESIDE, Meta, Record, Row
 from fieldassay.records.responses import Response, read_response
@@ -25,6 +26,7 @@ from fieldassay.records.value_objects import (
     take_values,
 )
 from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.plan.nodes import ObjectNode
 from fieldassay.spec.plan.renaming import apply_aliases
 
 MAX_ATTRIBUTE = 200
@@ -112,9 +114,20 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
             suspects.append(at)
     if options.other_names or options.left_out:
         records = [_with_own_names(record, options) for record in records]
+    objects = [record.data for record in records if record.data is not None]
+    if options.fields is not None and may_have_texts(objects, options.fields):
+        records = [_without_texts(record, options.fields, options.is_gold) for record in records]
     if options.scalars:
         _take_values(records, suspects, options.scalars)
     return records
+
+
+def _without_texts(record: Record, fields: ObjectNode, is_gold: bool) -> Record:
+    """Return the record with lists and objects in place of the texts that hold them."""
+    repairs = [*record.meta.repairs]
+    data: Any = read_texts(record.data, fields, is_gold, repairs)
+    meta = replace(record.meta, repairs=tuple(dict.fromkeys(repairs)))
+    return replace(record, data=data, meta=meta) if len(repairs) > len(record.meta.repairs) else record
 
 
 def _with_own_names(record: Record, options: SourceOptions) -> Record:
@@ -283,6 +296,8 @@ def _open_key(row: dict[str, Json], key: str, options: SourceOptions) -> tuple[A
     raw = row.get("raw")
     if value is None and isinstance(raw, str) and raw.strip():
         has, value = True, raw
+    if not has and not options.is_gold and isinstance(inner := deepest(row, key)[1], str):
+        has, value = True, inner  # a raw answer that the path leads into
     response = _response(value, options)
     of_response: dict[str, Json] = {}
     if response is not None:

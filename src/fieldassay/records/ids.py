@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from fieldassay.errors import Problem
 from fieldassay.io.json_value import id_text
+from fieldassay.records.decode import decode_json
 from fieldassay.records.responses import BATCH_ID, names_of_id
 from fieldassay.regex import lazy_regex
 
@@ -64,13 +65,17 @@ def locate(row: Any, key: str) -> tuple[bool, Any]:
     """Return whether a row has a value under an exact key or a path, and the value.
 
     The longest matching key counts at each level. An item of a list is named by its position, from 0 or
-    (negative) from the end: `choices[0].text` or `choices.0.text`.
+    (negative) from the end: `choices[0].text` or `choices.0.text`. A text that is JSON is what it holds.
 
     >>> locate({"raw": {"org/model-8.1": "x"}}, "raw.org/model-8.1")
     (True, 'x')
     >>> locate({"choices": [{"text": "x"}]}, "choices[0].text")
     (True, 'x')
+    >>> locate({"truth": '{"fields": {"total": 5}}'}, "truth.fields")
+    (True, {'total': 5})
     """
+    if isinstance(row, str):
+        row = decode_json(row.encode("utf-8", "replace")).value
     if isinstance(row, list):
         found = _INDEX.match(key)
         position = int(found[1]) if found else len(row)

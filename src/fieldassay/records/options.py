@@ -60,7 +60,7 @@ class SourceOptions(Struct, frozen=True):
     """Other keys of a record for the spec's fields; on opening, each is renamed to the field's own name."""
 
     fields: ObjectNode | None = None
-    """The fields of the spec, for predictions: their types tell the record among several objects."""
+    """The fields of the spec: they tell the record among several objects, and what a text stands for."""
 
     @property
     def is_tree(self) -> bool:

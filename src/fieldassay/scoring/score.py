@@ -297,7 +297,8 @@ def _counts(run: _Run, done: Done) -> dict[str, Any]:
     """
     counts: dict[str, Any] = {
         "documents": len(run.matching),
-        "gold": count_fill(done.fills[GOLD]),
+        "gold": count_fill(done.fills[GOLD])
+        | ({"repairs": dict(done.repairs[GOLD].most_common())} if done.repairs[GOLD] else {}),
         "systems": {},
     }
     for system, names in run.matching.systems.items():
@@ -373,6 +374,8 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     warnings += name_idle(run.plan, _tallies(run, done))
     if not run.plan.checks and any(bound.metric.group == CHECK_METRICS for bound in run.folding.bound):
         warnings.append("the spec has no `checks:`, so nothing was checked and no violation could be counted")
+    gold = len(run.matching)
+    warnings += remark_repairs("gold", gold, done.repairs[GOLD], done.repaired[GOLD], "records")
     for system in run.matching.predictions:
         answers = done.claims[system]["has_prediction"]
         if system in done.invalid:

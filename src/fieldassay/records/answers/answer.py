@@ -32,6 +32,8 @@ _MARK = lazy_regex(
 _UNMARKED = lazy_regex(r"analysis(?=[A-Z\s]).*?assistantfinal", re.DOTALL)
 _TEXT = lazy_regex(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 _KEY_BEFORE = lazy_regex(r"""["'”＂*;]\s*[:：]\s*(?:\\n\s*)*\[?\s*$""")
+_DISGUISED = lazy_regex("｛|&quot;|&#34;")
+"""Punctuation that is part of a word by the rules of mending."""
 MAX_MARKS = 1_000
 
 
@@ -269,7 +271,7 @@ def _find(text: str, wanted: _Wanted) -> Row:
     from any brace on.
     """
     pick = _pick(text, find_spans(text), wanted)
-    is_certain = pick.is_sound(wanted) and "｛" not in text  # no piece begins with a full-width brace
+    is_certain = pick.is_sound(wanted) and not _DISGUISED.search(text)
     if is_certain or not wanted.may_mend or len(text) > MAX_LENGTH:
         return pick.settle()
     is_readable = pick.row.problem is None and pick.enclosing is None

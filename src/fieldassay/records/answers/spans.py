@@ -18,7 +18,7 @@ MAX_BROKEN = 16
 
 FENCE = "```"
 
-_LIST = r"""\[(?=\s{0,200}(?:[\[{"']|-?\d|true\b|false\b|null\b))"""
+_LIST = r"""\[(?=\s{0,200}(?:[\[{"'“„]|-?\d|true\b|false\b|null\b))"""
 _START = lazy_regex(r"""\{(?=\s{0,200}(?:["'“„}]|u'|//|/\*|\#|[A-Za-z_]\w{0,99}\s{0,9}:))""" rf"|{_LIST}")
 _ANY_START = lazy_regex(rf"\{{|{_LIST}")
 _TEXT = r'"[^"\\\n]*+(?:(?:\\.|\n(?![ \t]{0,20}```))[^"\\\n]*+)*+"'

@@ -52,6 +52,7 @@ def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
         is_gold=True,
         other_names=plan.root.other_names,
         answer_keys=named_keys(plan),
+        fields=plan.root,
     )
 
 
@@ -74,7 +75,6 @@ def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
         systems_key=inputs.systems_key,
         declared=declared,
         scalars=scalars_of(plan.root),
-        fields=plan.root,
     )
 
 

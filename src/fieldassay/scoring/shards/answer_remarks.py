@@ -18,6 +18,10 @@ _REMARKS: Mapping[str, str] = {
         "document into one object"
     ),
     "truncated": "were cut off; they were judged as far as they go",
+    "json_in_text": "had texts in place of lists or objects; what stands in the texts was taken",
+    "one_text": (
+        "gave a text in place of a list of texts, which counts as one item; give a list, or set `separator`"
+    ),
     "inside_thinking": (
         "had their record in a thought that is never closed; it was taken, since there was nothing else"
     ),
@@ -40,12 +44,16 @@ _REMARKS: Mapping[str, str] = {
 
 
 MOST_NAMED = 3
-NAMED = ("fields_apart", "truncated", "without_json")
+NAMED = ("fields_apart", "truncated", "without_json", "json_in_text", "one_text")
 """Repairs whose first documents are named, since their answers need a look or a new extraction."""
 
 
 def remark_repairs(
-    system: str, answers: int, repairs: Mapping[str, int], first: Mapping[str, Sequence[str]]
+    system: str,
+    answers: int,
+    repairs: Mapping[str, int],
+    first: Mapping[str, Sequence[str]],
+    noun: str = "answers",
 ) -> list[str]:
     """Return a sentence for each noteworthy kind of repair; `first` has the first documents of `NAMED`.
 
@@ -53,7 +61,7 @@ def remark_repairs(
     ['m: 2 of 60 answers were cut off; they were judged as far as they go (a, b)']
     """
     return [
-        f"{system}: {repairs[name]:,} of {answers:,} answers "
+        f"{system}: {repairs[name]:,} of {answers:,} {noun} "
         f"{told}{_listed(first.get(name, ()), repairs[name])}"
         for name, told in _REMARKS.items()
         if repairs.get(name)

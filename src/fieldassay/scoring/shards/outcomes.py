@@ -71,9 +71,9 @@ class Done(Struct, frozen=True, eq=False):
     classes: Mapping[str, Counter[str]]
     """By system, the number of documents by status."""
     repairs: Mapping[str, Counter[str]]
-    """By system, the number of answers by repair made before reading."""
+    """By system, and for gold, the number of records by repair made before reading."""
     repaired: Mapping[str, Mapping[str, tuple[str, ...]]]
-    """By system, the first documents of some of these repairs."""
+    """By system, and for gold, the first documents of some of these repairs."""
     labels: tuple[npt.NDArray[np.uint8], ...]
     """The digests of the gold records, part by part."""
     too_long: tuple[Problem, ...]

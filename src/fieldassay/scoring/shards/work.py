@@ -179,6 +179,9 @@ def _settle(
     number, is_first = place
     system, table = judged.name, judged.documents
     of_gold, of_system = fills_of(work.plan, judged.evidence, judged.undeclared)
+    repairs = {system: table.groups["repairs"]}
+    if is_first:
+        repairs[GOLD] = tuple(record.meta.repairs for record in batch.gold)
     return Done(
         partials=partials,
         frames=_kept(work, judged.evidence, number),
@@ -191,8 +194,8 @@ def _settle(
         without={system: Counter(_count_without(table, work.folding.slice_keys))},
         tallies={system: judged.tallies},
         classes={system: Counter(classify(judged.evidence, table))},
-        repairs={system: Counter(chain.from_iterable(table.groups["repairs"]))},
-        repaired={system: _name_repaired(batch, table)},
+        repairs={name: Counter(chain.from_iterable(done)) for name, done in repairs.items()},
+        repaired={name: _name_repaired(batch, done) for name, done in repairs.items()},
         labels=(digest_part(work.plan, batch.gold),) if is_first else (),
         too_long=judged.too_long,
         unreadable=_find_unreadable(judged.evidence, batch) if is_first else {},
@@ -215,14 +218,14 @@ def _fold(
     return {repeat.system: fold_repeats(work.folding, repeat.system, pairs, votes)}
 
 
-def _name_repaired(batch: Batch, documents: DocumentTable) -> dict[str, tuple[str, ...]]:
+def _name_repaired(batch: Batch, done: Sequence[tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
     """Return the first documents of the repairs in `NAMED`."""
-    done = documents.groups["repairs"]
     return {
         repair: tuple(
             islice((name for name, each in zip(batch.ids, done, strict=True) if repair in each), MOST_NAMED)
         )
         for repair in NAMED
+        if any(done)
     }
 
 
