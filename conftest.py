@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -69,6 +70,15 @@ def pytest_collection_finish() -> None:
     """Leave the tests and what they import out of each search for garbage."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def models_of_one_module() -> Iterator[None]:
+    """Let go of models after each file of tests: one takes 150 MB."""
+    yield
+    comparator = sys.modules.get("fieldassay.values.comparators.embedding.comparator")
+    if comparator is not None:
+        comparator._load.cache_clear()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -67,7 +67,7 @@ _LEAST_LENGTH = 4
 _REMEDY = "restore the model's files, or use `backend: sentence-transformers`"
 _MOST_TOKENS = 1_056
 """Tokens of a batch; larger batches are no faster."""
-_MOST_CHARACTERS = 1_000_000
+_MOST_CHARACTERS = 100_000
 """Characters of a text that are looked at."""
 Tiling: TypeAlias = tuple[int, bool]
 """How many token rows a product has, and whether it is computed transposed.
