@@ -167,7 +167,7 @@ def test_a_key_that_the_spec_does_not_declare_harms_no_record() -> None:
 def test_a_system_with_invalid_answers_warns_with_the_first_cause() -> None:
     gold = [{"id": "a", "total": 5}, {"id": "b", "total": 6}]
     result = score(gold, {"m": [gold[0], {"id": "b", "total": {1: 2, "1": 3}}]}, "fields: {total: number}")
-    said = "m: 1 of 2 answers could not be read (first 'b': has two keys that are the text '1')"
+    said = "m: 1 of 2 answers are unreadable (b: has two keys that are the text '1')"
     assert said in result.warnings and result.value("accuracy") == 0.5
 
 

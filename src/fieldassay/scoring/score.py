@@ -380,7 +380,7 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
         answers = done.claims[system]["has_prediction"]
         if system in done.invalid:
             count, first, why = done.invalid[system]
-            example = f"first {clip(first)!r}: {clip(why, 80)}"
-            warnings.append(f"{system}: {count:,} of {answers:,} answers could not be read ({example})")
+            example = f"{clip(first)}: {clip(why.split(': ')[0], 60)}"
+            warnings.append(f"{system}: {count:,} of {answers:,} answers are unreadable ({example})")
         warnings += remark_repairs(system, answers, done.repairs[system], done.repaired[system])
     return tuple(warnings)

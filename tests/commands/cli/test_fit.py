@@ -300,18 +300,16 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
     "nothing decides": (
         "fields: {date: date, total: money}",
         [
-            "values that could be read in two ways were read by the locale: date (1), total (1); set "
-            "`order`, "
-            "`decimal` or `currency` on them, and see `fieldassay validate` for examples"
+            "values with two readings were read by the locale: date (1), total (1); set `order`, "
+            "`decimal` or `currency`; see `fieldassay validate`"
         ],
     ),
     "the fields decide": ("fields: {date: {type: date, order: dmy}, total: {type: money, decimal: ','}}", []),
     "one field decides": (
         "fields: {date: {type: date, order: dmy}, total: money}",
         [
-            "values that could be read in two ways were read by the locale: total (1); set `decimal` or "
-            "`currency` on "
-            "them, and see `fieldassay validate` for examples"
+            "values with two readings were read by the locale: total (1); set `decimal` or `currency`; "
+            "see `fieldassay validate`"
         ],
     ),
 }
@@ -321,4 +319,4 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
 def test_score_remarks_on_values_that_could_be_read_in_two_ways(case: str) -> None:
     spec, remarks = REMARKS[case]
     result = score_in_python(UNCLEAR, {"m": UNCLEAR, "n": UNCLEAR}, spec)
-    assert [text for text in result.warnings if "two ways" in text] == remarks
+    assert [text for text in result.warnings if "two readings" in text] == remarks

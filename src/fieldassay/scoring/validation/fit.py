@@ -203,11 +203,9 @@ def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]
         return ()
     ranked = [(path, count) for path, count in _ranked(found) if path in open_options]
     options = list(dict.fromkeys(name for path, _ in ranked for name in open_options[path]))
-    named = f"; set {_either(options)} on them" if options else ""
-    return (
-        f"values that could be read in two ways were read by the locale: {_counted(ranked)}{named}, "
-        "and see `fieldassay validate` for examples",
-    )
+    named = f"; set {_either(options)}" if options else ""
+    what = f"values with two readings were read by the locale: {_counted(ranked)}{named}"
+    return (f"{what}; see `fieldassay validate`",)
 
 
 def _either(names: Sequence[str]) -> str:
