@@ -155,7 +155,7 @@ MEASURED = (
     {"metrics": ()},
     {"metrics": ("accuracy", "f1(granularity=slot)")},
     {"metrics": ("found", "loss"), "definitions": OWN, "score": "found"},
-    {"metrics": ("f1",), "definitions": OWN, "skips_absent_fields": True},
+    {"metrics": ("f1",), "definitions": OWN, "skips_absent_fields": True, "has_loose_names": True},
 )
 """What specs compute: their metrics, definitions and the score of a document."""
 

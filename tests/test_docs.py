@@ -209,7 +209,7 @@ def test_every_name_is_documented(what: str) -> None:
 def test_every_part_of_a_spec_is_documented(model: type) -> None:
     own_words = {
         "edition": "version", "gold_keys": "data", "pred_keys": "data", "groups_rows": "data",
-        "skips_absent_fields": "absent_fields", "keeps_empty_items": "empty_items",
+        "skips_absent_fields": "absent_fields", "has_loose_names": "names", "keeps_empty_items": "empty_items",
         "unit_fields": "unit_field",
     }  # fmt: skip
     own_words |= {

@@ -287,15 +287,6 @@ def test_the_answers_own_copy_of_the_id_is_no_undeclared_key() -> None:
     assert [result.counts["systems"][name]["undeclared"] for name in "mn"] == [{}, {}]
 
 
-def test_a_record_one_level_down_is_pointed_to() -> None:
-    result = score(
-        GOLD,
-        {"m": [{"id": row["id"], "result": {"shop": row["shop"], "total": row["total"]}} for row in GOLD]},
-        SPEC,
-    )
-    assert any("result (2); did you mean `--pred-key result`?" in warning for warning in result.warnings)
-
-
 @pytest.mark.parametrize(
     "text", [TEXT, json.dumps(OAK), '{"shop": "Oak", "total": 5,}'], ids=["fence", "JSON", "broken"]
 )

@@ -26,8 +26,8 @@ from fieldassay.records.value_objects import (
     take_values,
 )
 from fieldassay.spec.language.names import ID_NAMES
-from fieldassay.spec.plan.nodes import ObjectNode
-from fieldassay.spec.plan.renaming import apply_aliases
+from fieldassay.spec.plan.nodes import ListNode, Node, ObjectNode
+from fieldassay.spec.plan.renaming import apply_aliases, loosen
 
 MAX_ATTRIBUTE = 200
 
@@ -98,6 +98,7 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
     suspects: list[int] = []  # records that may hold confidences within their data
     may_be_bare = options.data_key is None and not options.data_keys
     keys = _META_KEYS if options.is_gold else _META_KEYS | SERVICE_KEYS
+    declared = frozenset() if options.is_gold else options.expected_keys
     for at, (name, row, place) in enumerate(rows):
         if (
             may_be_bare
@@ -105,6 +106,7 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
             and not row.repairs
             and row.problem is None
             and keys.isdisjoint(row.value)
+            and not (declared and declared.isdisjoint(row.value))
         ):
             records.append(Record(name, _without_id_key(row.value, options), NOTHING_BESIDE, place))
             if row.may_name_confidence or options.other_names:
@@ -114,18 +116,42 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
             suspects.append(at)
     if options.other_names or options.left_out:
         records = [_with_own_names(record, options) for record in records]
+    if options.has_loose_names and options.fields is not None:
+        records = [_with_field_names(record, options.fields) for record in records]
     objects = [record.data for record in records if record.data is not None]
     if options.fields is not None and may_have_texts(objects, options.fields):
-        records = [_without_texts(record, options.fields, options.is_gold) for record in records]
+        records = [_without_texts(record, options.fields, options) for record in records]
     if options.scalars:
         _take_values(records, suspects, options.scalars)
     return records
 
 
-def _without_texts(record: Record, fields: ObjectNode, is_gold: bool) -> Record:
+def _with_field_names(record: Record, fields: ObjectNode) -> Record:
+    data: Any = _loosened(record.data, fields)
+    return record if data is record.data else replace(record, data=data)
+
+
+def _loosened(value: Any, node: Node) -> Any:
+    """Return a value with the names of the fields in place of keys alike, at any depth."""
+    if isinstance(value, list) and isinstance(node, ListNode):
+        return [_loosened(item, node.items) for item in value]
+    if not isinstance(value, dict) or not isinstance(node, ObjectNode):
+        return value
+    others = dict(node.other_names)
+    value = loosen(
+        value,
+        [(key, child.name) for child in node.children for key in (child.name, *others.get(child.name, ()))],
+    )
+    return value | {
+        child.name: _loosened(value[child.name], child) for child in node.children if child.name in value
+    }
+
+
+def _without_texts(record: Record, fields: ObjectNode, options: SourceOptions) -> Record:
     """Return the record with lists and objects in place of the texts that hold them."""
     repairs = [*record.meta.repairs]
-    data: Any = read_texts(record.data, fields, is_gold, repairs)
+    data: Any = read_texts(record.data, fields, options.is_gold, repairs)
+    data = _loosened(data, fields) if options.has_loose_names else data
     meta = replace(record.meta, repairs=tuple(dict.fromkeys(repairs)))
     return replace(record, data=data, meta=meta) if len(repairs) > len(record.meta.repairs) else record
 
@@ -329,7 +355,7 @@ def _open_plain(row: dict[str, Json], options: SourceOptions) -> tuple[Answer, d
         return read_value(raw, options), beside
     if not data and (beside.get("error") or _read_claim(beside.get("parse_success")) is False):
         return Answer(None, problem="no answer"), beside
-    return Answer(data), beside
+    return Answer(data) if has_data or options.is_gold else read_value(data, options), beside
 
 
 def _id_key(row: Mapping[str, Json], options: SourceOptions) -> str | None:

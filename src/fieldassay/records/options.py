@@ -62,6 +62,9 @@ class SourceOptions(Struct, frozen=True):
     fields: ObjectNode | None = None
     """The fields of the spec: they tell the record among several objects, and what a text stands for."""
 
+    has_loose_names: bool = False
+    """True: keys that differ from declared ones by case or separators only are taken for them."""
+
     @property
     def is_tree(self) -> bool:
         """Return whether the record is a tree without declared fields."""

@@ -100,7 +100,7 @@ def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, file
         ('{"total": 1}\n{"total": 2}', ("--id-key", "doc"), 2, "no row has the id key 'doc'"),
         ('{"id": "a", "amount": 1}', (), 2, "no record has a field of the spec (total, name, kind, lines)"),
         (
-            '{"id": "a", "data": {"total": 1, "name": "x", "kind": "a"}}',
+            json.dumps({"id": "a", "data": 'It is {"total": 1, "name": "x", "kind": "a"}.'}),
             (),
             2,
             "did you mean `--pred-key data`?",

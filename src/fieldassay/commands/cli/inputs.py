@@ -146,6 +146,12 @@ _DATA = (
             "[default: exact]"
         ),
     ),
+    option(
+        "--names",
+        group="Inputs",
+        type=click.Choice(["exact", "loose"]),
+        help="Take keys as they are, or whatever their case and separators.  [default: exact]",
+    ),
 )
 
 
@@ -190,7 +196,8 @@ def reading_options(command: Command) -> Command:
 
 OPTION_OF: Mapping[str, str] = {
     **{name: name for name in (
-        "gold_key", "pred_key", "systems_key", "wrap", "match_ids", "encoding", "unpacked", "group", "where",
+        "gold_key", "pred_key", "systems_key", "wrap", "match_ids", "names", "encoding", "unpacked", "group",
+        "where",
     )},
     "id_names": "id_keys",
 }  # fmt: skip

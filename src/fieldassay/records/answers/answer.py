@@ -13,7 +13,7 @@ from fieldassay.records.answers.mend import MAX_LENGTH, mend_json
 from fieldassay.records.answers.readable import count_readable
 from fieldassay.records.answers.rewrite import rewrite
 from fieldassay.records.answers.spans import FENCE, Span, find_enclosing, find_spans
-from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared, unwrap_call
+from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared, unwrap
 from fieldassay.records.decode import TOO_DEEP, decode_json, is_too_deep
 from fieldassay.records.record import Row
 from fieldassay.regex import lazy_regex
@@ -235,7 +235,7 @@ def _settle_whole(row: Row, wanted: _Wanted) -> Answer:
 
 
 def _unwrapped(row: Row, wanted: _Wanted) -> Row:
-    value, done = unwrap_call(row.value, wanted.declared, wanted.fields)
+    value, done = unwrap(row.value, wanted.declared, wanted.fields)
     return Row(value, (*row.repairs, *done), row.problem) if done else row
 
 
@@ -333,7 +333,7 @@ def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Bloc
         else:
             continue
         if row.problem is None:
-            inner = unwrap_call(row.value, wanted.declared, wanted.fields)[0]
+            inner = unwrap(row.value, wanted.declared, wanted.fields)[0]
             blocks.append(_Block(span, row, inner, count_declared(inner, wanted.declared, wanted.wrap)))
         problem = problem or (None if span.is_inner else row.problem)
     return blocks[::-1], problem

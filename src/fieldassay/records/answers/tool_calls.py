@@ -1,4 +1,4 @@
-"""Records inside the tool calls with which some models answer."""
+"""Records inside tool calls and other objects with which some models answer."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from fieldassay.io.json_value import Json
 from fieldassay.records.answers.readable import count_readable
 from fieldassay.records.decode import decode_json
 from fieldassay.spec.plan.nodes import ObjectNode
+from fieldassay.spec.plan.renaming import fold_key
 
 WRAPPERS = (
     "tool_calls", "tool_call", "function_call", "function", "arguments", "parameters", "input", "args",
@@ -46,6 +47,51 @@ def are_apart(taken: Json, others: Iterable[Json], declared: frozenset[str]) -> 
         isinstance(other, dict) and count_declared(other, declared) > 0 and keys.isdisjoint(other)
         for other in others
     )
+
+
+def find_wrapped(value: Json, declared: frozenset[str], depth: int = 3) -> dict[str, Json]:
+    """Return the objects with declared keys in an object without any, by their paths; texts are read.
+
+    Case and separators of keys do not count.
+
+    >>> find_wrapped({"status": "ok", "result": {"data": {"Total": 5}}}, frozenset({"total"}))
+    {'result.data': {'Total': 5}}
+    """
+    if not isinstance(value, dict) or not depth or _has_keys(value, declared):
+        return {}
+    found: dict[str, Json] = {}
+    for key, member in value.items():
+        if isinstance(member, str) and member.lstrip().startswith("{"):
+            member = decode_json(member.encode("utf-8", "replace")).value
+        if isinstance(member, dict) and _has_keys(member, declared):
+            found[key] = member
+        else:
+            found |= {f"{key}.{at}": inner for at, inner in find_wrapped(member, declared, depth - 1).items()}
+    return found
+
+
+def _has_keys(value: dict[str, Json], declared: frozenset[str]) -> bool:
+    return not declared.isdisjoint(value) or not {*map(fold_key, declared)}.isdisjoint(map(fold_key, value))
+
+
+def unwrap(
+    value: Json, declared: frozenset[str], fields: ObjectNode | None = None
+) -> tuple[Json, tuple[str, ...]]:
+    """Return the record in a tool call, or the only object with declared keys in an object without any.
+
+    >>> unwrap({"output": {"total": 5}}, frozenset({"total"}))
+    ({'total': 5}, ('wrapped',))
+    >>> unwrap({"first": {"total": 5}, "second": {"total": 6}}, frozenset({"total"}))[1]
+    ('several_wrapped',)
+    """
+    inner, done = unwrap_call(value, declared, fields)
+    is_tree = fields is not None and any(not child.path for child in fields.children)
+    if done or is_tree or not declared:
+        return inner, done
+    wrapped = find_wrapped(value, declared)
+    if len(wrapped) > 1:
+        return value, ("several_wrapped",)
+    return next(((record, ("wrapped",)) for record in wrapped.values()), (value, ()))
 
 
 def unwrap_call(

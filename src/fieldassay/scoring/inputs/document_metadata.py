@@ -26,6 +26,8 @@ UNWRAPPED = frozenset(
         "tool_call",
         "list_of_one",
         "list_item",
+        "wrapped",
+        "several_wrapped",
         "json_in_text",
         "one_text",
         "value_object",

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.text.shown import format_count
 from fieldassay.paths import Pattern
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
@@ -38,7 +38,10 @@ def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
     others = dict(plan.root.other_names)
     declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
     containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
+    if inputs.names not in ("exact", "loose"):
+        raise problem("names", f"unknown form {inputs.names!r}", nearest(inputs.names, ("exact", "loose")))
     return SourceOptions(
+        has_loose_names=inputs.names == "loose" or plan.spec.has_loose_names,
         id_names=inputs.id_names or plan.spec.id or None,
         data_key=inputs.gold_key,
         data_keys=() if inputs.gold_key is not None else plan.spec.gold_keys,

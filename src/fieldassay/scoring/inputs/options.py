@@ -18,7 +18,8 @@ class InputOptions(Struct, frozen=True):
     `where` chooses documents by the content of their gold, as in `type=invoice`: one of the values of each
     key named, under the keys of slices. `match_ids` is the form of ids used for comparing those of both
     sides: `exact`, `name`, `stem` or `number` (`fieldassay.records.ids.ID_FORMS`). `group` makes the rows of
-    one id in a table the items of one record.
+    one id in a table the items of one record. `names` is `loose` where case and separators of keys do not
+    count.
     """
 
     gold_key: str | None = None
@@ -27,6 +28,7 @@ class InputOptions(Struct, frozen=True):
     id_names: tuple[str, ...] | None = None
     wrap: str | None = None
     match_ids: str = "exact"
+    names: str = "exact"
     encoding: str | None = None
     group: bool = False
     unpacked: int | None = None

@@ -18,6 +18,11 @@ _REMARKS: Mapping[str, str] = {
         "document into one object"
     ),
     "truncated": "were cut off; they were judged as far as they go",
+    "wrapped": "had their record in another object, which was taken off",
+    "several_wrapped": (
+        "had no declared key and several objects inside that have some, of which none was taken; name its "
+        "key with --pred-key"
+    ),
     "json_in_text": "had texts in place of lists or objects; what stands in the texts was taken",
     "one_text": (
         "gave a text in place of a list of texts, which counts as one item; give a list, or set `separator`"
@@ -44,7 +49,15 @@ _REMARKS: Mapping[str, str] = {
 
 
 MOST_NAMED = 3
-NAMED = ("fields_apart", "truncated", "without_json", "json_in_text", "one_text")
+NAMED = (
+    "fields_apart",
+    "truncated",
+    "without_json",
+    "json_in_text",
+    "one_text",
+    "wrapped",
+    "several_wrapped",
+)
 """Repairs whose first documents are named, since their answers need a look or a new extraction."""
 
 

@@ -17,13 +17,16 @@ from fieldassay.io.text.shown import clip
 from fieldassay.metrics.evidence import FLAG, Evidence, Outcome
 from fieldassay.metrics.result.headline import find_headline
 from fieldassay.metrics.result.result import Result
+from fieldassay.paths import join_path, split_path
 from fieldassay.records.answers.misplaced import find_misplaced
+from fieldassay.records.answers.tool_calls import find_wrapped
 from fieldassay.records.matching import Matching
 from fieldassay.records.sources.source import PROBED, Source
 from fieldassay.scoring.engine.flatten import Undeclared
 from fieldassay.scoring.validation.data_profile import DECIDING
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.plan.nodes import Plan, list_leaves
+from fieldassay.spec.plan.renaming import fold_key
 from fieldassay.spec.presets.catalogue import preset_names
 
 GOLD = ""
@@ -170,19 +173,18 @@ def describe_fit(plan: Plan, matching: Matching, fills: Mapping[str, Fill]) -> t
     known = gold.undeclared if plan.spec.name not in preset_names() else {}
     said = list(_describe_gold(plan, matching, gold))
     if known and gold.values.any():
-        said.append(
-            "gold: keys that the spec does not declare are not judged: "
-            f"{_counted(_without_ids(plan, gold.undeclared))}"
-        )
+        told = "gold: keys that the spec does not declare are not judged: "
+        told += _counted(_without_ids(plan, gold.undeclared))
+        said.append("; ".join(filter(None, (told, _name_alike(plan, known)))))
     for system in matching.predictions:
         fill = fills[system]
         undeclared = _without_ids(plan, fill.undeclared)
         if undeclared and not fill.values.any():
             said.append(describe_empty(plan, matching.predictions[system], system, fill.undeclared))
         elif more := [(path, count) for path, count in undeclared if path not in known]:
-            hint = _hint(matching.predictions[system])
             told = f"{system}: predicted keys that the spec does not declare are not judged: {_counted(more)}"
-            said.append(f"{told}; {hint}" if hint else told)
+            hints = (_name_alike(plan, fill.undeclared), _hint(matching.predictions[system]))
+            said.append("; ".join(filter(None, (told, *hints))))
     return tuple(said)
 
 
@@ -222,14 +224,13 @@ def describe_empty(plan: Plan, source: Source, side: str, undeclared: Counter[st
     )
     told = f"no {whose} has a value in a field of {_spec_name(plan)}, so {effect}"
     keys = _counted(_without_ids(plan, undeclared)) or "none"
-    hint = _hint(source)
-    return "; ".join(
-        (
-            f"{side}: {told}" if side else told,
-            f"keys in {'them' if side else 'gold'}: {keys}",
-            *([hint] if hint else []),
-        )
+    parts = (
+        f"{side}: {told}" if side else told,
+        f"keys in {'them' if side else 'gold'}: {keys}",
+        _name_alike(plan, undeclared),
+        _hint(source),
     )
+    return "; ".join(filter(None, parts))
 
 
 def _describe_gold(plan: Plan, matching: Matching, gold: Fill) -> Iterator[str]:
@@ -277,8 +278,28 @@ def _folded(name: str) -> str:
     return "".join(char for char in name.casefold() if char.isalnum())
 
 
+def _name_alike(plan: Plan, undeclared: Iterable[str]) -> str:
+    """Return which undeclared keys differ from declared ones by case or separators, and what takes them."""
+    steps = [split_path(info.path) for info in plan.fields if info.path]
+    names = {(at[:-1], fold_key(at[-1])): at for at in steps if isinstance(at[-1], str)}
+    pairs = []
+    for path in sorted(undeclared):
+        *above, key = split_path(path)
+        own = names.get((tuple(above), fold_key(str(key))))
+        if own is not None:
+            pairs.append(
+                f"{clip(path, _LONGEST_NAME)!r} is {join_path(own)!r}: `{own[-1]}: {{names: [{key}]}}`"
+            )
+    told = "differ from fields by case or separators only, and the spec may name them"
+    return f"{told} ({list_names(pairs, MOST_NAMED)}), or `--names loose` takes them" if pairs else ""
+
+
 def _hint(source: Source) -> str:
     options = source.options
+    for record in source.fetch(range(min(PROBED, len(source)))) if not options.is_gold else ():
+        wrapped = find_wrapped(record.data, options.expected_keys)
+        if len(wrapped) > 1:
+            return f"declared keys stand under {list_names([*map(repr, wrapped)], MOST_NAMED)}"
     if options.data_key is not None:
         return ""
     key = find_misplaced(

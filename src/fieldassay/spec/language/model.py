@@ -131,6 +131,8 @@ class Spec(Brief, Struct, frozen=True):
     """Metrics defined by the spec, as formulas over others."""
     score: str | None = None
     """The metric for the document's score; None: the document accuracy."""
+    has_loose_names: bool = False
+    """True: keys of records that differ from declared ones by case or separators only are taken for them."""
     skips_absent_fields: bool = False
     """True: declared top-level fields absent from all gold records (a missing column) are not judged."""
     gates: tuple[str, ...] = ()

@@ -144,6 +144,7 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
         metrics=cursor.texts("metrics") or tuple(definition.name for definition in definitions),
         definitions=definitions,
         score=cursor.text("score"),
+        has_loose_names=cursor.choice("names", "exact", ("exact", "loose")) == "loose",
         skips_absent_fields=cursor.choice("absent_fields", "judge", ("judge", "skip")) == "skip",
         gates=cursor.texts("gates"),
         gold_keys=_data_keys(cursor, "gold"),

@@ -18,6 +18,7 @@ _INHERITED = (
     "locale",
     "unreadable_gold",
     "document_type",
+    "names",
     "absent_fields",
     "definitions",
     "score",

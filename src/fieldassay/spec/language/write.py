@@ -199,6 +199,7 @@ def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
 def _measuring_data(spec: Spec, says_all: bool) -> dict[str, Any]:
     """Return the part after the fields."""
     given: dict[str, tuple[Any, Any]] = {
+        "names": ("loose" if spec.has_loose_names else "exact", "exact"),
         "absent_fields": ("skip" if spec.skips_absent_fields else "judge", "judge"),
         "definitions": (
             {definition.name: definition_data(definition) for definition in spec.definitions},
