@@ -16,7 +16,7 @@ from fieldassay.decisions.baseline.systems import list_regressions, match_result
 from fieldassay.decisions.gates.gates_file import GateList, Rule, parse_rules, read_gates_file, read_preset
 from fieldassay.decisions.gates.judge import judge_gates, judge_result
 from fieldassay.decisions.gates.lookup import Holder, Holdings
-from fieldassay.decisions.gates.records.file import RunRecords, read_records
+from fieldassay.decisions.gates.records import RunRecords, read_records
 from fieldassay.decisions.gates.regression import BaselineMatch
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.metrics.catalogue.grammar import Gate

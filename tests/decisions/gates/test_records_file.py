@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fieldassay.decisions.gates.records.file import RunRecords, read_records
+from fieldassay.decisions.gates.records import RunRecords, read_records
 from fieldassay.errors import ProblemsError
 
 RUN = {"success": True, "code": "4f2c1aa", "configuration": "local", "restarted": False}
@@ -142,6 +142,7 @@ OFFLINES = {
     "negative latency": ({**OFFLINE, "latency_seconds": -1}, 0, "above 0"),
     "infinite latency": ('offline: [{backend: a, command: b, hardware: c, latency_seconds: .inf}]', 0,
         "above 0"),
+    "latency of 400 digits": ({**OFFLINE, "latency_seconds": 10**400}, 0, "must be a number above 0, not a number"),
     "latency is not a number": ('offline: [{backend: a, command: b, hardware: c, latency_seconds: .nan}]', 0,
         "above 0"),
     "latency in words": ({**OFFLINE, "latency_seconds": "fast"}, 0, "above 0"),
