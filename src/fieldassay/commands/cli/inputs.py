@@ -148,6 +148,7 @@ _DATA = (
     ),
     option(
         "--names",
+        "key_names",
         group="Inputs",
         type=click.Choice(["exact", "loose"]),
         help="Take keys as they are, or whatever their case and separators.  [default: exact]",
@@ -196,10 +197,11 @@ def reading_options(command: Command) -> Command:
 
 OPTION_OF: Mapping[str, str] = {
     **{name: name for name in (
-        "gold_key", "pred_key", "systems_key", "wrap", "match_ids", "names", "encoding", "unpacked", "group",
+        "gold_key", "pred_key", "systems_key", "wrap", "match_ids", "encoding", "unpacked", "group",
         "where",
     )},
     "id_names": "id_keys",
+    "names": "key_names",
 }  # fmt: skip
 """The option of the command line for each of `InputOptions`."""
 
