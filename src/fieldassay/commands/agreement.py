@@ -60,7 +60,14 @@ def agreement(
     if not labeled.twice:
         documents = format_count(len({one.document for one in given}), "document")
         raise NothingEvaluatedError(f"nothing to compare: none of {documents} is labeled twice")
-    types = document_types(plan, [_record(one) for answers in labeled.answers for one in answers])
+    types = document_types(
+        plan,
+        [
+            Record(one.document, dict(one.data), Meta(), one.document)
+            for answers in labeled.answers
+            for one in answers
+        ],
+    )
     compared = [one for both in labeled.twice for one in both]
     resampling = BootstrapSettings(replicates, seed, level)
     measured = measure_agreement(plan, labeled, applicability(plan, types), resampling)
@@ -136,10 +143,6 @@ def _read(plan: Plan, name: str, records: Records, inputs: InputOptions) -> Iter
         if path is not None and is_labels_line({"id": record.id, **data}) and "labels" not in plan.slots:
             read_labels(path)  # says which of its lines are none
         yield Answers.of_record(record.id, name, data, record.meta.illegible_paths)
-
-
-def _record(answers: Answers) -> Record:
-    return Record(answers.document, dict(answers.data), Meta(), answers.document)
 
 
 def _notes(plan: Plan, answers: Sequence[Answers]) -> Iterator[str]:

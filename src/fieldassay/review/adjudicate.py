@@ -141,17 +141,13 @@ def view(db: sqlite3.Connection, form: Form, person: Person, document: int) -> d
                 "field": field_of(one.node),
                 "options": [
                     {"state": said.state, "text": said.text, "rows": [dict(cells) for cells in said.rows]}
-                    for said in _turned(db, document, one)
+                    for said in (one.sides[::-1] if _is_turned(db, document, one.node) else one.sides)
                 ],
                 "is_ruled": one.ruling is not None,
             }
             for one in find_differences(db, form, document)
         ],
     }
-
-
-def _turned(db: sqlite3.Connection, document: int, difference: Difference) -> Sequence[Said]:
-    return difference.sides[::-1] if _is_turned(db, document, difference.node) else difference.sides
 
 
 def _is_turned(db: sqlite3.Connection, document: int, node: str) -> bool:

@@ -76,7 +76,10 @@ def _settle(db: sqlite3.Connection, form: Form, document: int, sheets: list[Shee
             under = {
                 path: label for path, label in source.items() if path == node or path.startswith(f"{node}[")
             }
-            labels |= {path: replace(label, origin=_origin(origin)) for path, label in under.items()}
+            labels |= {
+                path: replace(label, origin="adjudicated" if origin == "adjudicated" else "blind")
+                for path, label in under.items()
+            }
             if choice == "both" and node in labels:
                 labels[node] = replace(labels[node], text=texts[node])
         elif choice == "other":
@@ -85,10 +88,6 @@ def _settle(db: sqlite3.Connection, form: Form, document: int, sheets: list[Shee
             state: State = "absent" if choice == "absent" else "illegible"
             labels[node] = Label(state, origin="adjudicated", shown="nothing")
     return Sheet(sheets[0].document, "settled", 0, True, labels)
-
-
-def _origin(name: str) -> Origin:
-    return "adjudicated" if name == "adjudicated" else "blind"
 
 
 def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:

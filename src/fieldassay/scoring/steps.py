@@ -64,7 +64,10 @@ def try_steps(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Com
 def _try_items(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[ComparisonStep, ...]:
     if not isinstance(comparator, ByPosition | ContainedItems) or gold.canonical == pred.canonical:
         return ()
-    given, found = (_items(reading) for reading in (gold, pred))
+    given, found = (
+        (reading.value if isinstance(reading.value, Column) else Column.of([reading]))
+        for reading in (gold, pred)
+    )
     trials = []
     for place in range(
         min(MOST_ITEMS, len(found) if isinstance(comparator, ContainedItems) else max(len(given), len(found)))
@@ -72,10 +75,6 @@ def _try_items(comparator: Comparator, gold: Reading, pred: Reading) -> tuple[Co
         candidates = given if isinstance(comparator, ContainedItems) else given.take(_at(place, given))
         trials.append(_try_item(comparator.items, candidates, found.take(_at(place, found)), place))
     return tuple(trials)
-
-
-def _items(reading: Reading) -> Column:
-    return reading.value if isinstance(reading.value, Column) else Column.of([reading])
 
 
 def _at(place: int, column: Column) -> Any:

@@ -92,7 +92,13 @@ def _add_fields(page: Page, found: Agreement) -> None:
 def _row(field: FieldAgreement, names: list[str]) -> list[str]:
     observed = field.measures.get("observed")
     others = [_cell(field.measures.get(name)) for name in names if name != "observed"]
-    return [clip(field.field, _WIDE), _cell(observed), _interval(observed), *others, f"{_count(field):,}"]
+    return [
+        clip(field.field, _WIDE),
+        _cell(observed),
+        _interval(observed),
+        *others,
+        f"{max((one.n for one in field.measures.values()), default=0):,}",
+    ]
 
 
 def _interval(measure: Measure | None) -> str:
@@ -105,10 +111,6 @@ def _cell(measure: Measure | None) -> str:
     if measure is None or measure.value is None:
         return NOTHING
     return f"{measure.value:.3f}" + ("~" if "sampled" in measure.marks else "")
-
-
-def _count(field: FieldAgreement) -> int:
-    return max((one.n for one in field.measures.values()), default=0)
 
 
 def _reasons(field: FieldAgreement) -> Iterator[str]:

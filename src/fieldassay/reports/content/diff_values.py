@@ -68,14 +68,17 @@ def _describe_counts(changes: Changes, counts: dict[str, int]) -> str:
 
 def _tally(caption: str, head: str, tallies: tuple[Tally, ...], most: int) -> Table:
     shown = tallies[: max(most, _FEWEST)]
-    rows = [(_name(one, head), f"{one.fixed:,}", f"{one.broken:,}") for one in shown]
+    rows = [
+        (
+            clip(one.name.replace("_", " ") if head == "kind of wrong" else one.name, _PATH),
+            f"{one.fixed:,}",
+            f"{one.broken:,}",
+        )
+        for one in shown
+    ]
     hidden = len(tallies) - len(shown)
     rows += [(f"and {hidden:,} more", "", "")] if hidden else []
     return Table(caption, (head, "fixed", "broken"), tuple(rows), (1, 2))
-
-
-def _name(one: Tally, head: str) -> str:
-    return clip(one.name.replace("_", " ") if head == "kind of wrong" else one.name, _PATH)
 
 
 def _row(one: Change) -> tuple[str, ...]:

@@ -84,7 +84,7 @@ def render_listed(listed: Listed, screen: Screen) -> str:
             has_name=heads[_HEADLINE] == "headline",
         )
         rows += own
-        styles += [_style(run)] * len(own)
+        styles += ["red" if run.damage or run.verdict == "FAIL" else ""] * len(own)
     if not any(row[_CHANGE] for row in rows):
         heads, rows = _without_change([heads])[0], _without_change(rows)
     if rows:
@@ -162,10 +162,6 @@ def _status(run: Run) -> str:
         parts[0] += f" ({format_count(run.file.counts.documents, 'document')})"
     parts += [f"gates {run.verdict}"] if run.verdict else []
     return "; ".join(parts)
-
-
-def _style(run: Run) -> str:
-    return "red" if run.damage or run.verdict == "FAIL" else ""
 
 
 def _change(change: Change | None) -> str:

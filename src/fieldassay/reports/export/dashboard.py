@@ -172,13 +172,9 @@ def _draw(panel: _Panel, top: int) -> list[str]:
         lines += [
             line
             for number, dot in enumerate(dots)
-            for line in _draw_dot(panel, dot, y + _spread(number, len(dots)), len(dots) == 1)
+            for line in _draw_dot(panel, dot, y + (12.0 * (number - (len(dots) - 1) / 2)), len(dots) == 1)
         ]
     return lines
-
-
-def _spread(number: int, count: int) -> float:
-    return 12.0 * (number - (count - 1) / 2)
 
 
 def _draw_dot(panel: _Panel, dot: _Dot, y: float, is_alone: bool) -> list[str]:

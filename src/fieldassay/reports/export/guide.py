@@ -50,7 +50,10 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
             "the result lacks a metric",
             "score with a metric of the whole, accuracy_pooled (or pooled_accuracy) and field_accuracy",
         )
-    table = {field: _figures(estimate) for field, estimate in fields.items()}
+    table = {
+        field: {"accuracy": estimate.value, "correct": _numerator(estimate), "total": estimate.n}
+        for field, estimate in fields.items()
+    }
     own = documents.filter(documents["system"] == name)
     perfect = find_named(result, name, ("perfect_documents",))
     return {
@@ -85,10 +88,6 @@ def _refusal(what: str, remedy: str) -> ProblemsError:
 
 def _numerator(estimate: Estimate) -> float | None:
     return None if estimate.value is None else estimate.value * estimate.n
-
-
-def _figures(estimate: Estimate) -> dict[str, Any]:
-    return {"accuracy": estimate.value, "correct": _numerator(estimate), "total": estimate.n}
 
 
 def _count_perfect(estimate: Estimate | None, documents: pl.DataFrame) -> int:

@@ -104,7 +104,7 @@ class Crops(Struct, eq=False, dict=True):
             return [self._limit()] * len(places)
         try:
             file = self._checked(document)
-            asked = [(place.page, _look(place.box)) for place in places]
+            asked = [(place.page, replace(LOOK, crop=place.box)) for place in places]
             rendered = self._pool.submit(render_pages, file, asked).result()
         except DocumentError as error:
             if error.kind == "missing_extra":
@@ -150,10 +150,6 @@ def _path_without_suffix(path: str) -> str:
 
 def _stem(path: str) -> str:
     return PurePath(path).stem
-
-
-def _look(box: Box) -> PictureOptions:
-    return replace(LOOK, crop=box)
 
 
 def _stores(extraction: Path) -> tuple[TranscriptStore, TranscriptStore]:

@@ -91,12 +91,13 @@ def sum_items(
         first, second = [one.first.data for one in part], [one.second.data for one in part]
         for gold, pred, is_turned in ((first, second, False), (second, first, True)):
             judged = judge(plan, gold, pred, masks)
-            _add_judged(judged, [_turned(one) if is_turned else one for one in part], found, size)
+            _add_judged(
+                judged,
+                [Couple(one.doc, one.second, one.first) if is_turned else one for one in part],
+                found,
+                size,
+            )
     return found
-
-
-def _turned(couple: Couple) -> Couple:
-    return Couple(couple.doc, couple.second, couple.first)
 
 
 def _add_judged(

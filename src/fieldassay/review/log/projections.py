@@ -83,7 +83,7 @@ def _release(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None: 
 
 def _decline(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
     _release(db, seq, sheet, body)
-    if _is_there(db, sheet):
+    if db.execute("SELECT 1 FROM sheet WHERE id=?", (sheet,)).fetchone() is not None:
         db.execute("INSERT OR REPLACE INTO decline VALUES (?,?,?)", (sheet, body["person"], body["note"]))
 
 
@@ -154,10 +154,6 @@ def _redact(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  
 
 def _nothing(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
     """Change nothing: the event alone is the record."""
-
-
-def _is_there(db: sqlite3.Connection, sheet: int) -> bool:
-    return db.execute("SELECT 1 FROM sheet WHERE id=?", (sheet,)).fetchone() is not None
 
 
 _KINDS: Mapping[str, Callable[[sqlite3.Connection, int, int, Body], None]] = {

@@ -75,14 +75,14 @@ def extend_history(path: Path, entries: Iterable[Entry]) -> Extended:
     """
     data = read_gold(path)
     last = {(row["document"], row["path"]): row for _, row in read_history(path, data)}
-    added = tuple(_line(one) for one in entries if one.continues(last.get(one.key)))
+    added = tuple(
+        json.dumps(asdict(one), ensure_ascii=False).encode("utf-8", "backslashreplace")
+        for one in entries
+        if one.continues(last.get(one.key))
+    )
     start = b"" if not data or data.endswith(b"\n") else b"\n"
     after = data + (start if added else b"") + b"".join(line + b"\n" for line in added)
     return Extended(data, after, added)
-
-
-def _line(entry: Entry) -> bytes:
-    return json.dumps(asdict(entry), ensure_ascii=False).encode("utf-8", "backslashreplace")
 
 
 def read_history(path: Path, data: bytes) -> list[tuple[bytes, dict[str, Any]]]:

@@ -342,7 +342,12 @@ def _agree(
             for path, label in sheet.labels.items():
                 if label.state != "skipped":
                     known = (
-                        label if label.origin is not None else replace(label, origin=_origin(sheet, label))
+                        label
+                        if label.origin is not None
+                        else replace(
+                            label,
+                            origin="blind" if sheet.is_blind or label.shown == "nothing" else "imported",
+                        )
                     )
                     given.setdefault(path, []).append(known)
         labels: dict[str, Label] = {}
@@ -365,10 +370,6 @@ def _settle(path: str, answers: Sequence[Label], same: Same) -> Label:
             raise UnmergeableError(f"two sheets differ: {_told(settled)} and {_told(one)}")
         settled = pick_writing(settled, one)
     return settled
-
-
-def _origin(sheet: Sheet, label: Label) -> Any:
-    return "blind" if sheet.is_blind or label.shown == "nothing" else "imported"
 
 
 def _told(label: Label) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -133,11 +133,7 @@ def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
         return _problem(500, str(error))
     except (ValueError, RecursionError):
         return _problem(422, "this is not JSON")
-    return answer if isinstance(answer, Response) else _json(answer)
-
-
-def _json(data: Mapping[str, Any]) -> Response:
-    return JSONResponse(data)
+    return answer if isinstance(answer, Response) else JSONResponse(answer)
 
 
 def _problem(status: int, text: str) -> Response:

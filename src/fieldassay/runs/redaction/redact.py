@@ -14,7 +14,7 @@ from fieldassay.errors import problem
 from fieldassay.io.files.parquet import read_parquet
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import ANSWER_COLUMNS
-from fieldassay.metrics.result.comparison import Comparison, Ranking
+from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.decisions_file import read_decisions
 from fieldassay.metrics.result.repeats import Repeats
 from fieldassay.metrics.result.result import Result
@@ -97,7 +97,7 @@ def _redact(result: Result, run: Run, redactor: Redactor) -> Result:
         counts=_counts(result.counts, redactor),
         notes=(f"{note}, and notes and warnings are left out",),
         comparisons=tuple(_comparison(one, redactor) for one in result.comparisons),
-        rankings=tuple(_ranking(one, redactor) for one in result.rankings),
+        rankings=tuple(replace(one, metric=redactor.expression(one.metric)) for one in result.rankings),
         repeats=tuple(_repeats(one, redactor) for one in result.repeats),
     )
 
@@ -128,10 +128,6 @@ def _comparison(one: Comparison, redactor: Redactor) -> Comparison:
         field=redactor.path(one.field),
         slice=redactor.slice(one.slice),
     )
-
-
-def _ranking(one: Ranking, redactor: Redactor) -> Ranking:
-    return replace(one, metric=redactor.expression(one.metric))
 
 
 def _provenance(run: Run, redactor: Redactor) -> dict[str, Any]:

@@ -161,7 +161,7 @@ class _CellSums(Struct, frozen=True, eq=False):
             for coded, place in leaves
         ]
         found += [(inner.place.place.node, _share(inner)) for inner in nested]
-        return [(_weight(of, node), part) for of, part in found]
+        return [(of.weight if node.combine == "weighted" else 1.0, part) for of, part in found]
 
     def _combined(self, node: ListNode, parts: list[tuple[float, tuple[Floats, Masks]]]) -> Floats:
         """Return the combination of the components under the list's `combine` rule."""
@@ -337,10 +337,6 @@ def in_units(score: Floats) -> Floats:
     Their sums are exact and therefore independent of the order of addition.
     """
     return np.nan_to_num(np.rint(score * 2.0**32) * 2.0**-32)
-
-
-def _weight(node: Leaf | ListNode, of: ListNode) -> float:
-    return node.weight if of.combine == "weighted" else 1.0
 
 
 Floats = npt.NDArray[np.float64]

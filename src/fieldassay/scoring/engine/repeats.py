@@ -62,7 +62,14 @@ def hold_votes(plan: Plan, runs: Sequence[Evidence]) -> Votes:
         majority[place], is_tied[place], is_flaky[place] = vote.majority, vote.is_tied, len(vote.answers) > 1
         if is_flaky[place]:
             flaky.append(vote.describe(runs[0].documents))
-    fields = tuple(dict.fromkeys([*_list_fields(runs), *found["field"].to_list()]))
+    fields = tuple(
+        dict.fromkeys(
+            [
+                *[info.path for run in runs for info in run.fields if info.kind == Kind.VALUE],
+                *found["field"].to_list(),
+            ]
+        )
+    )
     number = {name: position for position, name in enumerate(fields)}
     values = RepeatedValues(
         fields,
@@ -74,10 +81,6 @@ def hold_votes(plan: Plan, runs: Sequence[Evidence]) -> Votes:
         is_flaky,
     )
     return Votes(values, tuple(flaky))
-
-
-def _list_fields(runs: Sequence[Evidence]) -> list[str]:
-    return [info.path for run in runs for info in run.fields if info.kind == Kind.VALUE]
 
 
 class _Vote(Struct, frozen=True):

@@ -50,13 +50,9 @@ class Templates(Struct, frozen=True):
 
     def expanded(self, raw: dict[str, Any]) -> dict[str, Any]:
         """Return a field's definition on top of the rules of its type; the field's own keys win."""
-        name = raw.get("type", _implied_type(raw))
+        name = raw.get("type", "list" if "items" in raw else "object" if "fields" in raw else "text")
         rules = self.types.get(name) if isinstance(name, str) else None
         return raw if rules is None else {**rules, **raw, "type": rules.get("type", name)}
-
-
-def _implied_type(raw: Mapping[str, Any]) -> str:
-    return "list" if "items" in raw else "object" if "fields" in raw else "text"
 
 
 def as_definition(raw: Any) -> dict[str, Any] | None:

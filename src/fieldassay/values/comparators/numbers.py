@@ -113,8 +113,4 @@ def _shared(gold: tuple[Decimal, Decimal], pred: tuple[Decimal, Decimal]) -> flo
     if common <= 0:
         return 0.0
     lengths = EXACT.add(EXACT.subtract(gold[1], gold[0]), EXACT.subtract(pred[1], pred[0]))
-    return _ratio(common, EXACT.subtract(lengths, common))
-
-
-def _ratio(part: Decimal, whole: Decimal) -> float:
-    return min(1.0, float(part / whole))
+    return min(1.0, float(common / EXACT.subtract(lengths, common)))

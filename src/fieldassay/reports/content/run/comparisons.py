@@ -58,7 +58,7 @@ def summarize_comparisons(
         ranking=ranking,
         reference=reference,
         verdicts={one.systems[1]: describe_shortly(one) for one in main},
-        method=_method(overall, rankings),
+        method=explain_p(count_tested(overall, rankings)),
         label=names.get(first, first),
     )
 
@@ -74,10 +74,6 @@ def count_tested(family: Sequence[Comparison], rankings: Sequence[Ranking]) -> i
         compared
         | {(ranking.metric, None, frozenset(pair.systems)) for ranking in rankings for pair in ranking.pairs}
     )
-
-
-def _method(overall: Sequence[Comparison], rankings: Sequence[Ranking]) -> str:
-    return explain_p(count_tested(overall, rankings))
 
 
 def explain_p(tested: int) -> str:
