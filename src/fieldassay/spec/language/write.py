@@ -163,7 +163,8 @@ def spec_data(spec: Spec) -> dict[str, Any]:
 
 def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
     """Return the part before the fields."""
-    texts = {"protocol": spec.protocol, "version": spec.edition, "citation": spec.citation}
+    names = "loose" if spec.has_loose_names else None
+    texts = {"protocol": spec.protocol, "version": spec.edition, "citation": spec.citation, "names": names}
     told: dict[str, Any] = {
         "fieldassay": spec.version,
         "name": spec.name,
@@ -199,7 +200,6 @@ def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
 def _measuring_data(spec: Spec, says_all: bool) -> dict[str, Any]:
     """Return the part after the fields."""
     given: dict[str, tuple[Any, Any]] = {
-        "names": ("loose" if spec.has_loose_names else "exact", "exact"),
         "absent_fields": ("skip" if spec.skips_absent_fields else "judge", "judge"),
         "definitions": (
             {definition.name: definition_data(definition) for definition in spec.definitions},
