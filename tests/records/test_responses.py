@@ -136,7 +136,7 @@ def test_an_answer_in_a_batch_counts_even_if_its_body_does_not_say_what_it_is(na
 
 FAILED = {
     "OpenAI batch, another body": (openai_row({"text": "x"}), "error: its body is no response that is known"),
-    "Anthropic batch, no message": (anthropic_row("succeeded"), "error: succeeded, but holds no message"),
+    "Anthropic batch, no message": (anthropic_row("succeeded"), "error: no response"),
     "Anthropic batch, nothing said": (anthropic_row("succeeded", message=message()), "empty answer"),
     "OpenAI batch, refused": (
         openai_row({"error": {"message": "too long", "type": "x"}}, status=400),
@@ -163,6 +163,94 @@ FAILED = {
 }
 
 
+PARTS = [{"text": '{"shop": "Elm"}', "thought": True}, {"text": TEXT}]
+GEMINI = {
+    "candidates": [{"content": {"parts": PARTS}}],
+    "usageMetadata": {"promptTokenCount": 40, "candidatesTokenCount": 9},
+}
+CALLED = {
+    "candidates": [{"content": {"parts": [{"functionCall": {"name": "x", "args": OAK}}]}}],
+    "usageMetadata": GEMINI["usageMetadata"],
+}
+BLOCKS = [{"reasoningContent": {"reasoningText": {"text": "{}"}}}, {"text": TEXT}]
+CONVERSE = {
+    "output": {"message": {"role": "assistant", "content": BLOCKS}},
+    "stopReason": "end_turn",
+    "usage": {"inputTokens": 40, "outputTokens": 9},
+}
+TOOL_USE = {
+    "output": {"message": {"content": [{"toolUse": {"name": "x", "input": OAK}}]}},
+    "stopReason": "tool_use",
+    "usage": CONVERSE["usage"],
+}
+COUNTS = {"prompt_eval_count": 40, "eval_count": 9, "done": True}
+OTHERS: dict[str, Any] = {
+    "Gemini": GEMINI, "Gemini, a function": CALLED, "Converse": CONVERSE, "Converse, a tool": TOOL_USE,
+    "Ollama chat": {"message": {"role": "assistant", "content": TEXT, "thinking": "{}"}, **COUNTS},
+    "Ollama chat, a tool": {"message": {"content": "", "tool_calls": [{"function": {"arguments": OAK}}]},
+        **COUNTS},
+    "Ollama generate": {"response": TEXT, **COUNTS},
+    "Azure batch": {"custom_id": "r1", "response": {"body": short(chat(content=TEXT)), "status_code": 200},
+        "error": None},
+    "Gemini batch": {"key": "r1", "response": GEMINI},
+    "Vertex batch": {"id": "r1", "status": "", "processed_time": "x", "request": {}, "response": GEMINI},
+    **{f"Bedrock batch, {kind}": {"recordId": "r1", "modelInput": {}, "modelOutput": body}
+       for kind, body in {"Converse": CONVERSE, "Anthropic": message({"type": "text", "text": TEXT}),
+           "Llama": {"generation": TEXT, "prompt_token_count": 40, "generation_token_count": 9},
+           "Titan": {"inputTextTokenCount": 40, "results": [{"tokenCount": 9, "outputText": TEXT}]},
+       }.items()},
+}  # fmt: skip
+LOST = {"status_code": 400, "request_id": "q", "body": None}
+FAILED |= {
+    f"OpenAI batch, {name}": ({"id": "b", "custom_id": "r1", **row}, f"error: {said}")
+    for name, row, said in (
+        ("no body and an object", {"response": LOST, "error": {"message": "too long"}}, "too long"),
+        ("no body and a text", {"response": LOST, "error": "too long"}, "too long"),
+        ("no response and a text", {"response": None, "error": "too long"}, "too long"),
+        ("an error alone", {"error": "too long"}, "too long"),
+        ("a status alone", {"response": {"status_code": 500, "body": chat(content=TEXT)}}, "status 500"),
+        ("an error beside an answer", {**openai_row(chat(content=TEXT)), "error": {"code": "x"}}, "x"),
+    )
+} | {
+    "Gemini batch": ({"key": "r1", "error": {"code": 3, "message": "bad"}}, "error: bad"),
+    "Gemini batch, blocked": ({"key": "r1", "response": {"promptFeedback": {"blockReason": "SAFETY"}}},
+        "error: SAFETY"),
+    "Vertex batch": ({"id": "r1", "status": "Bad Request", "request": {}, "response": {}},
+        "error: Bad Request"),
+    "Bedrock batch": ({"recordId": "r1", "modelInput": {}, "error": {"errorCode": 400, "errorMessage": "bad"}},
+        "error: bad"),
+}  # fmt: skip
+META: dict[str, Any] = {"shop": {"confidence": 0.9, "citation": []}, "total": {"confidence": 0.8}}
+FIELDS = {
+    "shop": {"type": "string", "valueString": "Oak", "content": "Oak", "confidence": 0.9},
+    "total": {"type": "number", "valueNumber": 5, "text": "5", "confidence": 0.8},
+}
+CITED = {name: {"value": OAK[name], "citations": [{"confidence": META[name]["confidence"]}]} for name in OAK}
+EXTRACTED: dict[str, Any] = {
+    "LlamaExtract": {"data": OAK, "extraction_metadata": {"field_metadata": META}},
+    "Extend": {"object": "extract_run", "id": "exr_1", "output": {"value": OAK, "metadata": {
+        "shop": {"logprobsConfidence": 0.9, "ocrConfidence": 1}, "total": {"ocrConfidence": 0.8}}}},
+    "Reducto": {"job_id": "j", "result": CITED, "usage": {"num_pages": 1}},
+    "Azure": {"status": "succeeded", "analyzeResult": {"documents": [{"docType": "x", "fields": FIELDS}]}},
+    "Azure 2.1": {"analyzeResult": {"documentResults": [{"docType": "x", "fields": FIELDS}]}},
+    "Datalab": {"extraction_schema_json": json.dumps({**OAK, "total_citations": ["/page/0"]}), "markdown": ""},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*OTHERS, *EXTRACTED])
+def test_results_of_other_services_need_no_option_beside_an_id(name: str, tmp_path: Path) -> None:
+    row = {"doc_id": "r1", **EXTRACTED[name]} if name in EXTRACTED else OTHERS[name]
+    row = row if "batch" in name else {"doc_id": "r1", **row}
+    result = score(GOLD[:1], {"m": written(tmp_path / "p.jsonl", [row])}, SPEC)
+    assert (result.value("accuracy"), result.counts["systems"]["m"]["error"]) == (1.0, 0)
+    assert any("holds responses of the kind" in note for note in result.notes)
+    record = open_one(row, SourceOptions(declared=frozenset(OAK), scalars=dict.fromkeys(OAK)))
+    if name in OTHERS and name != "Azure batch":
+        assert (record.meta.usage["prompt_tokens"], record.meta.usage["completion_tokens"]) == (40, 9)
+    if name in EXTRACTED and name != "Datalab":
+        assert record.meta.confidence == {"shop": 0.9, "total": 0.8}
+
+
 @pytest.mark.parametrize("name", FAILED)
 def test_a_failed_request_is_a_failed_answer_with_its_message(name: str) -> None:
     row, invalid = FAILED[name]
@@ -174,6 +262,9 @@ LIKE = {
     "a record with a custom id": {"custom_id": "r1", "result": {"type": "invoice", "total": 5}},
     "a record with a response": {"custom_id": "r1", "response": {"total": 5}},
     "more keys": {"custom_id": "r1", "result": {"type": "expired"}, "total": 5},
+    "a record with a key": {"key": "r1", "response": {"total": 5}},
+    "a job": {"job_id": "j", "result": "positive"},
+    "a request": {"request": {"a": 1}, "total": 5},
     "an object": {"object": "chat.completion", "total": 5},
     "a role": {"type": "message", "role": "assistant", "total": 5},
 }

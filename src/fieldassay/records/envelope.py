@@ -14,10 +14,10 @@ from fieldassay.records.answers.readable import count_readable
 from fieldassay.records.answers.text_values import may_have_texts, read_texts
 from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared
 from fieldassay.records.decode import decode_json, read_number
-from fieldassay.records.ids import SERVICE_KEYS, deepest, locate
+from fieldassay.records.ids import deepest, locate
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import NOTHING_BESIDE, Meta, Record, Row
-from fieldassay.records.responses import Response, read_response
+from fieldassay.records.responses import SERVICE_KEYS, Response, read_response
 from fieldassay.records.value_objects import (
     Scalars,
     Taken,
@@ -299,6 +299,8 @@ def _open_response(response: Response, options: SourceOptions) -> tuple[Answer, 
     beside: dict[str, Json] = {"usage": dict(response.usage)} if response.usage else {}
     if response.error is not None:
         beside["error"] = response.error
+    if response.confidence is not None:
+        beside["confidence"] = response.confidence
     found = [read_value(answer, options) for answer in response.answers]
     ranked = (
         [answer for answer in found if answer.data is not None]

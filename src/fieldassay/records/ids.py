@@ -14,7 +14,7 @@ from msgspec import Struct
 from fieldassay.errors import Problem
 from fieldassay.io.json_value import id_text
 from fieldassay.records.decode import decode_json
-from fieldassay.records.responses import BATCH_ID, names_of_id
+from fieldassay.records.responses import SERVICE_KEYS, names_of_id
 from fieldassay.regex import lazy_regex
 
 _ENDINGS = lazy_regex(
@@ -27,8 +27,6 @@ _ENDINGS = lazy_regex(
 
 MAX_ID = 1000
 MAX_LISTED = 20
-SERVICE_KEYS = frozenset({BATCH_ID, "object", "role"})
-"""Keys of which one is in every saved response of a service."""
 _INDEX = lazy_regex(r"\[?(-?[0-9]{1,9})(?:\](?=[.\[]|$)|(?=\.|$))\.?")
 
 _NUMBER = lazy_regex(r"[+-]?[0-9]{1,25}(?:\.[0-9]{0,25})?(?:[eE][+-]?[0-9]{1,2})?")

@@ -1,8 +1,8 @@
-"""Responses of LLM services as they were saved: one alone, or as a row of a batch's output."""
+"""Responses of services as they were saved: one alone, or as a line of a batch's output."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -10,7 +10,13 @@ from msgspec import Struct, field
 from fieldassay.io.json_value import Json
 
 BATCH_ID = "custom_id"
-"""The key of the id in the output of a batch."""
+"""The key of the id in the output of a batch of OpenAI, Azure and Anthropic."""
+
+SERVICE_KEYS = frozenset({
+    BATCH_ID, "object", "role", "key", "request", "recordId", "candidates", "promptFeedback", "stopReason",
+    "done", "analyzeResult", "job_id", "extraction_metadata", "extract_metadata", "extraction_schema_json",
+})  # fmt: skip
+"""Keys of which one is in every saved response of a service."""
 
 
 class Response(Struct, frozen=True):
@@ -20,45 +26,153 @@ class Response(Struct, frozen=True):
     answers: tuple[Json, ...] = ()
     usage: Mapping[str, Any] = field(default_factory=dict)
     error: str | None = None
+    confidence: Json = None
+    """The confidences that stand beside the record, by its fields."""
+
+
+class Body(Struct, frozen=True):
+    """A kind of response: how to know it, and where answers, reasons for none and tokens stand.
+
+    `signs` are the values or types of its keys; those in a batch may lack keys that only name the kind. Paths
+    go through every item of a list (`0`: its first); `@text` takes objects of that type alone.
+    """
+
+    kind: str
+    signs: Mapping[str, Any]
+    texts: tuple[str, ...]
+    calls: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    tokens: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    in_batch: Mapping[str, Any] | None = None
+
+
+_CHAT, _PARTS, _BLOCKS = "choices.0.message", "candidates.0.content.parts", "output.message.content"
+_NEVER = {"": list}
+"""The signs of a body that is known in a batch only."""
+_BODIES = (
+    # platform.openai.com/docs/api-reference/chat/object
+    Body("OpenAI chat completion", {"object": "chat.completion", "choices": list},
+        (f"{_CHAT}.content", f"{_CHAT}.content.@text.text"),
+        (f"{_CHAT}.tool_calls.function.arguments", f"{_CHAT}.function_call.arguments"), (f"{_CHAT}.refusal",),
+        (("usage.prompt_tokens",), ("usage.completion_tokens",)), {"choices": list}),
+    # platform.openai.com/docs/api-reference/responses/object
+    Body("OpenAI response", {"object": "response", "output": list},
+        ("output.@message.content.@output_text.text", "output.@message.content.@text.text"),
+        ("output.@function_call.arguments",), ("error", "output.@message.content.@refusal.refusal"),
+        (("usage.input_tokens",), ("usage.output_tokens",))),
+    # docs.anthropic.com/en/api/messages
+    Body("Anthropic message", {"type": "message", "role": "assistant", "content": list},
+        ("content.@text.text",), ("content.@tool_use.input",), (),
+        (("usage.input_tokens", "usage.cache_creation_input_tokens", "usage.cache_read_input_tokens"),
+         ("usage.output_tokens",)), {"content": list}),
+    # ai.google.dev/api/generate-content
+    *(Body("Gemini response", signs, (f"{_PARTS}.text",),
+        (f"{_PARTS}.functionCall.args", f"{_PARTS}.function_call.args"),
+        ("promptFeedback.blockReason", "candidates.0.finishMessage"),
+        (("usageMetadata.promptTokenCount", "usage_metadata.prompt_token_count"),
+         ("usageMetadata.candidatesTokenCount", "usageMetadata.thoughtsTokenCount",
+          "usage_metadata.candidates_token_count", "usage_metadata.thoughts_token_count")))
+      for signs in ({"candidates": list}, {"promptFeedback": dict})),
+    # docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+    Body("Bedrock Converse response", {"output": dict, "stopReason": str}, (f"{_BLOCKS}.text",),
+        (f"{_BLOCKS}.toolUse.input",), (), (("usage.inputTokens",), ("usage.outputTokens",)),
+        {"output": dict}),
+    # docs.ollama.com/api
+    Body("Ollama response", {"message": dict, "done": bool}, ("message.content",),
+        ("message.tool_calls.function.arguments",), (), (("prompt_eval_count",), ("eval_count",))),
+    Body("Ollama response", {"response": str, "done": bool}, ("response",), (), (),
+        (("prompt_eval_count",), ("eval_count",))),
+    # docs.aws.amazon.com/bedrock/latest/userguide/model-parameters.html: Llama, Titan, Mistral
+    *(Body("Bedrock response", _NEVER, (text,), (), (), tokens, {text.partition(".")[0]: kind})
+      for text, kind, tokens in (
+          ("generation", str, (("prompt_token_count",), ("generation_token_count",))),
+          ("results.outputText", list, (("inputTextTokenCount",), ("results.tokenCount",))),
+          ("outputs.text", list, ((), ())))),
+)  # fmt: skip
+
+
+class Line(Struct, frozen=True):
+    """A kind of line of a batch's output: the keys of its id, and where body, error and status stand."""
+
+    kind: str
+    key: str
+    """A key of every such line: that of its id, or of the request."""
+    keys: frozenset[str]
+    """The keys that such a line may have."""
+    body: str
+    errors: tuple[str, ...]
+    status: str = ""
+    signs: tuple[str, ...] = ()
+    """Paths of which one has a value in every such line."""
+    kind_of_key: type = str
+    id_keys: tuple[str, ...] = ()
+    """The keys of the id, where it is not `key`."""
+
+
+_LINES = (
+    # platform.openai.com/docs/guides/batch, learn.microsoft.com/azure/ai-services/openai/how-to/batch
+    Line("OpenAI batch", BATCH_ID, frozenset({BATCH_ID, "id", "response", "error", "model"}), "response.body",
+        ("error", "response.error", "response.body.error"), "response.status_code",
+        ("response.body", "response.status_code", "error")),
+    # docs.anthropic.com/en/docs/build-with-claude/batch-processing
+    Line("Anthropic batch", BATCH_ID, frozenset({BATCH_ID, "result"}), "result.message",
+        ("result.error", "result.@expired.type", "result.@canceled.type", "result.@errored.type"), "",
+        ("result.@succeeded.type", "result.@expired.type", "result.@canceled.type", "result.@errored.type")),
+    # cloud.google.com/vertex-ai/generative-ai/docs/multimodal/batch-prediction-from-cloud-storage
+    Line("Vertex batch", "request",
+        frozenset({"key", "id", BATCH_ID, "request", "response", "status", "processed_time", "error"}),
+        "response", ("status", "error"), "",
+        ("response.candidates", "response.promptFeedback", "status", "error"), dict, ("key", "id", BATCH_ID)),
+    # ai.google.dev/gemini-api/docs/batch-api
+    Line("Gemini batch with ids under 'key'", "key", frozenset({"key", "response", "error", "metadata"}),
+        "response", ("error",), "error.code", ("response.candidates", "response.promptFeedback", "error")),
+    # docs.aws.amazon.com/bedrock/latest/userguide/batch-inference-results.html
+    Line("Bedrock batch with ids under 'recordId'", "recordId",
+        frozenset({"recordId", "modelInput", "modelOutput", "error"}), "modelOutput", ("error",), "",
+        ("modelOutput", "error")),
+)  # fmt: skip
+
+_EXTRACTIONS = (
+    # developers.llamaindex.ai/python/cloud/llamaextract/features/extensions
+    ("LlamaExtract", "extraction_metadata", "data", "extraction_metadata.field_metadata"),
+    ("LlamaExtract", "extract_metadata", "extract_result", "extract_metadata.field_metadata"),
+    # docs.extend.ai/extraction/response-format
+    ("Extend", "output.metadata", "output.value", "output.metadata"),
+    # docs.reducto.ai/extract/response-format
+    ("Reducto", "job_id", "result", ""),
+    # documentation.datalab.to/docs/recipes/structured-extraction
+    ("Datalab", "extraction_schema_json", "extraction_schema_json", ""),
+    # learn.microsoft.com/rest/api/aiservices/document-models/get-analyze-result; 2.1: documentResults
+    ("Azure", "analyzeResult.documents", "analyzeResult.documents.fields", ""),
+    ("Azure", "analyzeResult.documentResults", "analyzeResult.documentResults.fields", ""),
+)
+"""Services that extract: a path by which they are known, the record, and the confidences of its fields."""
+
+CONFIDENCES = ("confidence", "logprobsConfidence", "ocrConfidence")
 
 
 def read_response(row: Any) -> Response | None:
-    """Return the content of a row in the shape of an OpenAI or Anthropic response, otherwise None.
+    """Return the content of a row in the shape of a response of a service, otherwise None.
 
     The response stands alone or in the output of a batch.
 
     >>> read_response({"custom_id": "r1", "result": {"type": "expired"}})
-    Response(kind='Anthropic batch', answers=(), usage={}, error='expired')
+    Response(kind='Anthropic batch', answers=(), usage={}, error='expired', confidence=None)
     """
     if not isinstance(row, dict):
         return None
-    if is_batch_row(row):
-        return _of_anthropic_batch(row["result"]) if "result" in row else _of_openai_batch(row)
-    if row.get("object") == "chat.completion" and _objects(row.get("choices")):
-        return _of_chat(row)
-    if row.get("object") == "response" and _objects(row.get("output")) is not None:
-        return _of_response(row)
-    if row.get("type") == "message" and row.get("role") == "assistant" and _objects(row.get("content")):
-        return _of_message(row)
+    line = _line_of(row)
+    if line is not None:
+        return _of_line(row, line)
+    body = next((body for body in _BODIES if _has(row, body.signs)), None)
+    if body is not None:
+        return _of_body(row, body)
+    for kind, sign, record, beside in _EXTRACTIONS:
+        answers = tuple(_find(row, record)) if any(_find(row, sign)) else ()
+        if answers and all(isinstance(answer, dict | list) or "{" in str(answer) for answer in answers):
+            confidence = _confidences(next(_find(row, beside), None)) if beside else None
+            return Response(kind, answers, confidence=confidence)
     return None
-
-
-def is_batch_row(row: Mapping[str, Any]) -> bool:
-    """Return whether a row has the shape of a line in the output of a batch."""
-    if not isinstance(row.get(BATCH_ID), str):
-        return False
-    result, response = row.get("result"), row.get("response")
-    if isinstance(result, dict):
-        return row.keys() == {BATCH_ID, "result"} and result.get("type") in (
-            "succeeded",
-            "errored",
-            "expired",
-            "canceled",
-        )
-    is_answered = isinstance(response, dict) and isinstance(response.get("body"), dict)
-    return row.keys() <= {BATCH_ID, "id", "response", "error"} and (
-        is_answered or (response is None and isinstance(row.get("error"), dict))
-    )
 
 
 def names_of_id(row: Mapping[str, Any], names: Sequence[str]) -> Sequence[str]:
@@ -67,110 +181,71 @@ def names_of_id(row: Mapping[str, Any], names: Sequence[str]) -> Sequence[str]:
     >>> names_of_id({"custom_id": "r1", "result": {"type": "expired"}}, ["id"])
     ('custom_id',)
     """
-    if is_batch_row(row):
-        return (BATCH_ID,)
+    line = _line_of(row)
+    if line is not None:
+        return line.id_keys or (line.key,)
     return [name for name in names if name != "id"] if read_response(row) is not None else names
 
 
-def _of_openai_batch(row: Mapping[str, Any]) -> Response:
-    body = (row.get("response") or {}).get("body") or {}
-    found = read_response(body) or (_of_chat(body) if _objects(body.get("choices")) else None)
-    if found is None:
-        error = row.get("error") or body.get("error")
-        return Response(
-            "OpenAI batch",
-            error=_message(error) or ("its body is no response that is known" if body else "no response"),
-        )
-    return Response("OpenAI batch", found.answers, found.usage, found.error)
+def _line_of(row: Mapping[str, Any]) -> Line | None:
+    """Return the kind of batch that a row is a line of."""
+    for line in _LINES:
+        is_line = row.keys() <= line.keys or {"response", "error"} <= row.keys() or any(_find(row, line.body))
+        has_sign = any(True for sign in line.signs for _ in _find(row, sign))
+        if is_line and has_sign and isinstance(row.get(line.key), line.kind_of_key):
+            return line
+    return None
 
 
-def _of_anthropic_batch(result: Mapping[str, Any]) -> Response:
-    message = result.get("message")
-    has_content = isinstance(message, dict) and _objects(message.get("content")) is not None
-    if result["type"] == "succeeded" and not has_content:
-        return Response("Anthropic batch", error="succeeded, but holds no message")
-    if result["type"] != "succeeded":
-        return Response("Anthropic batch", error=_message(result.get("error")) or str(result["type"]))
-    found = _of_message(result["message"])
-    return Response("Anthropic batch", found.answers, found.usage, found.error)
+def _of_line(row: Mapping[str, Any], line: Line) -> Response:
+    error = next((error for path in line.errors for error in _find(row, path)), None)
+    content = next(_find(row, line.body), None)
+    status = next(_find(row, line.status), None) if line.status else None
+    if error is not None or (isinstance(status, int) and status >= 400):
+        return Response(line.kind, error=_message(error) or f"status {status}")
+    if not isinstance(content, dict):
+        return Response(line.kind, error="no response")
+    body = next((body for body in _BODIES if _has(content, body.in_batch or body.signs)), None)
+    if body is None:
+        return Response(line.kind, error="its body is no response that is known")
+    found = _of_body(content, body)
+    return Response(line.kind, found.answers, found.usage, found.error)
 
 
-def _of_chat(body: Mapping[str, Any]) -> Response:
-    """Return the first choice of a chat completion."""
-    message = body["choices"][0].get("message")
-    message = message if isinstance(message, dict) else {}
-    calls = [call.get("function") for call in _objects(message.get("tool_calls")) or ()] + [
-        message.get("function_call")
-    ]
-    given = [
-        call["arguments"] for call in calls if isinstance(call, dict) and call.get("arguments") is not None
-    ]
-    return _answered(
-        "OpenAI chat completion", [*given, _text(message.get("content"))], body, message.get("refusal")
+def _of_body(row: Mapping[str, Any], body: Body) -> Response:
+    calls = [call for path in body.calls for call in _find(row, path)]
+    text = "".join(part for path in body.texts for part in _find(row, path) if isinstance(part, str))
+    answers = (*calls, *([text] if text else []))
+    error = next((error for path in body.errors for error in _find(row, path)), None)
+    model = row.get("model", row.get("modelVersion"))
+    usage: dict[str, Any] = {"model": model} if isinstance(model, str) else {}
+    for name, paths in zip(("prompt_tokens", "completion_tokens"), body.tokens, strict=True):
+        counts = [count for path in paths for count in _find(row, path) if isinstance(count, int)]
+        usage |= {name: sum(counts)} if counts else {}
+    return Response(body.kind, answers, usage, None if answers else _message(error))
+
+
+def _has(row: Mapping[str, Any], signs: Mapping[str, Any]) -> bool:
+    return all(
+        isinstance(row.get(key), sign) if isinstance(sign, type) else row.get(key) == sign
+        for key, sign in signs.items()
     )
 
 
-def _of_response(body: Mapping[str, Any]) -> Response:
-    items = _objects(body["output"]) or []
-    given = [
-        item["arguments"]
-        for item in items
-        if item.get("type") == "function_call" and item.get("arguments") is not None
-    ]
-    parts = [
-        part
-        for item in items
-        if item.get("type") == "message"
-        for part in _objects(item.get("content")) or ()
-    ]
-    refusals = [part["refusal"] for part in parts if isinstance(part.get("refusal"), str)]
-    error = _message(body.get("error")) or (refusals[0] if refusals else None)
-    return _answered("OpenAI response", [*given, _text(parts)], body, error)
-
-
-def _of_message(body: Mapping[str, Any]) -> Response:
-    given = [
-        block["input"]
-        for block in _objects(body["content"]) or ()
-        if block.get("type") == "tool_use" and block.get("input") is not None
-    ]
-    return _answered("Anthropic message", [*given, _text(body["content"])], body, None)
-
-
-def _answered(kind: str, answers: Sequence[Json], body: Mapping[str, Any], error: Any) -> Response:
-    kept = tuple(answer for answer in answers if answer not in (None, ""))
-    why = error.strip() if isinstance(error, str) and error.strip() and not kept else None
-    return Response(kind, kept, _usage(body), why)
-
-
-def _text(content: Any) -> str | None:
-    """Return the text of a content: a text, or the text blocks of a list; thoughts have other types."""
-    if isinstance(content, str):
-        return content
-    blocks = _objects(content) or ()
-    texts = [
-        block["text"]
-        for block in blocks
-        if block.get("type") in ("text", "output_text") and isinstance(block.get("text"), str)
-    ]
-    return "".join(texts) or None
-
-
-def _usage(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return model and tokens; prompt tokens are all of them, whether or not they came from a cache."""
-    used = body.get("usage")
-    used = used if isinstance(used, dict) else {}
-    usage = {"model": body["model"]} if isinstance(body.get("model"), str) else {}
-    cached = [used.get(f"cache_{kind}_input_tokens") for kind in ("creation", "read")]
-    prompt, completion = (
-        used.get("prompt_tokens", used.get("input_tokens")),
-        used.get("completion_tokens", used.get("output_tokens")),
-    )
-    if isinstance(prompt, int):
-        usage["prompt_tokens"] = prompt + sum(count for count in cached if isinstance(count, int))
-    if isinstance(completion, int):
-        usage["completion_tokens"] = completion
-    return usage
+def _find(value: Any, path: str) -> Iterator[Any]:
+    """Yield the values at a path that are not null or blank, without those of thoughts."""
+    step, _, rest = path.partition(".")
+    if not path:
+        if value not in (None, ""):
+            yield value
+    elif isinstance(value, list):
+        for item in value[:1] if step == "0" else value:
+            yield from _find(item, rest if step == "0" else path)
+    elif isinstance(value, dict) and value.get("thought") is not True:
+        if step.startswith("@"):
+            yield from _find(value, rest) if value.get("type") == step[1:] else ()
+        else:
+            yield from _find(value.get(step), rest)
 
 
 def _message(error: Any) -> str | None:
@@ -178,10 +253,16 @@ def _message(error: Any) -> str | None:
     for _ in range(3):
         if not isinstance(error, dict):
             break
-        error = error.get("message") or error.get("error") or error.get("code") or error.get("type")
-    return error.strip() or None if isinstance(error, str) else None
+        names = ("message", "errorMessage", "error", "code", "errorCode", "type")
+        error = next((error[name] for name in names if error.get(name)), None)
+    return str(error).strip() or None if isinstance(error, str | int) else None
 
 
-def _objects(value: Any) -> list[dict[str, Any]] | None:
-    """Return a list of objects, None for any other value."""
-    return value if isinstance(value, list) and all(isinstance(item, dict) for item in value) else None
+def _confidences(value: Any) -> Any:
+    """Return the numbers in metadata that mirror a record."""
+    if isinstance(value, list):
+        return [_confidences(item) for item in value]
+    if not isinstance(value, dict):
+        return None
+    number = next((value[name] for name in CONFIDENCES if isinstance(value.get(name), int | float)), None)
+    return {key: _confidences(inner) for key, inner in value.items()} if number is None else number

@@ -19,13 +19,15 @@ Scalars: TypeAlias = Mapping[str, Any]
 
 SUFFIX = "_confidence"
 _PERCENTAGE = lazy_regex(r"\s*(\d{1,3}(?:[.,]\d{1,15})?)\s?%\s*", re.ASCII)
-_TYPED = ("valueA", "valueB", "valueC", "valueD", "valueI", "valueN", "valueO", "valueP", "valueS", "valueT")
+_TYPED = tuple(f"value{letter}" for letter in "ABCDINOPST")
 """The beginnings of Azure's keys of values by type: `valueString`, `valueNumber`, `valueDate`."""
 _CONTAINERS = frozenset({dict, list})
 _VALUES = ("value", "content")
+_MARKS = frozenset({"confidence", "citations"})
+"""Keys of which a value object has one; `citations` are Reducto's, with a confidence each."""
 _BESIDE = frozenset({
-    *_VALUES, "confidence", "type", "page", "pages", "page_number", "pageNumber", "bbox", "box",
-    "bounding_box", "boundingBox", "polygon",
+    *_VALUES, *_MARKS, "text", "elements", "type", "page", "pages", "page_number", "pageNumber", "bbox",
+    "box",    "bounding_box", "boundingBox", "polygon",
     "bounding_regions", "boundingRegions", "spans", "span", "source", "source_text",
 })  # fmt: skip
 """The keys of an object with only a value, its confidence and the place where the value was found."""
@@ -54,7 +56,11 @@ def _may_hold(objects: Sequence[dict[str, Json]], names: Set[str], scalars: Scal
     for name in scalars.keys() & names:
         inner = _objects_in(list(map(dict.get, objects, repeat(name))))
         keys = set().union(*inner)
-        if "confidence" in keys or (scalars[name] and _may_hold(inner, keys, scalars[name])):
+        if (
+            not _MARKS.isdisjoint(keys)
+            or any(key.startswith(_TYPED) for key in keys)
+            or (scalars[name] and _may_hold(inner, keys, scalars[name]))
+        ):
             return True
     return False
 
@@ -110,24 +116,37 @@ def _take(value: Any, scalars: Scalars | None, taken: Taken, path: str) -> Json:
     if key is None:
         return value if scalars is None else take_values(value, scalars, taken, path)
     inner: Json = value[key]
-    if scalars is None and key.startswith(_TYPED):
-        taken.repairs.add("typed_value")
-        return value
     taken.repairs.add("value_object")
-    _note_confidence(value["confidence"], path, taken)
+    _note_confidence(_confidence_of(value), path, taken)
     return inner if scalars is None else _take(inner, scalars, taken, path)
 
 
+def _confidence_of(value: Mapping[str, Any]) -> Any:
+    """Return the confidence of a value object, or that of the first place that it cites."""
+    if "citations" not in value:
+        return value.get("confidence")
+    first = next((cited for cited in value["citations"] or () if isinstance(cited, dict)), {})
+    granular = first.get("granular_confidence")
+    number = granular.get("extract_confidence") if isinstance(granular, dict) else None
+    return first.get("confidence") if number is None else number
+
+
 def _value_key(value: Mapping[str, Json], scalars: Scalars | None) -> str | None:
-    """Return the key of the value in an object of only a value, its confidence and its place; else None."""
+    """Return the key of the value in an object of only a value, its confidence and its place; else None.
+
+    A typed value that is itself an object (`valueCurrency`) gives way to the text that it was read from.
+    """
     typed = [key for key in value if key.startswith(_TYPED)]
-    keys = typed or [key for key in _VALUES if key in value]
-    if "confidence" not in value or len(keys) != 1 or not value.keys() <= {*_BESIDE, *typed}:
+    keys = typed or [key for key in _VALUES if key in value] or [key for key in ("text",) if key in value]
+    has_mark = not _MARKS.isdisjoint(value) or (bool(typed) and "type" in value)
+    if not has_mark or len(keys) != 1 or not value.keys() <= {*_BESIDE, *typed}:
         return None
-    if scalars is None:
-        return keys[0] if typed or not isinstance(value[keys[0]], dict) else None
-    is_own = not scalars.keys().isdisjoint(value)  # a key of the object itself is declared
-    return keys[0] if not typed and not is_own and isinstance(value[keys[0]], dict | list) else None
+    is_container = isinstance(value[keys[0]], dict | list)
+    if scalars is not None:  # not if a key of the object itself is declared
+        return keys[0] if is_container and scalars.keys().isdisjoint(value) else None
+    if typed and is_container:
+        return next((key for key in ("content", "text") if isinstance(value.get(key), str)), None)
+    return None if isinstance(value[keys[0]], dict) else keys[0]
 
 
 def _note_confidence(value: Json, path: str, taken: Taken) -> bool:

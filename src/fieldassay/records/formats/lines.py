@@ -16,8 +16,9 @@ from fieldassay.io.json_value import id_text
 from fieldassay.records.decode import decode_json
 from fieldassay.records.formats.files import Input
 from fieldassay.records.formats.rows import SlicedRows, int64
-from fieldassay.records.ids import SERVICE_KEYS, cap_problems, find_id, settle_ids
+from fieldassay.records.ids import cap_problems, find_id, settle_ids
 from fieldassay.records.options import SourceOptions
+from fieldassay.records.responses import SERVICE_KEYS
 from fieldassay.regex import lazy_regex
 
 _UNUSUAL = lazy_regex(r'[\\"\0-\x1f]')

@@ -31,7 +31,6 @@ UNWRAPPED = frozenset(
         "json_in_text",
         "one_text",
         "value_object",
-        "typed_value",
         "confidence_beside",
         "confidence_in_words",
     }

@@ -33,10 +33,6 @@ _REMARKS: Mapping[str, str] = {
     "value_object": (
         "gave values as objects with a confidence; the values were judged, and the confidences are theirs"
     ),
-    "typed_value": (
-        "gave values as objects with keys such as 'valueString', which are judged as the wrong kind; "
-        "give each value under 'value'"
-    ),
     "without_json": (
         "hold values that JSON cannot, such as bytes; in a declared field each is of the wrong kind"
     ),
