@@ -117,18 +117,13 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
     if options.other_names or options.left_out:
         records = [_with_own_names(record, options) for record in records]
     if options.has_loose_names and options.fields is not None:
-        records = [_with_field_names(record, options.fields) for record in records]
+        records = [replace(record, data=_loosened(record.data, options.fields)) for record in records]
     objects = [record.data for record in records if record.data is not None]
     if options.fields is not None and may_have_texts(objects, options.fields):
         records = [_without_texts(record, options.fields, options) for record in records]
     if options.scalars:
         _take_values(records, suspects, options.scalars)
     return records
-
-
-def _with_field_names(record: Record, fields: ObjectNode) -> Record:
-    data: Any = _loosened(record.data, fields)
-    return record if data is record.data else replace(record, data=data)
 
 
 def _loosened(value: Any, node: Node) -> Any:

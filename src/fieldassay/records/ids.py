@@ -14,7 +14,7 @@ from msgspec import Struct
 from fieldassay.errors import Problem
 from fieldassay.io.json_value import id_text
 from fieldassay.records.decode import decode_json
-from fieldassay.records.responses import SERVICE_KEYS, names_of_id
+from fieldassay.records.responses import ID_KEYS, names_of_id
 from fieldassay.regex import lazy_regex
 
 _ENDINGS = lazy_regex(
@@ -50,7 +50,7 @@ def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
     >>> find_id({"meta": {"id": 4}}, ["doc_id", "meta.id"])
     '4'
     """
-    for name in names_of_id(row, names) if not row.keys().isdisjoint(SERVICE_KEYS) else names:
+    for name in names_of_id(row, names) if not row.keys().isdisjoint(ID_KEYS) else names:
         found = id_text(row.get(name))
         if found is None and "." in name:
             found = id_text(locate(row, name)[1])

@@ -12,10 +12,13 @@ from fieldassay.io.json_value import Json
 BATCH_ID = "custom_id"
 """The key of the id in the output of a batch of OpenAI, Azure and Anthropic."""
 
-SERVICE_KEYS = frozenset({
-    BATCH_ID, "object", "role", "key", "request", "recordId", "candidates", "promptFeedback", "stopReason",
-    "done", "analyzeResult", "job_id", "extraction_metadata", "extract_metadata", "extraction_schema_json",
-})  # fmt: skip
+ID_KEYS = frozenset({BATCH_ID, "object", "role", "key", "request", "recordId"})
+"""Keys of which one is in every saved response with an id of its own."""
+
+SERVICE_KEYS = ID_KEYS | {
+    "candidates", "promptFeedback", "stopReason", "done", "analyzeResult", "job_id", "output",
+    "extraction_metadata", "extract_metadata", "extraction_schema_json",
+}  # fmt: skip
 """Keys of which one is in every saved response of a service."""
 
 
@@ -184,7 +187,8 @@ def names_of_id(row: Mapping[str, Any], names: Sequence[str]) -> Sequence[str]:
     line = _line_of(row)
     if line is not None:
         return line.id_keys or (line.key,)
-    return [name for name in names if name != "id"] if read_response(row) is not None else names
+    has_own = ("object" in row or "role" in row) and read_response(row) is not None
+    return [name for name in names if name != "id"] if has_own else names
 
 
 def _line_of(row: Mapping[str, Any]) -> Line | None:

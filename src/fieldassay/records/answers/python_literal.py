@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from typing import Any
 
 from fieldassay.io.json_value import Json
 from fieldassay.regex import lazy_regex
@@ -20,18 +21,19 @@ _ARRAY = lazy_regex(rf"\[\s*(?:{_SCALAR}\s+)+{_SCALAR}\s*\]")
 _CALLS = lazy_regex(
     rf"(?P<text>{_STRING})|\b(?:(?:decimal\.)?Decimal|np\.\w+|(?:pd\.)?Timestamp|UUID)\((?P<value>{_SCALAR})\)"
 )
+_NAN = lazy_regex(rf"(?P<text>{_STRING})|\bnan\b")
 
 
 def read_literal(text: str) -> list[Json] | dict[str, Json] | None:
     """Return the list or object of a Python literal, None if the text is none; nothing is evaluated.
 
-    Tuples, sets and arrays of numpy are lists; `nan` is null. A number in the call of its type
+    Tuples, sets (sorted) and arrays of numpy are lists; `nan` is null. A number in the call of its type
     (`Decimal('1.50')`, `np.float64(1.5)`) is what stands in it.
 
     >>> read_literal("[{'sku': 'A', 'n': None}, (1, 2.5)]"), read_literal("['x' 'y']")
     ([{'sku': 'A', 'n': None}, [1, 2.5]], ['x', 'y'])
-    >>> read_literal("[open('x')]") is None, read_literal("{'a': 1, 'a': 2}") is None
-    (True, True)
+    >>> read_literal("[open('x')]") is None, read_literal("[nan, {'y', 'x'}]")
+    (True, [None, ['x', 'y']])
     """
     if len(text) > LONGEST:
         return None
@@ -40,29 +42,19 @@ def read_literal(text: str) -> list[Json] | dict[str, Json] | None:
     text = _CALLS.sub(lambda call: call["text"] or call["value"], text)
     if not _LITERAL.fullmatch(text):
         return None
+    text = _NAN.sub(lambda nan: nan["text"] or "None", text)
     try:
-        value = _value(ast.parse(text.strip(), mode="eval").body)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        value = _plain(ast.literal_eval(text.strip()))
+    except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError):
         return None
     return value if isinstance(value, list | dict) else None
 
 
-def _value(node: ast.expr) -> Json:
-    match node:
-        case ast.Constant(value=str() | int() | float() | None as value):
-            return value
-        case ast.UnaryOp(
-            op=ast.USub() | ast.UAdd() as sign, operand=ast.Constant(value=int() | float() as value)
-        ):
-            return -value if isinstance(sign, ast.USub) else value
-        case ast.List(elts=items) | ast.Tuple(elts=items) | ast.Set(elts=items):
-            return [_value(item) for item in items]
-        case ast.Dict(keys=keys, values=values):
-            names = [
-                key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)
-            ]
-            if len(set(names)) == len(keys):
-                return dict(zip(names, map(_value, values), strict=True))
-        case ast.Name(id="nan"):
-            return None
-    raise ValueError
+def _plain(value: Any) -> Json:
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {key: _plain(member) for key, member in value.items()}
+    if isinstance(value, dict):
+        raise TypeError
+    if isinstance(value, list | tuple | set):
+        return [_plain(item) for item in (sorted(value) if isinstance(value, set) else value)]
+    return value  # type: ignore[no-any-return]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
+from collections.abc import Callable
 
 from fieldassay.regex import lazy_regex
 
@@ -16,7 +17,7 @@ INVISIBLE = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
 """Characters that nobody can see, for a set of a regular expression."""
 
 _FULL_WIDTH = str.maketrans("：，｛｝［］", ":,{}[]")
-_STEPS = (
+_OUTSIDE = (
     ("invisible_character", lazy_regex(rf"{_TEXT}|[{INVISIBLE}]+", re.DOTALL)),
     ("full_width", lazy_regex(rf"{_TEXT}|[：，｛｝［］]", re.DOTALL)),
     ("escaped_space", lazy_regex(rf"{_TEXT}|\\[nrt]", re.DOTALL)),
@@ -35,18 +36,10 @@ def rewrite(text: str) -> tuple[str, tuple[str, ...]]:
     (('{"a": 1}', ('escaped_quotes',)), ('{"a": 1}', ('line_marks', 'full_width', 'markup')))
     """
     names: list[str] = []
-
-    def note(name: str, changed: str) -> str:
-        if changed != text:
-            names.append(name)
-        return changed
-
-    text = note("html_entities", text if '"' in text else html.unescape(text))
-    text = note("escaped_quotes", _unescaped(text))
-    text = note("line_marks", _without_line_marks(text))
-    text = note("full_width", text if '"' in text else text.replace("＂", '"'))
-    for name, pattern in _STEPS:
-        text = note(name, pattern.sub(_plain, text))
+    outside = ((name, lambda text, found=found: found.sub(_plain, text)) for name, found in _OUTSIDE)
+    for name, step in (*_WHOLE, *outside):
+        before, text = text, step(text)
+        names += [name] if text != before else []
     return text, tuple(dict.fromkeys(names))
 
 
@@ -86,3 +79,11 @@ def _without_line_marks(text: str) -> str:
             rest = (line[match.end() :] for line, match in zip(lines, marks, strict=True) if match)
             return text[:first] + "\n".join(rest) + text[end + 1 :]
     return text
+
+
+_WHOLE: tuple[tuple[str, Callable[[str], str]], ...] = (
+    ("html_entities", lambda text: text if '"' in text else html.unescape(text)),
+    ("escaped_quotes", _unescaped),
+    ("line_marks", _without_line_marks),
+    ("full_width", lambda text: text if '"' in text else text.replace("＂", '"')),
+)

@@ -80,7 +80,8 @@ def may_have_texts(column: Sequence[Any], node: Node) -> bool:
     if str in kinds and (not isinstance(node, Leaf) or node.is_list):
         return True
     if isinstance(node, ListNode) and list in kinds and not isinstance(node.items, Leaf):
-        return may_have_texts([*chain.from_iterable(v for v in column if v.__class__ is list)], node.items)
+        lists = column if kinds == {list} else (value for value in column if value.__class__ is list)
+        return may_have_texts([*chain.from_iterable(lists)], node.items)
     if not isinstance(node, ObjectNode):
         return False
     objects = column if kinds == {dict} else [value for value in column if value.__class__ is dict]

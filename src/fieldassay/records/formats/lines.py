@@ -18,11 +18,11 @@ from fieldassay.records.formats.files import Input
 from fieldassay.records.formats.rows import SlicedRows, int64
 from fieldassay.records.ids import cap_problems, find_id, settle_ids
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.responses import SERVICE_KEYS
+from fieldassay.records.responses import ID_KEYS
 from fieldassay.regex import lazy_regex
 
 _UNUSUAL = lazy_regex(r'[\\"\0-\x1f]')
-_NO_SERVICE = (None,) * len(SERVICE_KEYS)
+_NO_SERVICE = (None,) * len(ID_KEYS)
 BLANK = b"\0 \t\r\n\xef\xbb\xbf"
 
 
@@ -73,13 +73,13 @@ def id_reader(names: Sequence[str]) -> Callable[[bytes], tuple[str | None, str |
     """
     if any(_UNUSUAL.search(name) for name in names):  # no struct can have such a field
         return lambda line: _read_slowly(line, names)
-    keys = [*dict.fromkeys((*names, *sorted(SERVICE_KEYS)))]
+    keys = [*dict.fromkeys((*names, *sorted(ID_KEYS)))]
     fields: list[Any] = [
         (f"n{at}", Any, msgspec.field(default=None, name=key)) for at, key in enumerate(keys)
     ]
     decode = msgspec.json.Decoder(msgspec.defstruct("Ids", fields, gc=False)).decode
     of_names = [f"n{keys.index(name)}" for name in names]
-    of_services = operator.attrgetter(*(f"n{keys.index(key)}" for key in SERVICE_KEYS))
+    of_services = operator.attrgetter(*(f"n{keys.index(key)}" for key in ID_KEYS))
     has_path = any("." in name for name in names)
 
     def read(line: bytes) -> tuple[str | None, str | None]:
