@@ -76,6 +76,14 @@ STREAKS: dict[str, tuple[list[dict[str, Any]], int, str]] = {
     "invalid in the middle": (runs(OK, OK, {"code": None}, OK, OK), 2, "record of run 3 is not valid"),
     "same run twice": ([runs(OK)[0]] * 5, 0, "record of run 5 is not valid"),
     "out of order": (runs(*[OK] * 5)[::-1], 0, "not valid"),
+    "white space around the code": (runs(OK, {"code": " 4f2c1aa "}), 2, ""),
+    "time zones mixed": (runs(OK, {"started": "2026-03-02T09:00:00"}), 0, "record of run 2 is not valid"),
+    "invalid and too late": (
+        runs(OK, {"code": None, "started": "2027-03-01T09:00:00Z"}, OK),
+        1,
+        "record of run 2 is not valid",
+    ),
+    "more than are listed": (runs(*[OK] * 30), 30, ""),
     "dates only": (runs(*[{"started": f"2026-03-0{day}"} for day in range(1, 6)]), 5, ""),
 }
 
@@ -85,12 +93,15 @@ def test_stable_runs_are_counted_back_from_the_last(tmp_path: Path, case: str) -
     reliability, stable, said = STREAKS[case]
     records = read(tmp_path, {"reliability": reliability})
     assert records.estimates["reliability_runs"].value == stable
-    assert said in " ".join(records.evidence["reliability_runs"])
+    sentences = " ".join(records.evidence["reliability_runs"])
+    assert said in sentences and ("goes back no further" in sentences) == bool(said)
+    assert sentences.count("success, code") == min(stable, 12)
+    assert (f"run {len(reliability)}, 2026" in sentences) == bool(stable)
 
 
 INVALID_RUNS = {
     "no code": (without(RUN, "code"), "has no 'code'"),
-    "code is a number": ({**RUN, "code": 1.10}, "must be a text"),
+    "code is a number": ({**RUN, "code": 1.10}, "must be a text, not the number 1.1; write it in quotes"),
     "code overflows": (
         "reliability: [{success: true, code: 12e4567, configuration: a, restarted: false, "
         'started: "2026-03-01"}]',
@@ -161,6 +172,13 @@ def test_an_offline_run_counts_only_if_it_says_everything(tmp_path: Path, case: 
 PROOFS = {
     "two": ([PROOF, {**PROOF, "measured": "13 s"}], 2, ""),
     "before and after": ([{**without(PROOF, "measured"), "before": 2, "after": 4}], 1, ""),
+    "more than are listed": ([{**PROOF, "measured": f"{n} s"} for n in range(15)], 15, "and 3 more"),
+    "a long observation": ([{**PROOF, "measured": "so long " * 100}], 1, "…"),
+    "measured is not a number": (
+        "manifest: [rx1]\nproofs: [{doc_id: rx1, measured: .nan, interpretation: Fast enough.}]",
+        0,
+        "has no evidence",
+    ),
     "under evidence": (
         [{**without(PROOF, "measured"), "evidence": {"before": "a b", "after": "a c"}}],
         1,
@@ -193,9 +211,11 @@ PROOFS = {
 @pytest.mark.parametrize("case", PROOFS)
 def test_a_proof_counts_only_with_document_evidence_and_interpretation(tmp_path: Path, case: str) -> None:
     proofs, valid, said = PROOFS[case]
-    records = read(tmp_path, {"manifest": ["rx1", 7], "proofs": proofs})
+    records = read(
+        tmp_path, proofs if isinstance(proofs, str) else {"manifest": ["rx1", 7], "proofs": proofs}
+    )
     assert records.estimates["proofs"].value == valid
-    assert said in " ".join(map(str, records.invalid))
+    assert said in " ".join([*map(str, records.invalid), *records.evidence["proofs"]])
 
 
 def test_without_a_manifest_no_proof_counts(tmp_path: Path) -> None:
@@ -206,7 +226,7 @@ def test_without_a_manifest_no_proof_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["doc_id,type\nrx1,a\n", "\ufefftype;doc_id\r\na; rx1 \r\n", "doc_id\nrx1\n"],
+    ["type,doc_id\na,rx1\n", "\ufeffdoc_id ;type\r\n rx1 ;a\r\n", "doc_id\nrx1\n"],
     ids=["commas", "bom", "one column"],
 )
 def test_the_manifest_may_be_a_csv_file_beside_the_records(tmp_path: Path, text: str) -> None:
@@ -220,7 +240,10 @@ PIPELINES = {
     "all good": ([GOOD, GOOD], 100.0),
     "an error": ([GOOD, {**GOOD, "error": "timeout"}], 50.0),
     "an error as an object": ([GOOD, {**GOOD, "error": {"kind": "timeout"}}], 50.0),
-    "no error": ([{**GOOD, "error": ""}, {**GOOD, "error": False}, without(GOOD, "error")], 100.0),
+    "no error": (
+        [{**GOOD, "error": ""}, {**GOOD, "error": " "}, {**GOOD, "error": False}, without(GOOD, "error")],
+        100.0,
+    ),
     "no parse": ([GOOD, {**GOOD, "parse_success": False}], 50.0),
     "parse not said": ([GOOD, without(GOOD, "parse_success")], 50.0),
     "parse in words": ([GOOD, {**GOOD, "parse_success": "true"}], 50.0),
@@ -228,7 +251,7 @@ PIPELINES = {
     "items not said": ([GOOD, without(GOOD, "items")], 50.0),
     "only empty items": ([GOOD, {**GOOD, "items": [{}, "", {"a": None}]}], 50.0),
     "a list of items": ([{**GOOD, "items": [{"nombre": "x"}]}], 100.0),
-    "half an item": ([GOOD, {**GOOD, "items": 0.5}], 50.0),
+    "one and a half items": ([GOOD, {**GOOD, "items": 1.5}], 50.0),
     "items are true": ([GOOD, {**GOOD, "items": True}], 50.0),
     "a third": ([GOOD, {**GOOD, "items": 0}, {**GOOD, "items": 0}], 100 / 3),
 }
@@ -256,7 +279,9 @@ def test_a_line_that_is_no_record_is_a_run_without_success(tmp_path: Path, line:
     (tmp_path / "runs.jsonl").write_text(f"{json.dumps(GOOD)}\n{line}\n", encoding="utf-8")
     records = read(tmp_path, {"pipeline": "runs.jsonl"})
     assert records.estimates["pipeline_success_rate"].value == 50.0
-    assert [problem.where.endswith("runs.jsonl:2") for problem in records.invalid] == [True]
+    [invalid] = records.invalid
+    assert invalid.where.endswith("runs.jsonl:2") and "as a run without success" in invalid.remedy
+    assert records.evidence["pipeline_success_rate"][1] == f"run 2 was no success: {invalid.what}"
 
 
 def test_without_run_records_there_is_no_rate(tmp_path: Path) -> None:
@@ -284,6 +309,8 @@ WRONG_FILES = {
     "manifest lacks the column": ("manifest: other.csv", "bad_manifest"),
     "manifest is a mapping": ("manifest: {a: b}", "wrong_kind"),
     "manifest is an empty list": ("manifest: []", "wrong_kind"),
+    "manifest lists nothing": ("manifest: [rx1, ~]", "wrong_kind"),
+    "manifest is too large": ("manifest: large.csv", "too_large"),
     "manifest is binary": ("manifest: binary.csv", "encoding"),
     "aliases without end": (BOMB, "too_large"),
     "an alias of itself": ("offline: &a [*a]", "syntax"),
@@ -296,6 +323,8 @@ def test_a_file_that_is_wrong_is_refused(tmp_path: Path, case: str) -> None:
     text, kind = WRONG_FILES[case]
     (tmp_path / "other.csv").write_text("id\na\n", encoding="utf-8")
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00\xff")
+    with (tmp_path / "large.csv").open("wb") as large:
+        large.truncate((1 << 26) + 1)
     with pytest.raises(ProblemsError) as caught:
         read(tmp_path, text)
     assert kind in [problem.kind for problem in caught.value.problems]
@@ -310,10 +339,13 @@ def test_all_problems_of_a_file_come_at_once_with_their_lines(tmp_path: Path) ->
 
 def test_hostile_texts_neither_crash_nor_count(tmp_path: Path) -> None:
     long = "a\x00\u202e" * 10_000
+    deep = f'{{"parse_success": true, "items": {"[" * 900}{"]" * 900}}}'
+    (tmp_path / "runs.jsonl").write_text(deep, encoding="utf-8")
     data = {
+        "pipeline": "runs.jsonl",
         "offline": [{**OFFLINE, "command": long}],
         "proofs": [{**PROOF, "doc_id": long, "measured": {"x": [long]}}],
     }
     records = read(tmp_path, data)
-    assert records.estimates["proofs"].value == 0
+    assert records.estimates["proofs"].value == records.estimates["pipeline_success_rate"].value == 0
     assert all(len(str(problem)) < 1000 for problem in records.invalid)
