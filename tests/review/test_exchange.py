@@ -170,10 +170,44 @@ def test_tasks_of_others_are_read_and_persons_stay_numbers(tmp_path: Path) -> No
     )
 
 
+BOX = {"x": 95, "y": 0, "width": 10, "height": 40}
+RESULTS: dict[str, tuple[list[dict[str, Any]], str, str | None, int]] = {
+    "two boxes without a text": ([{"type": "rectanglelabels", "value": BOX}] * 2, "value", "", 2),
+    "the first text": ([{"type": "textarea", "value": {"text": text}} for text in ("5.0", ["6"])], "value", "5.0", 0),
+    "lines of a text": ([{"type": "textarea", "value": {"text": ["5", "6"]}}], "value", "5\n6", 0),
+    "a state and its box": (
+        [{"type": "choices", "value": {**BOX, "choices": ["illegible"]}}], "illegible", None, 1
+    ),
+    "the text of a span": (
+        [{"type": "labels", "value": {"text": "5"}}, {"type": "textarea", "value": {"text": ["6"]}}], "value", "6", 0
+    ),
+    "a list that is there": ([{"type": "choices", "value": {"choices": ["present"]}}], "value", None, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", RESULTS)
+def test_results_about_one_path_are_one_label(tmp_path: Path, case: str) -> None:
+    results, *label = RESULTS[case]
+    result = [{"meta": {"text": ["total"]}, **one} for one in results]
+    task = {"data": {"image": "a"}, "annotations": [{"result": result, "completed_by": "me@example.org"}]}
+    numbered = {**task, "data": {"image": "a", "sheet": 1}}
+    (tmp_path / "tasks.json").write_text(json.dumps([task, task, numbered]))
+    imported = import_labels(tmp_path / "tasks.json", "label-studio")
+    named = [(sheet.reviewer, sheet.slot) for sheet in imported.sheets]
+    assert (named, imported.notes) == ([("annotator 0", slot) for slot in range(3)], ())
+    total = imported.sheets[0].labels["total"]
+    assert all(0 <= edge <= 1 for region in total.regions for edge in region.box)
+    assert [total.state, total.text, len(total.regions)] == label
+
+
 @pytest.mark.parametrize(
     ("form", "name", "content"),
     [
         pytest.param("label-studio", "tasks.json", "{}", id="no list of tasks"),
+        pytest.param(
+            "label-studio", "tasks.json", '[{"data": {"id": 1}, "annotations": [{"result": [{"type": "choices", '
+            '"from_name": "total", "value": {"choices": ["gone"]}}]}]}]', id="no state",
+        ),
         pytest.param("label-studio", "tasks.json", '[{"data": {}, "annotations": [{"result": []}]}]', id="no document"),
         pytest.param("csv", "labels.csv", "document,text\na,5\n", id="columns missing"),
         pytest.param(
@@ -187,6 +221,7 @@ def test_what_is_no_labels_is_told_with_its_place(tmp_path: Path, form: str, nam
     with pytest.raises(ProblemsError) as caught:
         import_labels(tmp_path / name, form)
     assert caught.value.problems[0].kind == "labels_file"
+    assert "IndexError" not in str(caught.value)
 
 
 def test_the_commands_go_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

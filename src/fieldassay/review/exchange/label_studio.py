@@ -9,6 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from fieldassay.errors import problem
 from fieldassay.io.files.typed_json import parse_json
 from fieldassay.io.text.shown import format_count
@@ -24,27 +26,21 @@ def export_label_studio(sheets: Iterable[Sheet]) -> Exported:
 
     Values without a region are texts with the field's name, states without a value are choices.
     """
-    found = sorted(sheets, key=lambda one: (one.document, one.slot, one.reviewer))
-    tasks = [_task(number, sheet) for number, sheet in enumerate(found, 1)]
-    labels = [label for sheet in found for label in sheet.labels.values()]
-    lost = list_lost(labels)
+    ordered = sorted(sheets, key=lambda sheet: (sheet.document, sheet.slot, sheet.reviewer))
+    tasks = []
+    for number, sheet in enumerate(ordered, 1):
+        origin = {"document": sheet.document, "reviewer": sheet.reviewer}
+        data = {**origin, "sheet": sheet.slot, "blind": sheet.is_blind}
+        results = [
+            result
+            for at, (path, label) in enumerate(sheet.labels.items())
+            for result in _results(f"{number}-{at}", path, label)
+        ]
+        annotation = {"result": results, "was_cancelled": False}
+        tasks.append({"id": number, "data": data, "annotations": [annotation]})
+    lost = list_lost([label for sheet in ordered for label in sheet.labels.values()])
     text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
     return Exported(text, (*lost, "`data.document` is the id: put the address of the page there"))
-
-
-def _task(number: int, sheet: Sheet) -> dict[str, Any]:
-    data = {
-        "document": sheet.document,
-        "reviewer": sheet.reviewer,
-        "sheet": sheet.slot,
-        "blind": sheet.is_blind,
-    }
-    results = [
-        result
-        for at, (path, label) in enumerate(sheet.labels.items())
-        for result in _results(f"{number}-{at}", path, label)
-    ]
-    return {"id": number, "data": data, "annotations": [{"result": results, "was_cancelled": False}]}
 
 
 def _results(name: str, path: str, label: Label) -> Iterator[dict[str, Any]]:
@@ -74,33 +70,27 @@ def import_label_studio(path: Path) -> Imported:
         tasks = parse_json(path.read_bytes())
         if not isinstance(tasks, list):
             raise ValueError("no list of tasks")
-        left = Counter[str]()
-        sheets = [sheet for task in tasks for sheet in _sheets(task, left)]
+        left, often = Counter[str](), Counter[tuple[str, str, int]]()
+        sheets: dict[tuple[str, str, int], Sheet] = {}
+        for sheet in (sheet for task in tasks for sheet in _sheets(task, left)):
+            key = (sheet.document, sheet.reviewer, sheet.slot)
+            slot = sheet.slot + often[key]
+            while (sheet.document, sheet.reviewer, slot) in sheets:
+                slot += 1
+            often[key] = slot - sheet.slot + 1
+            sheets[sheet.document, sheet.reviewer, slot] = replace(sheet, slot=slot)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         what = f"is no export of Label Studio ({type(error).__name__}: {str(error)[:100]})"
         raise problem(path, what, "export the tasks as JSON", "labels_file") from None
-    notes = [f"{format_count(count, what)} left out" for what, count in left.items()]
-    return Imported(_numbered(sheets), tuple(notes))
-
-
-def _numbered(sheets: list[Sheet]) -> tuple[Sheet, ...]:
-    """Return the sheets, those of one document by one reviewer under different numbers."""
-    often = Counter[tuple[str, str, int]]()
-    found = []
-    for sheet in sheets:
-        key = (sheet.document, sheet.reviewer, sheet.slot)
-        found.append(Sheet(*key[:2], sheet.slot + often[key], sheet.is_blind, sheet.labels))
-        often[key] += 1
-    return tuple(found)
+    notes = [f"{format_count(count, what)} left out" for what, count in left.items() if count]
+    return Imported(tuple(sheets.values()), tuple(notes))
 
 
 def _sheets(task: Mapping[str, Any], left: Counter[str]) -> Iterator[Sheet]:
     data = task["data"]
     left["prediction"] += len(task.get("predictions") or ())
-    document = next(
-        (str(data[key]) for key in ("document", "id", "image", "pdf", "ocr") if data.get(key)), None
-    )
-    if document is None:
+    names = [str(data[key]) for key in ("document", "id", "image", "pdf", "ocr") if data.get(key)]
+    if not names:
         raise ValueError(f"task {task.get('id')} does not say which document it is")
     for annotation in task.get("annotations") or ():
         if annotation.get("was_cancelled"):
@@ -110,16 +100,14 @@ def _sheets(task: Mapping[str, Any], left: Counter[str]) -> Iterator[Sheet]:
         who = who.get("id") if isinstance(who, dict) else who
         reviewer = data.get("reviewer") or f"annotator {who if isinstance(who, int) else 0}"
         labels = _read_results(annotation["result"], left)
-        yield Sheet(document, str(reviewer), int(data.get("sheet") or 0), bool(data.get("blind")), labels)
-    for unused in [name for name, count in left.items() if not count]:
-        del left[unused]
+        yield Sheet(names[0], str(reviewer), int(data.get("sheet") or 0), bool(data.get("blind")), labels)
 
 
 def _read_results(results: list[Mapping[str, Any]], left: Counter[str]) -> dict[str, Label]:
     """Return the labels of an annotation; results with one id are one region."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
-    for number, one in enumerate(results):
-        groups.setdefault(str(one.get("id") or f"#{number}"), []).append(one)
+    for number, result in enumerate(results):
+        groups.setdefault(str(result.get("id") or f"#{number}"), []).append(result)
     labels: dict[str, Label] = {}
     used = Counter[str]()
     for parts in groups.values():
@@ -127,34 +115,33 @@ def _read_results(results: list[Mapping[str, Any]], left: Counter[str]) -> dict[
         if path is None:
             left["result without a field"] += 1
             continue
-        text, state, region = _content(parts)
-        known = labels.get(path)
-        regions = (*(known.regions if known else ()), *([region] if region else ()))
-        if state is not None:
-            labels[path] = (
-                Label("value", None, regions) if state == "present" else Label(_state(state), None, regions)
-            )
-        elif known is None:
-            labels[path] = Label("value", text or "", regions)
-        else:
-            labels[path] = Label(known.state, known.text or text, regions)
+        label = labels.get(path, Label("value", ""))
+        boxes = [part for part in parts if "width" in part["value"]]
+        regions = [Region(int(part.get("item_index") or 0) + 1, _box(part)) for part in boxes[:1]]
+        label = replace(label, regions=(*label.regions, *regions))
+        filled = {
+            (part["type"], key): value for part in parts for key, value in part["value"].items() if value
+        }
+        choices, text = filled.get(("choices", "choices")), filled.get(("textarea", "text"))
+        if choices and choices[0] not in ("present", "absent", "illegible", "skipped"):
+            raise ValueError(f"the choice {str(choices[0])[:40]!r} is no state")
+        if choices:
+            state = "value" if choices[0] == "present" else choices[0]
+            label = replace(label, state=state, text=None)
+        elif text and not label.text:
+            label = replace(label, text=text if isinstance(text, str) else "\n".join(map(str, text)))
+        labels[path] = label
     return labels
-
-
-def _state(text: str) -> Any:
-    if text not in ("absent", "illegible", "skipped"):
-        raise ValueError(f"the choice {text[:40]!r} is no state")
-    return text
 
 
 def _path(parts: list[Mapping[str, Any]], used: Counter[str]) -> str | None:
     """Return the path in the meta text, else the label's name; items of a list are numbered as they come."""
-    for one in parts:
-        told = (one.get("meta") or {}).get("text") or ()
-        if told and _is_path(str(told[0])):
-            return str(told[0])
-    names = [name for one in parts for name in one["value"].get("rectanglelabels") or ()]
-    fields = [one["from_name"] for one in parts if one["type"] in ("textarea", "choices")]
+    for part in parts:
+        meta = (part.get("meta") or {}).get("text") or ()
+        if meta and _is_path(str(meta[0])):
+            return str(meta[0])
+    names = [name for part in parts for name in part["value"].get("rectanglelabels") or ()]
+    fields = [part["from_name"] for part in parts if part["type"] in ("textarea", "choices")]
     if not names and (not fields or fields[0] in (_TEXT, _STATE)):
         return None
     name = str(names[0] if names else fields[0])
@@ -172,35 +159,19 @@ def _is_path(text: str) -> bool:
     return bool(steps) and ITEM not in steps and join_path(steps) == text
 
 
-def _content(parts: list[Mapping[str, Any]]) -> tuple[str | None, str | None, Region | None]:
-    text = state = region = None
-    for one in parts:
-        value = one["value"]
-        if one["type"] == "textarea" and value.get("text"):
-            given = value["text"]
-            text = given if isinstance(given, str) else "\n".join(map(str, given))
-        if one["type"] == "choices" and value.get("choices"):
-            state = str(value["choices"][0])
-        if region is None and "width" in value:
-            region = Region(int(one.get("item_index") or 0) + 1, _box(one, value))
-    return text, state, region
-
-
-def _box(one: Mapping[str, Any], value: Mapping[str, Any]) -> tuple[float, float, float, float]:
+def _box(part: Mapping[str, Any]) -> tuple[float, float, float, float]:
     """Return the box around a rectangle turned about its top left corner, cut off at the page."""
-    across, down = float(one.get("original_width") or 1), float(one.get("original_height") or 1)
-    x, y, wide, high = (float(value[name]) / 100.0 for name in ("x", "y", "width", "height"))
-    turn = math.radians(float(value.get("rotation") or 0))
-    if not turn:
-        corners = [(x, y), (x + wide, y + high)]
-    else:
-        sides = [(0.0, 0.0), (wide * across, 0.0), (0.0, high * down), (wide * across, high * down)]
-        corners = [
-            (
-                x + (right * math.cos(turn) - below * math.sin(turn)) / across,
-                y + (right * math.sin(turn) + below * math.cos(turn)) / down,
-            )
-            for right, below in sides
-        ]
+    x, y, wide, high = (float(part["value"][name]) / 100.0 for name in ("x", "y", "width", "height"))
+    turn = math.radians(float(part["value"].get("rotation") or 0))
+    sizes = (part.get("original_width"), part.get("original_height"))
+    across, down = (float(size or 1) if turn else 1.0 for size in sizes)
+    corners = [
+        (
+            x + (right * math.cos(turn) - below * math.sin(turn)) / across,
+            y + (right * math.sin(turn) + below * math.cos(turn)) / down,
+        )
+        for right in (0.0, wide * across)
+        for below in (0.0, high * down)
+    ]
     edges = [[min(max(corner[axis], 0.0), 1.0) for corner in corners] for axis in (0, 1)]
     return min(edges[0]), min(edges[1]), max(edges[0]), max(edges[1])
