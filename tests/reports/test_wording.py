@@ -1,4 +1,4 @@
-"""Everything that evidence can say has words."""
+"""Sentences of reports: of numbers, folders and rankings."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import pytest
 
 from fieldassay.metrics.evidence import FLAGS as BITS
 from fieldassay.metrics.evidence import Outcome
+from fieldassay.reports.findings.ranking import Lead, Order, describe_order
 from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS
 from fieldassay.runs.tables import ANSWERS
 from fieldassay.values.comparators.catalogue import COMPARATORS
@@ -34,3 +35,30 @@ def test_reasons_of_the_engine_have_words() -> None:
         "present",
         "paired",
     } <= set(REASONS)
+
+
+FIRM = Lead("b", 0.7, "beyond_chance", 0.004, is_guarded=True)
+LIKE_THESE = Lead("c", 0.85, "beyond_chance", 0.03)
+
+
+@pytest.mark.parametrize(
+    ("leads", "said"),
+    [
+        pytest.param((FIRM,), "better than b by 20.0 points (p = .004)", id="guarded"),
+        pytest.param(
+            (LIKE_THESE,),
+            "better than c by 5.0 points (p = .030) on documents like these, but perhaps not on others",
+            id="not guarded",
+        ),
+        pytest.param(
+            (LIKE_THESE, FIRM),
+            "better than b by 20.0 points (p = .004), and than c by 5.0 points (p = .030) "
+            "on documents like these, but perhaps not on others",
+            id="one of each",
+        ),
+    ],
+)
+def test_a_lead_has_its_clause_where_an_unseen_document_could_turn_it(
+    leads: tuple[Lead, ...], said: str
+) -> None:
+    assert describe_order(Order("a", 0.9, leads)) == f"a is highest with 90.0% and {said}"
