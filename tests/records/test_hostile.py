@@ -19,6 +19,7 @@ from tests.effort import characters, costs_at_most
 from fieldassay.errors import ProblemsError
 from fieldassay.io.json_value import id_text
 from fieldassay.records.answers.answer import parse_answer
+from fieldassay.records.answers.text_values import read_container
 from fieldassay.records.decode import decode_json, decode_rows
 from fieldassay.records.formats.lines import id_reader
 from fieldassay.records.formats.plain import keys_of_json
@@ -67,6 +68,9 @@ ANSWERS = {
     "marks of thoughts in a broken object": lambda: '{"a" "' + '</think>\\"' * MILLION,
     "closed thoughts": lambda: '{"a": 1}</think>' * 200_000,
     "inner broken objects": lambda: ('{"a" 1 {' * 50 + "}" * 50) * 2000,
+    "escaped quotes": lambda: '{\\"a' + '\\"' * MILLION,
+    "full-width braces": lambda: "｛" * MILLION,
+    "a key before each object": lambda: '{% "a": {"b": 1}, ' * (MILLION // 10),
     "calls of tools": lambda: '{"arguments": ' * 90 + '{"a": 1}' + "}" * 90 + " x",
 }
 
@@ -76,6 +80,11 @@ def test_a_hostile_answer_is_invalid_or_repaired(name: str) -> None:
     answer = parse_answer(ANSWERS[name]())
     assert answer.problem is not None or answer.repairs
     assert len(answer.problem or "") < 300
+
+
+@pytest.mark.parametrize("text", ["['x']" + "</a>" * 10**5 + "y", "['x'" + " " * 10**6 + "y", "(" * 10**5])
+def test_a_hostile_text_in_place_of_a_list_stays_a_text(text: str) -> None:
+    assert read_container(text, is_prose=True) is None
 
 
 def test_a_long_answer_is_read() -> None:

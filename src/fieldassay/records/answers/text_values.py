@@ -22,7 +22,8 @@ ONE_TEXT = "one_text"
 
 _BLANK = rf"[\s{INVISIBLE}]*"
 _OPENING = lazy_regex(rf"""{_BLANK}(?:<[\w:|-]{{1,40}}>\s*)*(?:```|["'>+]?\s*\\?["']?\s*[\[{{(｛［])""")
-_TAGS = lazy_regex(rf"^{_BLANK}(?:<[\w:|-]{{1,40}}>\s*)*|(?:\s*</[\w:|-]{{1,40}}>)*\s*$")
+_TAGS = lazy_regex(rf"{_BLANK}(?:<[\w:|-]{{1,40}}>\s*)*")
+_TAGS_BEHIND = lazy_regex(r"(?:\s*</[\w:|-]{1,40}>)*\s*")
 _QUOTED = lazy_regex(r"""(?:```\w*)?[^\w"'“＂]*(?:["'“＂{]|&quot;|&#34;)""")
 _PYTHON = lazy_regex(r"['(]|\\x|None|nan")
 _LIST_LIKE = lazy_regex(r"\s*[\[({]|[^\n;|,]*[\n;|,]")
@@ -45,7 +46,8 @@ def read_container(text: str, *, is_gold: bool = False, is_prose: bool = False) 
     """
     if not _OPENING.match(text):
         return None
-    body = _TAGS.sub("", text)
+    end = max(map(text.rfind, "]})`'\"］｝")) + 1
+    body = _TAGS.sub("", text[:end] if _TAGS_BEHIND.fullmatch(text, end) else text, 1)
     row = decode_json(body.encode("utf-8", "replace"))
     if not isinstance(row.value, list | dict):
         row = _mended(body)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from fieldassay.io.json_value import Json
@@ -71,7 +72,12 @@ def find_wrapped(value: Json, declared: frozenset[str], depth: int = 3) -> dict[
 
 
 def _has_keys(value: dict[str, Json], declared: frozenset[str]) -> bool:
-    return not declared.isdisjoint(value) or not {*map(fold_key, declared)}.isdisjoint(map(fold_key, value))
+    return not declared.isdisjoint(value) or not _folded(declared).isdisjoint(map(fold_key, value))
+
+
+@lru_cache(maxsize=16)
+def _folded(declared: frozenset[str]) -> frozenset[str]:
+    return frozenset(map(fold_key, declared))
 
 
 def unwrap(
