@@ -67,7 +67,7 @@ def test_a_text_is_read_as_the_list_or_object_in_gold_and_predictions_and_said(n
 CUT = ('[{"sku": "A", "amount": 10.5}', '["x", "it\'s"', "['x', \"it's\"")
 
 
-@pytest.mark.parametrize(("field", "text"), zip(("lines", "tags", "tags"), CUT, strict=True))
+@pytest.mark.parametrize(("field", "text"), list(zip(("lines", "tags", "tags"), CUT, strict=True)))
 def test_a_cut_text_is_completed_in_a_prediction_and_never_in_gold(field: str, text: str) -> None:
     result = score([ROW], {"m": [{**ROW, field: text}]}, SPEC)
     assert result.value("accuracy") == 1.0 and result.counts["systems"]["m"]["repairs"]["truncated"] == 1
