@@ -57,7 +57,7 @@ OPENED: list[Browser] = []
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """Close the browser behind the last test that uses it: an idle one holds on to 270 MB."""
-    if OPENED and nextitem is not None and "browser" not in getattr(nextitem, "fixturenames", ()):
+    if OPENED and "browser" not in getattr(nextitem, "fixturenames", ()):
         OPENED.pop().close()
 
 
