@@ -62,16 +62,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or "simulations" in item.path.parts:
             item.add_marker("slow")
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group("browser" if uses_browser(item) else str(item.path)))
-    items.sort(key=uses_browser, reverse=True)  # while the workers are small: a browser is large
+    items.sort(
+        key=lambda item: "browser" in getattr(item, "fixturenames", ())
+    )  # a browser is large, and stays
     if not config.getoption("--record-costs"):
         mark_costly(items)
-
-
-def uses_browser(item: pytest.Item | None) -> bool:
-    """Return whether a test opens pages."""
-    return "browser" in getattr(item, "fixturenames", ())
 
 
 def pytest_collection_finish() -> None:

@@ -44,21 +44,8 @@ def browser() -> Iterator[Browser]:
 
     with sync_playwright() as started:
         opened = started.chromium.launch(executable_path=found, args=list(QUIET))
-        OPENED.append(opened)
         yield opened
-        if opened.is_connected():
-            opened.close()
-
-
-OPENED: list[Browser] = []
-"""The browser, until the last test that uses it."""
-
-
-@pytest.hookimpl(trylast=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
-    """Close the browser behind the last test that uses it: an idle one holds on to 270 MB."""
-    if OPENED and "browser" not in getattr(nextitem, "fixturenames", ()):
-        OPENED.pop().close()
+        opened.close()
 
 
 @pytest.fixture(scope="session")
