@@ -62,9 +62,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or "simulations" in item.path.parts:
             item.add_marker("slow")
-    items.sort(
-        key=lambda item: "browser" in getattr(item, "fixturenames", ())
-    )  # a browser is large, and stays
     if not config.getoption("--record-costs"):
         mark_costly(items)
 
