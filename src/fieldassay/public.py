@@ -41,13 +41,14 @@ def public(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answe
 def _misfits(
     function: Callable[..., Any], args: tuple[Any, ...], keywords: Mapping[str, Any]
 ) -> Iterator[Problem]:
+    signature = inspect.signature(function)
     try:
-        arguments = inspect.signature(function).bind(*args, **keywords).arguments
+        arguments = signature.bind(*args, **keywords).arguments
     except TypeError:
         return  # no such parameter: Python says so
     annotations = get_type_hints(function)
     for name, value in arguments.items():
-        kind = inspect.signature(function).parameters[name].kind
+        kind = signature.parameters[name].kind
         values = value if kind is inspect.Parameter.VAR_POSITIONAL else (value,)
         for misfit in () if kind is inspect.Parameter.VAR_KEYWORD else values:
             if isinstance(misfit, str) and "\0" in misfit:

@@ -85,7 +85,8 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple
     index = settle_ids(found, (), lambda position: f"{label}: row {position + 1}")
     kept = index.kept
     frame = frame if len(kept) == frame.height else frame[kept.tolist()]
-    read = [name for name in frame.columns if re.split(r"[.\[]", name)[0] in options.read_keys]
+    read_keys = options.read_keys
+    read = [name for name in frame.columns if re.split(r"[.\[]", name)[0] in read_keys]
     return FrameRows(
         label,
         index.ids,

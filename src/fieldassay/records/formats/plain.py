@@ -75,10 +75,7 @@ def convert_members(
     """
     lost: list[str] = []
     found: dict[str, Json] = {}
-    for key, value in members.items():
-        name = _key(key)
-        if name in found:
-            raise UnplainError(f"has two keys that are the text {name[:40]!r}")
+    for name, value in zip(_names(members), members.values(), strict=True):
         is_read = not read_keys or name in read_keys
         try:
             found[name] = to_json(value, 1, lost if is_read else None)
@@ -179,11 +176,8 @@ def to_json(value: Any, depth: int = 0, lost: list[str] | None = None) -> Json:
         raise UnplainError(f"nested deeper than {MAX_DEPTH} levels")
     members = _members(value)
     if isinstance(members, Mapping):
-        found = {_key(key): to_json(item, depth + 1, lost) for key, item in members.items()}
-        if len(found) < len(members):
-            twice, _ = Counter(map(_key, members)).most_common(1)[0]
-            raise UnplainError(f"has two keys that are the text {twice[:40]!r}")
-        return found
+        items = [to_json(item, depth + 1, lost) for item in members.values()]
+        return dict(zip(_names(members), items, strict=True))
     if members is not None:
         return [to_json(item, depth + 1, lost) for item in members]
     for name in ("model_dump", "as_py", "tolist", "item"):
@@ -288,6 +282,15 @@ def _members(value: Any) -> Mapping[Any, Any] | Iterable[Any] | None:
     if type(value).__module__ == "numpy" and hasattr(value, "__iter__"):
         return list(value)  # its items have their units; `tolist` would make them numbers
     return None
+
+
+def _names(members: Mapping[Any, Any]) -> list[str]:
+    """Return the keys as texts. Raises `UnplainError` if two become one."""
+    names = list(map(_key, members))
+    if len(set(names)) < len(names):
+        twice, _ = Counter(names).most_common(1)[0]
+        raise UnplainError(f"has two keys that are the text {twice[:40]!r}")
+    return names
 
 
 def _key(key: Any) -> str:

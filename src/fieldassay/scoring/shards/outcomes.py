@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -106,10 +106,8 @@ def _join(first: Done, second: Done) -> Done:
         repaired=_by_name(first.repaired, second.repaired, _name_first),
         labels=first.labels + second.labels,
         too_long=first.too_long + second.too_long,
-        unreadable=_by_name(
-            first.unreadable, second.unreadable, lambda one, other: (one[0] + other[0], one[1])
-        ),
-        invalid=_by_name(first.invalid, second.invalid, lambda one, other: (one[0] + other[0], *one[1:])),
+        unreadable=_by_name(first.unreadable, second.unreadable, _count_on),
+        invalid=_by_name(first.invalid, second.invalid, _count_on),
     )
 
 
@@ -131,6 +129,11 @@ def _sum(first: Counter[str], second: Counter[str]) -> Counter[str]:
     whole = Counter(first)
     whole.update(second)
     return whole
+
+
+def _count_on(first: Any, second: Any) -> Any:
+    """Return a count with its first example, and that of later documents added."""
+    return (first[0] + second[0], *first[1:])
 
 
 def _name_first(
