@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import few_examples
 from tests.values.embedding.references import (
     EACH_BACKEND,
     SMALL,
@@ -58,7 +59,8 @@ def test_no_texts_make_no_vectors_and_no_scores(backend):
     assert Embedding(backend=backend).encode([]).shape == (0, 384)
 
 
-@given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=8))
+@few_examples()
+@given(texts=st.lists(st.text(max_size=30), min_size=1, max_size=5))
 def test_any_texts_have_unit_vectors_that_their_order_leaves_alone(texts):
     vectors = Embedding().encode(texts)
     assert np.allclose(np.linalg.norm(vectors, axis=1), 1, rtol=0, atol=1e-6)
