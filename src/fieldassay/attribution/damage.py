@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fieldassay.attribution.presence import Found, SentText
-from fieldassay.extraction.evidence import surface_forms
-from fieldassay.extraction.places import SearchedPage, fold
+from fieldassay.extraction.places import SearchedPage, fold, surface_forms
 from fieldassay.regex import lazy_regex
 from fieldassay.values.diagnosis.folding import fold_confusable
 

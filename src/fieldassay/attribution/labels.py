@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fieldassay.attribution.damage import Damage, find_damage, find_scattered
-from fieldassay.attribution.presence import UNCOPIED, Found, SentText, normalized, variant_readers
+from fieldassay.attribution.presence import UNCOPIED, Found, SentText
+from fieldassay.extraction.places import normalized
+from fieldassay.extraction.value_words import variant_readers
 from fieldassay.io.text.shown import clip
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.attribution.presence import Known, SentText
+from fieldassay.attribution.presence import SentText
 from fieldassay.documents.store import TranscriptStore
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
 from fieldassay.errors import problem
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import lines_of
 from fieldassay.extraction.extract import split_job
+from fieldassay.extraction.places import Known
 from fieldassay.io.text.shown import make_printable
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.runs.value_sources import PredictedRows, open_predictions

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from fieldassay.extraction.answers import Given, Steps
-from fieldassay.extraction.places import Place, Search
+from fieldassay.extraction.places import Place, Search, surface_forms
 from fieldassay.extraction.strategy import Evidence, EvidenceClass
+from fieldassay.extraction.value_words import TEXTS
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
+    from fieldassay.spec.plan.nodes import Leaf
 
+_Places: TypeAlias = "Sequence[Place]"
 _CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
 
 
@@ -46,75 +49,69 @@ class Locator(Struct, frozen=True, dict=True):
 
     search: Search
     pages: Collection[int]
+    leaves: Mapping[Steps, Leaf]
+    """The planned fields by their steps (items as `ITEM`); values of others are texts."""
     labels: Mapping[Steps, Sequence[tuple[str, ...]]]
     """The words of each field's labels, by its steps (items as `ITEM`)."""
 
     def locate(self, values: Mapping[Steps, Given], rows: Mapping[Steps, str]) -> dict[Steps, Found]:
         """Return each value with its place; those of an item of a list as near to its row as they stand."""
-        anchors = self._anchors(values, rows)
+        stands = {
+            steps: [
+                place
+                for place in self.search.places(self.leaves.get(field_steps(steps)), given.value)
+                if place.page in self.pages
+            ]
+            for steps, given in values.items()
+        }
+        anchors = self._anchors(values, stands, rows)
         found: dict[Steps, Found] = {}
         taken: dict[Steps | None, set[Place]] = defaultdict(set)
         for steps, given in values.items():
             item = item_steps(steps)
             anchor = anchors.get(item) if item is not None else None
             quote = given.quote or (rows.get(item) if item is not None else None)
-            labels = self.labels.get(field_steps(steps), ())
-            places = [place for text in surface_forms(given.value) for place in self._places(text)]
-            free = [place for place in places if place not in taken[item]] if item is not None else places
-            found[steps] = self._locate(Given(given.value, quote), free or places, anchor, labels)
+            free = [place for place in stands[steps] if place not in taken[item]] if item is not None else []
+            found[steps] = self._locate(steps, Given(given.value, quote), free or stands[steps], anchor)
             place = found[steps].place
             if place is not None:
                 taken[item].add(place)
         return found
 
-    def _locate(
-        self,
-        given: Given,
-        places: Sequence[Place],
-        anchor: Place | None,
-        labels: Sequence[tuple[str, ...]],
-    ) -> Found:
+    def _locate(self, steps: Steps, given: Given, places: Sequence[Place], anchor: Place | None) -> Found:
         """Return a value with the best of its places: in its quote, near its row, or behind its label."""
-        value, quote = given.value, given.quote
-        texts = surface_forms(value)
-        if quote is not None:
-            window = anchor if anchor is not None else self._window(quote, places)
-            inside = [place for place in places if window is not None and _overlaps(place, window)]
-            if inside:
-                return Found(value, None, inside[0], "found", self.search.text_at(inside[0]), anchor)
-            if window is not None and not places:
-                return self._elsewhere(value, texts[0], window, anchor)
-            if places:
-                kind: EvidenceClass = "elsewhere"
-                best = self._best(places, anchor, labels)
-                return Found(value, None, best, kind, self.search.text_at(best), anchor)
-            return self._elsewhere(value, texts[0], None, anchor)
+        window = None
+        if given.quote is not None:
+            window = anchor if anchor is not None else self._window(given.quote, places)
+            inside = next((place for place in places if window is not None and place.overlaps(window)), None)
+            if inside is not None:
+                return Found(given.value, None, inside, "found", self.search.text_at(inside), anchor)
         if places:
-            best = self._best(places, anchor, labels)
-            return Found(value, None, best, "found", self.search.text_at(best), anchor)
-        return self._elsewhere(value, texts[0], None, anchor)
-
-    def _elsewhere(self, value: Json, text: str, window: Place | None, anchor: Place | None) -> Found:
-        """Return a value that stands nowhere as it is given: nearly, in pieces, or not at all."""
-        close = self.search.find_closely(text, self.pages) if isinstance(value, str) else None
-        if close is not None:
-            return Found(value, None, close, "found", self.search.text_at(close), anchor)
-        if isinstance(value, bool) or window is not None:
-            kind: EvidenceClass = "assembled" if window is not None else "absent"
+            kind: EvidenceClass = "found" if given.quote is None else "elsewhere"
+            best = self._best(places, anchor, self.labels.get(field_steps(steps), ()))
+            return Found(given.value, None, best, kind, self.search.text_at(best), anchor)
+        if self._is_assembled(steps, given.value, window):
             quote = self.search.text_at(window) if window is not None else ""
-            return Found(value, None, window, kind, quote, anchor)
-        kind = "assembled" if self.search.holds_words(text, self.pages) else "absent"
-        return Found(value, None, None, kind, "", anchor)
+            return Found(given.value, None, window, "assembled", quote, anchor)
+        return Found(given.value, anchor=anchor)
 
-    def _places(self, text: str) -> list[Place]:
-        return [place for place in self.search.find(text) if place.page in self.pages]
+    def _is_assembled(self, steps: Steps, value: Json, window: Place | None) -> bool:
+        """Return whether a value is decided from its quote, or a text whose words stand there or anywhere."""
+        leaf = self.leaves.get(field_steps(steps))
+        if isinstance(value, bool) or (leaf is not None and leaf.type == "boolean"):
+            return window is not None
+        is_text = isinstance(value, str) and (leaf is None or leaf.is_list or leaf.type in TEXTS)
+        return is_text and self.search.holds_words(str(value), self.pages, window)
 
     def _window(self, quote: str, near: Sequence[Place]) -> Place | None:
         """Return where a quote stands: of several places the first one with the value."""
-        places = self._places(quote)
+        places = self._quoted(quote)
         if not places:
             return self.search.find_closely(quote, self.pages)
-        return next((one for one in places if any(_overlaps(place, one) for place in near)), places[0])
+        return next((one for one in places if any(map(one.overlaps, near))), places[0])
+
+    def _quoted(self, quote: str) -> list[Place]:
+        return [place for place in self.search.find(quote) if place.page in self.pages]
 
     def _best(
         self, places: Sequence[Place], anchor: Place | None, labels: Sequence[tuple[str, ...]]
@@ -137,13 +134,18 @@ class Locator(Struct, frozen=True, dict=True):
         before = set(label_words(page.text[start : place.start]))
         return max(sum(word in before for word in label) / len(label) for label in labels if label)
 
-    def _anchors(self, values: Mapping[Steps, Given], rows: Mapping[Steps, str]) -> dict[Steps, Place]:
+    def _anchors(
+        self,
+        values: Mapping[Steps, Given],
+        stands: Mapping[Steps, Sequence[Place]],
+        rows: Mapping[Steps, str],
+    ) -> dict[Steps, Place]:
         """Return the row of each item of a list, no row twice, in the order of the items if possible."""
-        items: dict[Steps, list[str]] = defaultdict(list)
+        items: dict[Steps, list[tuple[str, _Places]]] = defaultdict(list)
         for steps, given in values.items():
             item = item_steps(steps)
             if item is not None:
-                items[item].append(surface_forms(given.value)[0])
+                items[item].append((surface_forms(given.value)[0], stands[steps]))
         anchors: dict[Steps, Place] = {}
         taken: dict[Steps, set[tuple[int, int]]] = defaultdict(set)
         last: dict[Steps, tuple[int, int]] = {}
@@ -156,25 +158,32 @@ class Locator(Struct, frozen=True, dict=True):
         return anchors
 
     def _row(
-        self, quote: str | None, texts: Sequence[str], taken: set[tuple[int, int]], last: tuple[int, int]
+        self,
+        quote: str | None,
+        values: Sequence[tuple[str, _Places]],
+        taken: set[tuple[int, int]],
+        last: tuple[int, int],
     ) -> Place | None:
         if quote is not None:
-            places = [place for place in self._places(quote) if self.search.line_of(place) not in taken]
+            places = [place for place in self._quoted(quote) if self.search.line_of(place) not in taken]
             later = [place for place in places if self.search.line_of(place) > last]
             if later or places:
                 return (later or places)[0]
             close = self.search.find_closely(quote, self.pages)
             if close is not None and self.search.line_of(close) not in taken:
                 return close
-        return self._voted_row(texts, taken, last)
+        return self._voted_row(values, taken, last)
 
     def _voted_row(
-        self, texts: Sequence[str], taken: set[tuple[int, int]], last: tuple[int, int]
+        self,
+        values: Sequence[tuple[str, _Places]],
+        taken: set[tuple[int, int]],
+        last: tuple[int, int],
     ) -> Place | None:
         """Return the line with most of an item's values on it and on the next one."""
         votes: dict[tuple[int, int], float] = defaultdict(float)
-        for text in texts:
-            lines = {self.search.line_of(place) for place in self._places(text)}
+        for text, places in values:
+            lines = {self.search.line_of(place) for place in places}
             weight = float(len(text))
             for page, line in lines:
                 votes[page, line] += weight
@@ -187,26 +196,6 @@ class Locator(Struct, frozen=True, dict=True):
         best = max(free, key=lambda line: (free[line], line > last, -line[0], -line[1]))
         start, end = self.search.pages[best[0]].line_span(best[1])
         return Place(best[0], start, end)
-
-
-def surface_forms(value: Json) -> tuple[str, ...]:
-    """Return the texts that a value may be written as; a text is written as it is.
-
-    >>> surface_forms(1234.5)
-    ('1234.5', '1234.50', '1,234.50', '1.234,50', '1,234.5')
-    """
-    if isinstance(value, str):
-        return (value.strip(),)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return ("true" if value else "false",) if isinstance(value, bool) else (str(value),)
-    if abs(value) >= 1e15:
-        return (str(value),)
-    grouped = f"{value:,.2f}"
-    forms = [str(value), f"{value:.2f}", grouped, grouped.translate(str.maketrans(",.", ".,")), f"{value:,}"]
-    if float(value).is_integer():
-        whole = f"{int(value):,}"
-        forms += [str(int(value)), whole, whole.replace(",", "."), whole.replace(",", " ")]
-    return tuple(dict.fromkeys(forms))
 
 
 def field_steps(steps: Steps) -> Steps:
@@ -224,7 +213,11 @@ def as_evidence(found: Found, search: Search) -> Evidence:
 
 
 def mark_leaks(
-    values: Mapping[Steps, Found], search: Search, hidden: Search | None, examples: Iterable[Transcript]
+    values: Mapping[Steps, Found],
+    leaves: Mapping[Steps, Leaf],
+    search: Search,
+    hidden: Search,
+    examples: Iterable[Transcript],
 ) -> dict[Steps, Found]:
     """Return the values with the class of those that stand in hidden text or in an example alone."""
     from msgspec.structs import replace
@@ -234,12 +227,12 @@ def mark_leaks(
     for steps, found in values.items():
         if found.kind not in ("absent", "assembled") or found.place is not None:
             continue
-        texts = surface_forms(found.value)
-        if isinstance(found.value, bool) or any(search.find(text) for text in texts):
+        leaf = leaves.get(field_steps(steps))
+        if search.places(leaf, found.value):
             continue
-        if hidden is not None and any(hidden.find(text) for text in texts):
+        if hidden.places(leaf, found.value):
             marked[steps] = replace(found, kind="hidden")
-        elif any(one.find(text) for one in shown for text in texts):
+        elif any(one.places(leaf, found.value) for one in shown):
             marked[steps] = replace(found, kind="example")
     return marked
 
@@ -256,7 +249,3 @@ def _names(steps: Steps) -> tuple[str, ...]:
 
 def _numbers(steps: Steps) -> tuple[int, ...]:
     return tuple(step for step in steps if isinstance(step, int))
-
-
-def _overlaps(place: Place, window: Place) -> bool:
-    return place.page == window.page and place.start < window.end and place.end > window.start

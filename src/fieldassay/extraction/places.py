@@ -1,27 +1,51 @@
-"""Where a text stands in a document: the search of quotes in the texts of its pages."""
+"""Whether and where a document bears a value: by the type of its field, in any notation it reads."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from fieldassay.documents.layout.text import PageText, page_text
 from fieldassay.documents.transcript import Page
+from fieldassay.extraction.value_words import (
+    LONGEST,
+    NUMBERS,
+    TEXTS,
+    has_digit,
+    may_be_one,
+    reading_key,
+    reading_keys,
+    text_filter,
+    variant_readers,
+    word_filter,
+)
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fieldassay.io.json_value import Json
+    from fieldassay.spec.plan.nodes import Leaf
+    from fieldassay.values.types.column import Reading
+    from fieldassay.values.types.enums import EnumReader
+
 _SAME = str.maketrans(
-    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-"}
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "‐": "-", "‑": "-", "\u00ad": None}
 )
+_SCRIPTS = (
+    "[\u3005-\u3007\u3021-\u3029\u3041-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U000323af\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ecd\u0edc-\u0edf\u1780-\u17d3\u1000-\u103f]"
+)
+"""Han, kana, Thai, Lao, Khmer and Burmese are written without blanks between words."""
+_UNSPACED = lazy_regex(_SCRIPTS)
+_LINE_END = lazy_regex(rf"(?<={_SCRIPTS})[^\S\n]*\n\s*(?={_SCRIPTS})")
 _DIGITS = lazy_regex(r"\d")
 _CLOSE = 80.0
 """The least similarity, of 100, of a piece whose edit distance from a quote is computed."""
@@ -29,6 +53,21 @@ _PER_EDIT = 8
 """Characters of a quote for each edit that is allowed."""
 _SHORTEST = 8
 """Characters of an inexact quote at least."""
+_RUN = lazy_regex(r"[^\s|]+")
+_GAP = lazy_regex(r"\||\s{3,}|\n")
+_APART = frozenset(" \t\xa0:=：")
+_TOKEN = lazy_regex(r"[\w\u0900-\u0963\u0966-\u0dff\u0e30-\u0eff\u0f71-\u0f84\u1000-\u109f\u1780-\u17d3]+")
+"""Letters, digits, and marks that stand beside letters, which are no `\\w`."""
+_BROKEN = lazy_regex(r"-[ \t]*\n\s*")
+_EDGES = " ,;:|."
+_MARKS = _EDGES + "()[]{}\"'*#，。：；、（）「」"
+_MOST_WORDS = {**LONGEST, "id": 9}
+"""The most words of a value: an IBAN is printed in up to nine."""
+_PIECES = 4
+"""Pieces of a word that is cut where letters and digits, or scripts, meet."""
+
+Key: TypeAlias = "tuple[str, str | None]"
+Known: TypeAlias = "dict[tuple[str, str], dict[str, tuple[Key, ...]]]"
 
 
 class Place(Struct, frozen=True, gc=False):
@@ -37,6 +76,30 @@ class Place(Struct, frozen=True, gc=False):
     page: int
     start: int
     end: int
+
+    def overlaps(self, other: Place) -> bool:
+        """Return whether two places share a character."""
+        return self.page == other.page and self.start < other.end and self.end > other.start
+
+    def holds(self, other: Place) -> bool:
+        """Return whether another place is in this one."""
+        return self.page == other.page and self.start <= other.start and other.end <= self.end
+
+
+class _Words(Struct, frozen=True):
+    """The words of a page in one form between single blanks, and where each begins and stands."""
+
+    text: str
+    starts: tuple[int, ...]
+    spans: tuple[tuple[int, int], ...]
+
+    def find(self, wanted: str) -> Iterator[tuple[int, int]]:
+        at = self.text.find(wanted)
+        while at >= 0:
+            first = bisect_left(self.starts, at + 1)
+            last = bisect_left(self.starts, at + len(wanted) - 1) - 1
+            yield self.spans[first][0], self.spans[last][1]
+            at = self.text.find(wanted, at + 1)
 
 
 class SearchedPage(Struct, frozen=True, dict=True):
@@ -56,6 +119,24 @@ class SearchedPage(Struct, frozen=True, dict=True):
         return fold(self.text)
 
     @cached_property
+    def words(self) -> tuple[_Words, ...]:
+        """Return the normalized words, and where a line ends in a hyphen, also with such words as one."""
+        broken = {found.end() for found in _BROKEN.finditer(self.text)}
+        tokens = ((found[0], found.span()) for found in _TOKEN.finditer(self.text))
+        split = [(word, span) for token, span in tokens for word in normalized(token).split()]
+        forms = [split]
+        if broken:
+            joined: list[tuple[str, tuple[int, int]]] = []
+            for word, (start, end) in split:
+                if joined and start in broken:
+                    last, (begin, _) = joined.pop()
+                    joined.append((last + word, (begin, end)))
+                else:
+                    joined.append((word, (start, end)))
+            forms.append(joined)
+        return tuple(map(_words, forms))
+
+    @cached_property
     def line_starts(self) -> list[int]:
         """Return where each line of the text starts."""
         return [0, *(found.end() for found in re.finditer("\n", self.text))]
@@ -70,24 +151,80 @@ class SearchedPage(Struct, frozen=True, dict=True):
         return starts[line], starts[line + 1] - 1 if line + 1 < len(starts) else len(self.text)
 
 
+def _words(split: list[tuple[str, tuple[int, int]]]) -> _Words:
+    starts, at = [], 1
+    for word, _ in split:
+        starts.append(at)
+        at += len(word) + 1
+    return _Words(f" {' '.join(word for word, _ in split)} ", tuple(starts), tuple(span for _, span in split))
+
+
 def fold(text: str) -> tuple[str, list[int]]:
     """Return a text in lower case, one form of characters, and single blanks, with each character's place.
 
+    A line's end within a script that is written without blanks is left out.
+
     >>> fold("Total \\n 5m²")
     ('total 5m2', [0, 1, 2, 3, 4, 5, 8, 9, 10])
+    >>> fold("北京\\n市")[0]
+    '北京市'
     """
     out: list[str] = []
     places: list[int] = []
-    for position, char in enumerate(text.translate(_SAME)):
+    dropped = set[int]()
+    if not text.isascii():
+        dropped = {at for found in _LINE_END.finditer(text) for at in range(*found.span())}
+    for position, char in enumerate(text):
         if char.isspace():
-            if out and out[-1] != " ":
+            if out and out[-1] != " " and position not in dropped:
                 out.append(" ")
                 places.append(position)
             continue
-        plain = char.lower() if char.isascii() else unicodedata.normalize("NFKC", char).casefold()
+        same = char.translate(_SAME)
+        plain = same.lower() if same.isascii() else unicodedata.normalize("NFKC", same).casefold()
         out.extend(plain)
         places.extend([position] * len(plain))
     return "".join(out), places
+
+
+def normalized(text: str) -> str:
+    """Return the words of a text in lower case, without accents and marks, between single blanks.
+
+    >>> normalized("Crème-Brûlée, 2 × 100 m²")
+    ' creme brulee 2 100 m2 '
+    """
+    if text.isascii():
+        return f" {' '.join(_TOKEN.findall(text.lower()))} "
+    plain = unicodedata.normalize("NFKD", text).casefold()
+    bare = "".join(char for char in plain if not unicodedata.combining(char))
+    return f" {' '.join(_TOKEN.findall(bare))} "
+
+
+def surface_forms(value: Json) -> tuple[str, ...]:
+    """Return the texts that a value may be written as; a text is written as it is.
+
+    >>> surface_forms(1234.5)
+    ('1234.5', '1234.50', '1,234.50', '1.234,50', '1,234.5')
+    """
+    if isinstance(value, str):
+        return (value.strip(),)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return ("true" if value else "false",) if isinstance(value, bool) else (str(value),)
+    if abs(value) >= 1e15:
+        return (str(value),)
+    grouped = f"{value:,.2f}"
+    forms = [str(value), f"{value:.2f}", grouped, grouped.translate(str.maketrans(",.", ".,")), f"{value:,}"]
+    if float(value).is_integer():
+        whole = f"{int(value):,}"
+        forms += [str(int(value)), whole, whole.replace(",", "."), whole.replace(",", " ")]
+    return tuple(dict.fromkeys(forms))
+
+
+class _Read(Struct, frozen=True):
+    """What a type reads on some pages: the places of each value, and of everything."""
+
+    by_key: dict[str, list[tuple[Place, str | None]]]
+    places: list[Place]
 
 
 @dataclass(frozen=True)
@@ -95,12 +232,16 @@ class Search:
     """The pages of a document, or of a part of it, and the search in them."""
 
     pages: tuple[SearchedPage, ...]
+    known: Known = field(default_factory=dict, repr=False, compare=False)
+    """What readers read in texts; may be shared by documents."""
     _cache: dict[str, list[Place]] = field(default_factory=dict, repr=False, compare=False)
+    _read: dict[tuple[str, str], _Read] = field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
-    def of(cls, pages: Iterable[Page], hidden: bool = False) -> Search:
+    def of(cls, pages: Iterable[Page], hidden: bool = False, known: Known | None = None) -> Search:
         """Return the search in these pages."""
-        return cls(tuple(SearchedPage(page.number, page_text(page, hidden)) for page in pages))
+        searched = tuple(SearchedPage(page.number, page_text(page, hidden)) for page in pages)
+        return cls(searched, {} if known is None else known)
 
     def find(self, quote: str) -> list[Place]:
         """Return every place of a quote in order, whole words only, case and blanks apart.
@@ -114,6 +255,148 @@ class Search:
         if wanted not in self._cache:
             self._cache[wanted] = list(self._occurrences(wanted)) if wanted else []
         return self._cache[wanted]
+
+    def places(self, leaf: Leaf | None, value: Json) -> list[Place]:
+        """Return every place where the document bears a value of a field, in order.
+
+        A value with a type stands where the type reads it, in any notation: all of a number or a date, with
+        its sign, unit or currency. A text stands to the letter, or else word by word, without case, accents
+        and marks; an enumerated value stands where one of its names does. Nothing is found by similarity.
+        A list, an object, a truth value and null stand nowhere: ask for what a list holds.
+
+        Args:
+            leaf: The planned field; None for a text.
+            value: A JSON value.
+
+        >>> from fieldassay.documents.transcript import Line, Page, Word
+        >>> from fieldassay.extraction.fields import plan_leaves
+        >>> from fieldassay.spec.plan.compile import read_plan
+        >>> leaves = plan_leaves(read_plan({"fields": {"total": "money", "due": "date"}}))
+        >>> words = tuple(map(Word, "1.042,78 by 5 Jun 2025".split()))
+        >>> search = Search.of([Page(1, (Line(words),))])
+        >>> [search.text_at(place) for place in search.places(leaves["due",], "2025-06-05")]
+        ['5 Jun 2025']
+        >>> [search.text_at(place) for place in search.places(leaves["total",], 1042.78)]
+        ['1.042,78']
+        """
+        if value is None or isinstance(value, bool | list | dict):
+            return []
+        if leaf is None or leaf.is_list or leaf.type in TEXTS:
+            return self._exact(value) or self._worded(leaf, value)
+        reading = variant_readers(leaf.reader)[0].read(value)
+        key = reading_key(reading)
+        if key is None or leaf.type == "boolean":
+            return self._exact(value)
+        if leaf.type == "enum":
+            return self._named(leaf.reader, value, reading)  # type: ignore[arg-type]
+        read = self._index(leaf)
+        places = [
+            place
+            for place, unit in read.by_key.get(key[0], ())
+            if unit is None or key[1] is None or unit == key[1]
+        ]
+        exact = self._exact(value)
+        if not places:
+            return [place for place in exact if not any(map(place.overlaps, read.places))]
+        return [next(filter(place.holds, exact), place) for place in places]
+
+    def _exact(self, value: Json) -> list[Place]:
+        return list(dict.fromkeys(place for text in surface_forms(value) for place in self.find(text)))
+
+    def _named(self, reader: EnumReader, value: Json, reading: Reading) -> list[Place]:
+        texts = (*surface_forms(value), *reader.texts(reading.canonical))
+        found = dict.fromkeys(place for text in texts for place in self.find(text))
+        return sorted(found, key=_order) or self._worded(None, value)
+
+    def _worded(self, leaf: Leaf | None, value: Json) -> list[Place]:
+        """Return where the words of a text stand one after another, without case, accents and marks."""
+        texts = [str(value)]
+        if leaf is not None and leaf.type == "text" and not leaf.is_list:
+            texts.append(leaf.reader.read(value).canonical)  # type: ignore[arg-type]
+        wanted = [words for words in dict.fromkeys(map(normalized, texts)) if words.strip()]
+        return [
+            Place(at, *span)
+            for words in wanted
+            for at, page in enumerate(self.pages)
+            for span in dict.fromkeys(span for form in page.words for span in form.find(words))
+            if _stands_alone(page.text, *span)
+        ]
+
+    def _index(self, leaf: Leaf) -> _Read:
+        name = (leaf.type, repr(leaf.reader))
+        if name not in self._read:
+            known = self.known.setdefault(name, {})
+            by_key: dict[str, list[tuple[Place, str | None]]] = {}
+            places: list[Place] = []
+            readers = variant_readers(leaf.reader)
+            for line in self._lines(leaf):
+                found: list[tuple[Place, tuple[Key, ...]]] = []
+                for place, text in line:
+                    if text not in known:
+                        known[text] = reading_keys(readers, text)
+                    if known[text]:
+                        found.append((place, known[text]))
+                for place, keys in found:
+                    if any(self._is_part(leaf.type, place, whole) for whole, _ in found):
+                        continue
+                    places.append(place)
+                    for key, unit in keys:
+                        by_key.setdefault(key, []).append((place, unit))
+            self._read[name] = _Read(by_key, places)
+        return self._read[name]
+
+    def _is_part(self, kind: str, place: Place, whole: Place) -> bool:
+        """Return whether a run of words is no value of its own, since it belongs to a longer one.
+
+        Numbers side by side may be several, and not one with blanks; so may words beside an id or a phone.
+        """
+        if place == whole or place.start < whole.start or place.end > whole.end:
+            return False
+        text = self.pages[place.page].text
+        before, after = text[whole.start : place.start], text[place.end : whole.end]
+        is_apart = all(not one or one in _APART or is_unspaced(one) for one in (before[-1:], after[:1]))
+        if is_apart and kind in ("id", "phone"):
+            return False
+        if is_apart and kind in NUMBERS and all(map(has_digit, f"{before} {after}".split())):
+            return False
+        marks = _EDGES if kind in NUMBERS else _MARKS
+        return bool(before.strip(marks) or after.strip(marks))
+
+    def _lines(self, leaf: Leaf) -> Iterator[Iterator[tuple[Place, str]]]:
+        """Yield, for each run of words without a wide gap, the pieces that a type may read."""
+        kind = leaf.type
+        may_hold, is_cut = word_filter(kind, leaf.reader), kind in NUMBERS
+        for at, page in enumerate(self.pages):
+            start = 0
+            for end, next_start in [
+                *(found.span() for found in _GAP.finditer(page.text)),
+                (len(page.text),) * 2,
+            ]:
+                if end > start:
+                    words = [
+                        (number, *span)
+                        for number, found in enumerate(_RUN.finditer(page.text, start, end))
+                        for span in _pieces(page.text, *found.span(), is_cut)
+                    ]
+                    fit = [may_hold is None or may_hold(page.text[first:last]) for _, first, last in words]
+                    yield self._windows(kind, at, words, fit)
+                start = next_start
+
+    def _windows(
+        self, kind: str, page: int, words: list[tuple[int, int, int]], fit: list[bool]
+    ) -> Iterator[tuple[Place, str]]:
+        text, fits, longest = self.pages[page].text, text_filter(kind), _MOST_WORDS.get(kind, 3)
+        for first, (number, start, _) in enumerate(words):
+            for last in range(first, min(len(words), first + longest + _PIECES)):
+                if not fit[last] or words[last][0] >= number + longest:
+                    break
+                end = words[last][2]
+                for begin, stop in dict.fromkeys(
+                    _trim(text, start, end, marks) for marks in (_EDGES, _MARKS)
+                ):
+                    shape = " ".join(text[begin:stop].split())
+                    if shape and fits(shape) and may_be_one(kind, shape):
+                        yield Place(page, begin, stop), shape
 
     def _occurrences(self, wanted: str) -> Iterator[Place]:
         for number, page in enumerate(self.pages):
@@ -149,10 +432,13 @@ class Search:
                 best = (found.score, place)
         return best[1] if best is not None else None
 
-    def holds_words(self, quote: str, pages: Collection[int]) -> bool:
-        """Return whether every word of a quote of several stands somewhere on some pages."""
-        words = quote.split()
-        return len(words) > 1 and all(any(place.page in pages for place in self.find(word)) for word in words)
+    def holds_words(self, text: str, pages: Collection[int], window: Place | None = None) -> bool:
+        """Return whether every word of a text of several stands on some pages, or in a place."""
+        within = [self.find(word) for word in text.split()]
+        return len(within) > 1 and all(
+            any(one.page in pages and (window is None or one.overlaps(window)) for one in places)
+            for places in within
+        )
 
     def text_at(self, place: Place) -> str:
         """Return the text of a place."""
@@ -163,11 +449,55 @@ class Search:
         return place.page, self.pages[place.page].line_at(place.start)
 
 
+def _order(place: Place) -> tuple[int, int, int]:
+    return place.page, place.start, place.end
+
+
+@lru_cache(maxsize=1 << 14)
+def is_unspaced(char: str) -> bool:
+    """Return whether a character is of a script that is written without blanks between words."""
+    return not char.isascii() and _UNSPACED.match(char) is not None
+
+
+@lru_cache(maxsize=1 << 14)
+def _is_of_word(char: str) -> bool:
+    """Return whether a character belongs to a word: a letter, a digit, or a mark upon one."""
+    return char.isalnum() or (not char.isascii() and unicodedata.category(char)[0] == "M")
+
+
+def _is_joined(before: str, after: str) -> bool:
+    """Return whether two characters next to each other belong to one word."""
+    if not before or not after or not _is_of_word(before) or not _is_of_word(after):
+        return False
+    return not (is_unspaced(before) or is_unspaced(after)) or unicodedata.category(after)[0] == "M"
+
+
+def _trim(text: str, start: int, end: int, marks: str) -> tuple[int, int]:
+    piece = text[start:end]
+    return end - len(piece.lstrip(marks)), start + len(piece.rstrip(marks))
+
+
+def _pieces(text: str, start: int, end: int, is_cut: bool) -> Iterator[tuple[int, int]]:
+    """Yield a word in pieces: cut behind a label's colon, at characters of scripts without blanks, and, where
+    `is_cut`, between letters and digits."""
+    begin = start
+    for at in range(start + 1, end):
+        before, after = text[at - 1], text[at]
+        if not after.isalnum() and not is_unspaced(after):
+            continue
+        is_label = before in ":=：" and text[at - 2].isalpha()
+        is_border = is_unspaced(before) or is_unspaced(after)
+        if is_label or is_border or (is_cut and before.isalnum() and before.isdecimal() != after.isdecimal()):
+            yield begin, at
+            begin = at
+    yield begin, end
+
+
 def _stands_alone(text: str, start: int, end: int) -> bool:
     """Return whether a piece is no part of a longer word or number."""
     first, last = text[start], text[end - 1]
     before, after = text[start - 1 : start], text[end : end + 1]
-    if (first.isalnum() and before.isalnum()) or (last.isalnum() and after.isalnum()):
+    if _is_joined(before, first) or _is_joined(last, after):
         return False
     if first.isdigit() and before in {".", ","} and text[start - 2 : start - 1].isdigit():
         return False

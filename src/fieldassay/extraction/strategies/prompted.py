@@ -14,16 +14,17 @@ from msgspec.structs import replace
 
 from fieldassay.extraction.answers import Reading, Steps, build_record, leaves_of, read_answer
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
-from fieldassay.extraction.evidence import Found, Locator, as_evidence, field_steps, mark_leaks, surface_forms
+from fieldassay.extraction.evidence import Found, Locator, as_evidence, field_steps, mark_leaks
 from fieldassay.extraction.examples.examples import Shown, choose_examples, without_copies
 from fieldassay.extraction.fields import (
     canonical_text,
     field_labels,
     leaf_fields,
+    plan_leaves,
     plan_of_spec,
     without_value,
 )
-from fieldassay.extraction.places import Search
+from fieldassay.extraction.places import Search, surface_forms
 from fieldassay.extraction.schema import QUOTE, VALUE, AnswerShape, Values, is_tree, quote_key, split_fields
 from fieldassay.extraction.strategies.confidence import value_confidences
 from fieldassay.extraction.strategies.merge import Merged, merge
@@ -313,7 +314,8 @@ class _Run:
     def located(self, part: _Part, answer: Answer) -> dict[Steps, Found]:
         """Return the values of a part with their places and confidences."""
         leaves = leaf_fields(self.task.spec)
-        locator = Locator(self.search, part.pages, field_labels(self.task.spec))
+        planned = plan_leaves(plan_of_spec(self.task.spec))
+        locator = Locator(self.search, part.pages, planned, field_labels(self.task.spec))
         found = locator.locate(part.reading.values, part.reading.rows)
         texts = [
             given.at
@@ -402,7 +404,8 @@ class _Run:
         values = dict(merged.values)
         if self.strategy.input.form != "images":
             hidden = Search.of(self.document.pages, hidden=True)
-            values = mark_leaks(values, self.search, hidden, [one.document for one in self.shown])
+            leaves = plan_leaves(plan_of_spec(self.task.spec))
+            values = mark_leaks(values, leaves, self.search, hidden, [one.document for one in self.shown])
             leaked = sum(found.kind == "example" for found in values.values())
             self.notes.update({"leaked_example": leaked} if leaked else {})
             if self.strategy.verify.quotes == "require":

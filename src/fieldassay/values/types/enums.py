@@ -62,6 +62,14 @@ class EnumReader(Reader, Struct, frozen=True):
         """Return the keys of the texts that it reads; None where it reads any text."""
         return frozenset(self._table()) if self.values else None
 
+    def texts(self, canonical: str) -> tuple[str, ...]:
+        """Return the keys of all texts that it reads as a value, aliases included.
+
+        >>> EnumReader(("EUR", "USD"), (("EUR", ("€",)),)).texts("EUR")
+        ('eur', '€')
+        """
+        return tuple(key for key, value in self._table().items() if value == canonical)
+
     def key(self, text: str) -> str:
         """Return a text as it is compared: runs of white space as one blank, and case as the options say."""
         plain = " ".join(settle(text).split())

@@ -9,21 +9,14 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fieldassay.extraction.places import Place
-from fieldassay.extraction.strategies.rules.rows import EDGES, Row, Sheet, has_digit, trimmed
-from fieldassay.regex import lazy_regex
+from fieldassay.extraction.strategies.rules.rows import EDGES, Row, Sheet, trimmed
+from fieldassay.extraction.value_words import LONGEST, WITHOUT_DIGITS, is_numeric, text_filter, word_filter
 
 if TYPE_CHECKING:
     from fieldassay.spec.plan.nodes import Leaf
     from fieldassay.values.types.base import Reader
 
-LONGEST = {
-    "money": 3, "integer": 2, "number": 2, "quantity": 3, "date": 5, "datetime": 7, "time": 2, "duration": 4,
-    "phone": 6, "email": 1, "url": 1, "id": 4, "enum": 4, "boolean": 2, "unit": 2,
-}  # fmt: skip
-"""The most words of a value, by type; texts have no limit but their segment."""
-
 _MOST_WORDS = 40
-_LETTER = lazy_regex("[A-Za-z]")
 
 
 class Candidate(Struct, frozen=True, gc=False):
@@ -70,10 +63,10 @@ def candidates(sheet: Sheet, kind: str, reader: Reader) -> list[Candidate]:
     words = _Remembered(may_hold) if may_hold is not None else None
     known: dict[str, str | None] = {}
     for index, row in enumerate(sheet.rows):
-        if kind not in _WITHOUT_DIGITS and not row.has_digits:
+        if kind not in WITHOUT_DIGITS and not row.has_digits:
             continue
         ends = _ends(row, words)
-        digits = row.next_digits if kind not in _WITHOUT_DIGITS else range(len(ends))
+        digits = row.next_digits if kind not in WITHOUT_DIGITS else range(len(ends))
         for first, end in row.segments:
             reached = first
             for start in range(first, end):
@@ -132,9 +125,9 @@ def _filters(kind: str, reader: Reader) -> tuple[Callable[[str], bool] | None, C
     from fieldassay.values.types.numbers.money import MoneyReader
     from fieldassay.values.types.numbers.money_words import may_be_part_of_money
 
-    may_hold, fits = word_filter(kind, reader), FILTERS.get(kind, has_digit)
+    may_hold, fits = word_filter(kind, reader), text_filter(kind)
     if isinstance(reader, MoneyReader) and not reader.strip:
-        return (lambda word: _is_numeric(word) and may_be_part_of_money(word)), fits
+        return (lambda word: is_numeric(word) and may_be_part_of_money(word)), fits
     if isinstance(reader, EnumReader) and reader.keys is not None:
         keys = reader.keys
         words = {word.strip(EDGES) for key in keys for word in key.split()}
@@ -146,11 +139,6 @@ def _filters(kind: str, reader: Reader) -> tuple[Callable[[str], bool] | None, C
         locale = getattr(reader, "locale", None)
         return may_hold, lambda text: fits(text) and may_be_date(text, locale)
     return may_hold, fits
-
-
-def word_filter(kind: str, reader: Reader) -> Callable[[str], bool] | None:
-    """Return whether a word may be part of a value of a type; None where any word may."""
-    return _date_words(reader) if kind in ("date", "datetime") else _WORDS.get(kind)
 
 
 def _texts(sheet: Sheet) -> Iterator[Candidate]:
@@ -180,74 +168,8 @@ def _read(reader: Reader, text: str) -> str | None:
     return None if is_wrong else reading.canonical
 
 
-def _has_letter(text: str) -> bool:
-    return _LETTER.search(text) is not None or (not text.isascii() and any(map(str.isalpha, text)))
-
-
-def _is_numeric(word: str) -> bool:
-    """Return whether a word may be part of an amount: a number, a sign, a short currency or unit."""
-    return len(word) <= _LONGEST_UNIT or has_digit(word)
-
-
-def _date_words(reader: Reader) -> Callable[[str], bool]:
-    """Return whether a word may be part of a date: a digit, a month, a weekday, or a word between."""
-    from fieldassay.values.types.dates.names import fold, names
-
-    known = names(getattr(reader, "locale", None))
-    words = {*known.months, *known.weekdays, *" ".join(known.phrases).split()}
-
-    def may_hold(word: str) -> bool:
-        return has_digit(word) or len(word) <= 2 or fold(word).strip(".,") in words
-
-    return may_hold
-
-
-def _has_digits_of_a_date(text: str) -> bool:
-    return sum(map(str.isdigit, text)) >= _DATE_DIGITS
-
-
-_LONGEST_UNIT = 7
 _SHORTEST_INEXACT = 5
 """Letters of a word that may be misread in a document."""
-_DATE_DIGITS = 3
-
-
-def _is_phone(text: str) -> bool:
-    return sum(char.isdigit() for char in text) >= 6
-
-
-def _is_id(text: str) -> bool:
-    """Return whether every word of a text has a digit or is a short prefix such as `DE` or `No`."""
-    words = text.split()
-    return (
-        len(text) >= 2
-        and has_digit(words[0] + words[-1])
-        and all(has_digit(word) or (word.isupper() and len(word) <= 3) for word in words)
-    )
-
-
-_WITHOUT_DIGITS = frozenset({"email", "url", "enum", "boolean", "unit"})
-"""The types, besides texts, with values that may have no digit."""
-
-_WORDS: dict[str, Callable[[str], bool]] = {
-    **dict.fromkeys(("money", "number", "integer", "quantity"), _is_numeric),
-    "id": lambda word: has_digit(word) or len(word) <= 3,
-    "phone": lambda word: has_digit(word) or len(word) <= 2,
-    "email": lambda word: "@" in word,
-}
-"""What each word of a value must be, by type."""
-
-FILTERS: dict[str, Callable[[str], bool]] = {
-    "email": lambda text: "@" in text,
-    "url": lambda text: "." in text and ("/" in text or text.startswith("www")),
-    "phone": _is_phone,
-    "date": _has_digits_of_a_date,
-    "datetime": _has_digits_of_a_date,
-    "id": _is_id,
-    "enum": _has_letter,
-    "boolean": _has_letter,
-    "unit": _has_letter,
-}
 
 
 def words_like(sheet: Sheet, labels: tuple[tuple[str, ...], ...]) -> set[str]:

@@ -11,6 +11,7 @@ from msgspec import Struct, field
 
 from fieldassay.documents.layout.text import SEPARATOR, Span
 from fieldassay.extraction.places import Search, SearchedPage
+from fieldassay.extraction.value_words import has_digit
 from fieldassay.regex import lazy_regex
 
 _WIDE = 1.2
@@ -48,7 +49,6 @@ _CURRENCIES = frozenset(
 _NUMBER = lazy_regex(r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)")
 
 _WORD = lazy_regex(r"\S+")
-_DIGIT = lazy_regex(r"[0-9]")
 
 
 class Token(Struct, frozen=True, gc=False):
@@ -188,13 +188,6 @@ class Sheet(Struct, frozen=True, dict=True):
     def alike(self) -> dict[str, frozenset[str]]:
         """The words of the document like a word of a label, as far as they were looked for."""
         return {}
-
-
-def has_digit(text: str) -> bool:
-    """Return whether a text has a digit."""
-    if text.isascii():
-        return _DIGIT.search(text) is not None
-    return any(char.isdigit() for char in text)
 
 
 def _rows(search: Search, number: int) -> list[Row]:

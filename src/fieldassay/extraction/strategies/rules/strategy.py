@@ -130,6 +130,6 @@ def _look(spec: Spec, example: Example) -> _Shown:
     order = {steps: at for at, steps in enumerate(leaf_fields(spec))}
     given = [(steps, value) for steps, value in leaves_of(dict(example.record)) if str(value).strip()]
     record = dict(sorted(given, key=lambda pair: order.get(field_steps(pair[0]), len(order))))
-    locator = Locator(search, range(len(search.pages)), field_labels(spec))
+    locator = Locator(search, range(len(search.pages)), plan_leaves(plan_of_spec(spec)), field_labels(spec))
     values = locator.locate({steps: Given(value) for steps, value in record.items()}, {})
     return _Shown(Sheet.of(search), values, record)
