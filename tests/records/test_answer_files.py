@@ -16,7 +16,7 @@ from fieldassay.records.sources.source import open_source
 SPEC = "fields: {shop: text, total: number}"
 GOLD = [{"id": "R-001", "shop": "Oak", "total": 5}, {"id": "R-002.pdf", "shop": "Elm", "total": 6}]
 FIRST = 'Sure:\n```json\n{"shop": "Oak", "total": 5,}\n```\n'
-SECOND = '{"shop": "Elm", "total": 6'
+SECOND = '{"shop": "Elm", "total": 6,'
 FILES = {
     "texts": {"R-001.txt": FIRST, "R-002.pdf.txt": SECOND},
     "Markdown": {"R-001.md": FIRST, "R-002.pdf.md": SECOND},

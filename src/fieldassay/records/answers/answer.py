@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -319,11 +320,8 @@ def _read(text: str, spans: Sequence[Span], wanted: _Wanted) -> tuple[list[_Bloc
             row = decode_json(text[span.start : span.end].encode("utf-8", "replace"))
         elif span in broken:
             row = _mend(text[span.start : span.end], wanted.may_mend, 0 if span.is_inner else room)
-            row = (
-                replace(row, repairs=(*REPAIRED, "truncated"))
-                if row.repairs == REPAIRED and not span.is_closed
-                else row
-            )
+            if row.repairs == REPAIRED and not span.is_closed:
+                row = Row(row.value, (*REPAIRED, "truncated"))
             length = span.end - span.start
             room -= (
                 length
@@ -436,7 +434,8 @@ def _mend(piece: str, may_mend: bool, room: int) -> Row:
 
 def _repair(piece: str, room: int) -> Row:
     end = piece.rfind("}" if piece[0] == "{" else "]")
-    piece = piece[: end + 1] if end > 0 else piece
+    is_open = end <= 0
+    piece = piece if is_open else piece[: end + 1]
     if len(piece) > room:
         return Row(
             None,
@@ -450,7 +449,16 @@ def _repair(piece: str, room: int) -> Row:
         value = None
     if not isinstance(value, dict | list) or not value or is_too_deep(value):
         return Row(None, problem=f"the JSON in the answer is broken: {_opening(piece)}")
-    return Row(value, REPAIRED)
+    return Row(_without_last(value) if is_open else value, REPAIRED)
+
+
+def _without_last(value: Any) -> Any:
+    """Return an object or a list without the value at its end, of inner ones without the item at theirs."""
+    if isinstance(value, list):
+        return value[:-1]
+    *others, (key, last) = value.items()
+    inner = _without_last(last) if isinstance(last, dict | list) and last else None
+    return dict([*others, (key, inner)] if inner else others)
 
 
 def _no_json(text: str) -> str:

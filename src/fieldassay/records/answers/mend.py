@@ -53,10 +53,12 @@ class _Mender(Struct):
     state: str = VALUE
     has_comma: bool = False
     """A comma was read and is not written yet: it may turn out to trail."""
-    safe: tuple[int, int] = (0, 0)
-    """Lengths of `out` and `stack` after the last complete value."""
+    whole: list[int] = field(default_factory=list)
+    """For each bracket that is open, the length of `out` after the last complete value within it."""
     bare: str = ""
     """The unquoted value just written, which further words may continue."""
+    before: int = 0
+    """The length of `out` after the value before the unquoted one."""
 
     def take(self, kind: str, token: str) -> None:
         words = self.bare
@@ -96,8 +98,8 @@ class _Mender(Struct):
             self.has_comma = False
         self.out.append(piece)
         self.state = state
-        if state == NEXT:
-            self.safe = (len(self.out), len(self.stack))
+        if state == NEXT and self.stack:
+            self.whole[-1] = len(self.out)
 
     def take_open(self, token: str) -> None:
         if self.state == NEXT and self.stack[-1] == "[":
@@ -105,8 +107,7 @@ class _Mender(Struct):
         self.require(self.state == VALUE and len(self.stack) < MAX_DEPTH)
         self.write(token, KEY if token == "{" else VALUE)
         self.stack.append(token)
-        if len(self.stack) == 1:
-            self.safe = (1, 1)
+        self.whole.append(len(self.out))
 
     def take_close(self, token: str) -> None:
         opened = "{" if token == "}" else "["
@@ -116,6 +117,7 @@ class _Mender(Struct):
             self.has_comma = False
             self.repairs.append("trailing_comma")
         self.stack.pop()
+        self.whole.pop()
         self.write(token, NEXT)
 
     def miss_comma(self) -> None:
@@ -138,6 +140,7 @@ class _Mender(Struct):
             self.out[-1] = json.dumps(self.bare, ensure_ascii=False)
             return None
         self.require(self.state == VALUE)
+        self.before = self.whole[-1] if self.whole else 0
         self.write(self.read_bare(token), NEXT)
         self.bare = token
         return None
@@ -170,22 +173,30 @@ class _Mender(Struct):
         self.repairs.append("markdown_escape" if is_markdown else "bad_escape")
         return escaped if is_markdown else "\\\\" + escaped
 
-    def cut(self, token: str) -> None:
-        """Take a string cut off by the end of the text: its beginning if a value, nothing if a key."""
-        self.require(self.state in (VALUE, KEY))
-        if self.state == VALUE:
-            body = token[1:]
-            body = body[: len(body) - (len(body) - len(body.rstrip("\\"))) % 2]
-            body = re.sub(r"\\u[0-9A-Fa-f]{0,3}$", "", body)
-            self.take_text(self.quote("single" if token[0] == "'" else "string", f'"{body}"'))
+    def finish(self, *, is_spaced: bool) -> str:
+        """Return the text with every open bracket closed, without the value in which it ends.
 
-    def finish(self) -> str:
-        """Return the text up to the last complete value, with every bracket that is open there closed."""
+        Of a list that is the item, if there are others. An unquoted value may go on behind the end; a number
+        does not where white space follows it (`is_spaced`).
+        """
         if self.stack:
             self.repairs.append("truncated")
-            length, depth = self.safe
-            self.out[length:] = ["}" if opened == "{" else "]" for opened in reversed(self.stack[:depth])]
+            is_number = is_spaced and _NUMBER.fullmatch(self.bare) is not None
+            if self.bare and not is_number and self.bare not in {**_LITERALS, **_PYTHON}:
+                self.whole[-1] = self.before
+            depth = next(filter(self.is_kept, reversed(range(len(self.stack)))), 0)
+            self.out[self.whole[depth] :] = [
+                "}" if opened == "{" else "]" for opened in reversed(self.stack[: depth + 1])
+            ]
         return "".join(self.out)
+
+    def is_kept(self, depth: int) -> bool:
+        """Return whether what is complete within an open bracket stays: not within the item of a list."""
+        is_item = "[" in self.stack[1:depth] or (depth > 0 and self.stack[0] == "[" and self.has_members(0))
+        return self.has_members(depth) and (self.stack[depth] == "[" or not is_item)
+
+    def has_members(self, depth: int) -> bool:
+        return self.out[self.whole[depth] - 1] != self.stack[depth]
 
 
 def mend_json(text: str) -> Row | None:
@@ -206,7 +217,7 @@ def mend_json(text: str) -> Row | None:
         _feed(mender, text)
     except _UnmendableError:
         return None
-    row = decode_json(mender.finish().encode("utf-8", "replace"))
+    row = decode_json(mender.finish(is_spaced=text[-1:].isspace()).encode("utf-8", "replace"))
     if row.problem is not None:
         return None
     return Row(row.value, tuple(dict.fromkeys([*mender.repairs, *row.repairs])))
@@ -224,7 +235,7 @@ def _feed(mender: _Mender, text: str) -> None:
             raise _UnmendableError
         kind = kind or str(found.lastgroup)
         if kind == "cut":
-            return mender.cut(found[0])
+            return mender.require(mender.state in (VALUE, KEY))
         mender.take(kind, found[0])
         if not mender.stack and mender.out:
             return None
