@@ -46,6 +46,23 @@ MENDED: dict[str, tuple[Script, int, int]] = {
     "500": (first(Reply(500, error("oops"), NOW), 2), 3, 2),
     "HTML with status 200": (first(Reply(body="<html>hello", headers={"content-type": "text/html"})), 2, 1),
     "200 with an error that says 429": (first(Reply(body=error("slow", code=429), headers=NOW)), 2, 0),
+    "an end by error": (
+        first(
+            Reply(body=completion('{"a": ', finish_reason="error", error={"code": 502, "message": "died"}))
+        ),
+        2,
+        1,
+    ),
+    "an end by an error that says 429": (
+        first(Reply(body=completion("", finish_reason="error", error={"code": 429}), headers=NOW)),
+        2,
+        0,
+    ),
+    "an end for want of resources": (
+        first(Reply(body=completion('{"a": 1}', finish_reason="insufficient_system_resource"))),
+        2,
+        1,
+    ),
     "200 with an error": (first(Reply(body=error("upstream failed"))), 2, 1),
 }
 
@@ -95,6 +112,16 @@ LASTING: dict[str, tuple[Script, Final]] = {
         always(Reply(body=completion('{"a": "b', finish_reason="length"))),
         Final("truncated", billed=1),
     ),
+    **{
+        f"end {end}": (always(Reply(body=completion('{"a": "b', finish_reason=end))), Final(kind, billed=1))
+        for end, kind in (
+            ("MAX_TOKENS", "truncated"),
+            ("model_length", "truncated"),
+            ("max_output_tokens", "truncated"),
+            ("SAFETY", "refused"),
+            ("refusal", "refused"),
+        )
+    },
     "refusal": (
         always(Reply(body=completion("", message={"content": None, "refusal": "I can't"}))),
         Final("refused", billed=1),
@@ -232,6 +259,26 @@ def test_cached_tokens_count_as_tokens_of_the_prompt(
         {"body": body, "status": 200}, Request("chat", "e", {}, expected_tokens=200), reused=False
     )
     assert (answer.usage.prompt_tokens, answer.is_prompt_short, answer.failure) == (prompt, is_short, None)
+
+
+@pytest.mark.parametrize(
+    ("message", "end", "text", "failure"),
+    [
+        ({"content": '{"a": 1}'}, "length", '{"a": 1}', None),
+        ({"content": None, "reasoning_content": "x" * 66}, "stop", None,
+            "the answer is empty; the server put 66 characters into reasoning_content"),
+        ({"content": "", "reasoning": "hm"}, "length", "",
+            "the answer ended at the limit of 20 tokens; the server put 2 characters into reasoning"),
+        ({"tool_calls": [{"function": {"name": "f", "arguments": {"a": "é"}}}]}, "tool_calls", '{"a": "é"}', None),
+    ],
+    ids=["whole at the limit", "thoughts alone", "thoughts up to the limit", "arguments as an object"],
+)  # fmt: skip
+def test_a_whole_answer_counts_wherever_it_stands_and_an_empty_one_says_where_text_is(
+    message: dict[str, Any], end: str, text: str | None, failure: str | None
+) -> None:
+    line = {"body": completion("", message=message, finish_reason=end), "status": 200}
+    answer = read_answer(line, Request("chat", "e", {}), reused=False)
+    assert (answer.text, answer.failure and answer.failure.message) == (text, failure)
 
 
 ECHOES: dict[str, Callable[[str], Reply]] = {

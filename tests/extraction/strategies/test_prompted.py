@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from extraction import INVOICE, RECORD, SPEC, answer, document, play
 
+from fieldassay.extraction.endpoints.exchange import Failure
 from fieldassay.extraction.strategies.prompted import Decode, Prompted, Split
 from fieldassay.extraction.strategies.verify import Verify
 from fieldassay.extraction.strategy import Task
@@ -41,12 +42,19 @@ def test_a_noisy_answer_gives_the_record(text, notes):
     assert notes is None or found.notes == notes
 
 
+def failed(kind):
+    return answer("", failure=Failure(kind, "", "answer"))
+
+
 UNUSABLE = [
     ("refusal", answer("I cannot read this page."), "not_json"),
     ("empty", answer(""), "empty"),
-    ("cut off", answer(TEXT[:40], finish_reason="length"), "truncated"),
-    ("white space loop", answer('{"supplier": ' + " \n" * 300, finish_reason="length"), "whitespace_loop"),
-    ("content filter", answer("", finish_reason="content_filter"), "refused"),
+    ("cut off in a text", answer(TEXT[:40]), "truncated"),
+    ("cut off in an amount", answer('{"supplier": "Oak", "total": "1,2'), "truncated"),
+    ("cut off between items", answer(TEXT[: TEXT.rindex("{")]), "truncated"),
+    ("cut off before its last brace", answer(TEXT[:-1]), "truncated"),
+    ("white space loop", failed("whitespace_loop"), "whitespace_loop"),
+    ("content filter", failed("refused"), "refused"),
     ("an object for a value", answer({**RECORD, "total": {"sum": 1}}), "schema_violation"),
     ("a list of texts for objects", answer({**RECORD, "lines": ["Pump"]}), "schema_violation"),
 ]

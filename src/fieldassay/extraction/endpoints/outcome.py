@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import email.utils
+import json
 import re
 import time
 from collections.abc import Mapping
@@ -52,6 +53,28 @@ _UNSUPPORTED = lazy_regex(
     r"does not support",
     re.I,
 )
+# what each name of an end means, by the documentation of the services:
+# OpenAI, chat completions and responses: https://platform.openai.com/docs/api-reference/chat/object
+# Anthropic: https://platform.claude.com/docs/build-with-claude/handling-stop-reasons
+# Gemini: https://docs.cloud.google.com/python/docs/reference/vertexai/1.134.0/vertexai.generative_models.FinishReason
+# Mistral: https://docs.mistral.ai/api (stop, length, model_length, error, tool_calls)
+# DeepSeek: https://api-docs.deepseek.com/api/create-chat-completion
+# OpenRouter: https://openrouter.ai/docs/api-reference/overview (OpenAI's, and error)
+# watsonx: https://ibm.github.io/watsonx-ai-node-sdk (TextChatResultChoice.Constants.FinishReason)
+ENDS: dict[str, str] = {
+    "length": "truncated",  # OpenAI, and all that follow it: vLLM, llama.cpp, Ollama, DeepSeek, Mistral
+    "max_output_tokens": "truncated",  # OpenAI, responses
+    "max_tokens": "truncated",  # Anthropic, Gemini
+    "model_context_window_exceeded": "truncated",  # Anthropic
+    "model_length": "truncated",  # Mistral
+    "time_limit": "truncated",  # watsonx
+    "content_filter": "refused",  # OpenAI, Azure, DeepSeek, OpenRouter
+    "refusal": "refused",  # Anthropic
+    **dict.fromkeys(("safety", "recitation", "blocklist", "prohibited_content", "spii"), "refused"),  # Gemini
+    "error": "server_error",  # Mistral, OpenRouter, watsonx
+    "insufficient_system_resource": "server_error",  # DeepSeek
+}
+"""The kind of failure that a server's reason of the end means; other reasons say nothing."""
 _MODERATED = lazy_regex(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
 
 
@@ -97,16 +120,21 @@ def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) ->
         if kind in ("", "application/json", "text/event-stream"):
             return Verdict("unknown", "half_answer", "the answer is not whole JSON")
         return Verdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
-    if body.get("error") and not body.get("choices"):
-        code, message = _error_of(body)
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    end = choice.get("finish_reason") if isinstance(choice, dict) else None
+    failed = body.get("error") if not choices else choice.get("error") if isinstance(choice, dict) else None
+    if not failed and ENDS.get(str(end).lower()) == "server_error":
+        failed = {"message": f"the answer ended with {end}"}
+    if failed:
+        code, message = _error_of({"error": failed})
         said = code.partition(" ")[0]
         status = int(said) if said.isdecimal() and 400 <= int(said) < 600 else 500
         action, kind = _judge_status(status, f"{code} {message}")
         return Verdict(action, kind, f"an error with status 200: {message or code}", wait)
-    choices = body.get("choices")
-    if not (isinstance(choices, list) and choices and isinstance(choices[0], dict)):
+    if not isinstance(choice, dict):
         return Verdict("unknown", "wrong_content", "the answer has no choices")
-    if not isinstance(choices[0].get("message") or {}, dict):
+    if not isinstance(choice.get("message") or {}, dict):
         return Verdict("unknown", "wrong_content", "the message of the answer is no object")
     return ANSWERED
 
@@ -238,19 +266,34 @@ def _describe_short_prompt(usage: Usage, request: Request) -> str:
 
 def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
     """Return why a completion is of no use, None if it is."""
-    text = answer.text or ""
-    if message.get("refusal") or answer.finish_reason == "content_filter":
+    text, end = answer.text or "", ENDS.get((answer.finish_reason or "").lower())
+    if message.get("refusal") or end == "refused":
         return Failure("refused", str(message.get("refusal") or "the content filter refused"), "answer")
     if _has_blank_run(text):
         return Failure("whitespace_loop", "the answer is mostly white space", "answer")
-    if answer.finish_reason == "length":
-        return Failure("truncated", f"the answer ended at the limit of {_said(answer)} tokens", "answer")
-    return None if text.strip() else Failure("empty", "the answer is empty", "answer")
+    if end == "truncated" and not _is_whole(text):
+        count = answer.usage.completion_tokens
+        said = f"the answer ended at the limit of {'its' if count is None else f'{count:,}'} tokens"
+        return Failure("truncated", said + _beside(message), "answer")
+    return None if text.strip() else Failure("empty", f"the answer is empty{_beside(message)}", "answer")
 
 
-def _said(answer: Answer) -> str:
-    count = answer.usage.completion_tokens
-    return "its" if count is None else f"{count:,}"
+def _beside(message: Mapping[str, Any]) -> str:
+    """Return where the server put text in place of the content: thoughts have half a dozen names."""
+    texts = {name: len(text) for name, text in message.items() if isinstance(text, str) and text.strip()}
+    found = [(count, name) for name, count in texts.items() if name not in ("role", "content")]
+    if message.get("content") or not found:
+        return ""
+    count, name = max(found)
+    return f"; the server put {count:,} characters into {name}"
+
+
+def _is_whole(text: str) -> bool:
+    """Return whether a text is a JSON object: what comes to its end at the limit is not asked for again."""
+    try:
+        return isinstance(json.loads(text), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _has_blank_run(text: str) -> bool:
@@ -274,8 +317,8 @@ def _content(message: Mapping[str, Any]) -> str | None:
     for call in calls if isinstance(calls, list) else ():
         function = call.get("function") if isinstance(call, dict) else None
         arguments = function.get("arguments") if isinstance(function, dict) else None
-        if isinstance(arguments, str):
-            return arguments
+        if isinstance(arguments, str | dict):
+            return arguments if isinstance(arguments, str) else json.dumps(arguments, ensure_ascii=False)
     return content if isinstance(content, str) else None
 
 

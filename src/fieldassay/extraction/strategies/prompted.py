@@ -76,9 +76,6 @@ class Split:
         return (fields,) if self.fields is None else split_fields(fields, self.fields)
 
 
-_WHITE_SPACE_LOOP = 200
-"""White space at the end of a cut answer that is a loop."""
-
 _REPEATED = ("not_json", "empty", "schema_violation", "truncated", "whitespace_loop")
 
 
@@ -294,16 +291,13 @@ class _Run:
             return answer.failure
         part.text = answer.text or ""
         self.answers.append(part.text)
-        if answer.finish_reason == "length":
-            is_loop = len(part.text) - len(part.text.rstrip()) >= _WHITE_SPACE_LOOP
-            kind = "whitespace_loop" if is_loop else "truncated"
-            return Failure(kind, f"the answer was cut off after {len(part.text):,} characters", "answer")
-        if answer.finish_reason == "content_filter":
-            return Failure("refused", "the answer was withheld by a content filter", "answer")
         plan = plan_of_spec(self.task.spec)
         part.reading = reading = read_answer(part.text, part.fields, self.shape, plan.root)
         if reading.problem is not None:
             return Failure(reading.problem, "; ".join(reading.violations) or "no answer", "answer")
+        if "repaired_truncated" in reading.notes:
+            ending = f"the answer ends within its JSON, after {len(part.text):,} characters"
+            return Failure("truncated", ending, "answer")
         if reading.violations:
             return Failure("schema_violation", "; ".join(reading.violations[:3]), "answer")
         self.notes.update(reading.notes)
