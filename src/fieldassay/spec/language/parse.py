@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +9,6 @@ from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.public import public
-from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.checks import parse_checks
 from fieldassay.spec.language.cursor import Cursor, as_number, kind_of
 from fieldassay.spec.language.definitions import read_definitions
@@ -75,7 +73,6 @@ def _member(data: Any, step: str | int) -> Any:
 
 _VERSION = 1
 _SIDES = ("gold", "pred")
-_LOCALE = lazy_regex(r"[a-z]{2,3}(?:[_-][A-Za-z]{4})?(?:[_-](?:[A-Z]{2}|[0-9]{3}))?", re.ASCII)
 
 
 class ParsedSpec(Struct, frozen=True, eq=False):
@@ -263,13 +260,12 @@ def _locale(cursor: Cursor) -> str | None:
     locale = cursor.text("locale")
     if locale is None:
         return None
-    from babel.localedata import exists, normalize_locale
+    from fieldassay.values.types.locales import find_locale
 
-    plain = locale.replace("-", "_")
-    if not _LOCALE.fullmatch(locale) or not exists(normalize_locale(plain) or plain):
-        cursor.refuse(
-            "locale", f"unknown locale {locale[:100]!r}", "write one such as en_AU, de_DE, es", "unknown_name"
-        )
+    try:
+        find_locale(locale)
+    except ProblemsError as error:
+        cursor.refuse("locale", error.problems[0].what, error.problems[0].remedy, "unknown_name")
         return None
     return locale
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from fieldassay.regex import lazy_regex
 from fieldassay.values.types.dates import common_words
+from fieldassay.values.types.locales import find_locale
 
 Order: TypeAlias = Literal["dmy", "mdy", "ymd"]
 
@@ -125,14 +126,11 @@ def locale_data(locale: str) -> Any:
     """Return Babel's data of a locale, `en-AU` or `en_AU`; nothing of it is shared with another locale.
 
     Babel's locales share what they inherit, and write into it what an alias means for the one that asked
-    first: after `root`, March is `M03` in France. Raises ValueError for a locale unknown to Babel.
+    first: after `root`, March is `M03` in France.
     """
-    from babel import Locale, UnknownLocaleError, localedata
+    from babel import localedata
 
-    try:
-        found = copy(Locale.parse(locale.replace("-", "_")))
-    except (UnknownLocaleError, ValueError, TypeError) as error:
-        raise ValueError(f"unknown locale {locale!r}; write it like en_AU or de") from error
+    found = copy(find_locale(locale))
     data = localedata.load(str(found))
     own = pickle.loads(pickle.dumps({name: data[name] for name in _WITH_ALIASES}))
     found._Locale__data = localedata.LocaleDataDict({**data, **own})

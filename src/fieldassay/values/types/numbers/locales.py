@@ -7,6 +7,7 @@ from functools import lru_cache
 from msgspec import Struct
 
 from fieldassay.errors import problem
+from fieldassay.values.types.locales import find_locale
 
 
 class Convention(Struct, frozen=True):
@@ -37,7 +38,7 @@ def convention(locale: str | None, decimal: str | None, groups_first: bool = Fal
         return Convention(decimal)
     if locale is None:
         return Convention(groups_first=groups_first)
-    symbols = _locale(locale).number_symbols
+    symbols = find_locale(locale).number_symbols
     return Convention(str(symbols.get("latn", {}).get("decimal", ".")))
 
 
@@ -48,20 +49,9 @@ def territory_currencies(locale: str | None) -> tuple[str, ...]:
     >>> territory_currencies("en_AU"), territory_currencies("en")
     (('AUD',), ())
     """
-    territory = _locale(locale).territory if locale else None
+    territory = find_locale(locale).territory if locale else None
     if territory is None:
         return ()
     from babel.numbers import get_territory_currencies
 
     return tuple(get_territory_currencies(territory))
-
-
-@lru_cache(maxsize=64)
-def _locale(name: str):  # type: ignore[no-untyped-def]
-    from babel import Locale, UnknownLocaleError
-
-    try:
-        return Locale.parse(name.replace("-", "_"))
-    except (UnknownLocaleError, ValueError, TypeError, AttributeError) as error:
-        remedy = "give a language and a country, such as 'en_AU' or 'de_DE'"
-        raise problem("locale", f"unknown locale {name!r}", remedy, "invalid_option") from error

@@ -1,0 +1,63 @@
+"""Locales by the names that people and systems give them."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Any
+
+from fieldassay.errors import nearest, problem
+
+_SCRIPTS = {"latin": "_Latn", "cyrillic": "_Cyrl"}  # modifiers of glibc that are no matter of taste
+_MOST = 100
+
+
+@lru_cache(maxsize=256)
+def find_locale(name: str) -> Any:
+    """Return Babel's locale for a name as CLDR resolves it: likely scripts and aliases, in any case.
+
+    What systems put behind a name (`.UTF-8`, `@euro`) is dropped; a country that is not written is not added.
+
+    Raises:
+        ProblemsError: If CLDR has no such locale; the remedy proposes the nearest name.
+
+    >>> [str(find_locale(name)) for name in ("zh_CN", "sr-rs@latin", "no_NO", "iw", "en_gb.UTF-8")]
+    ['zh_Hans_CN', 'sr_Latn_RS', 'nb_NO', 'he', 'en_GB']
+    """
+    from babel import Locale, UnknownLocaleError
+    from babel.core import get_global
+
+    name = str(name)
+    plain, _, modifier = name.partition("@")
+    language, *rest = re.split("[-_]", plain.partition(".")[0].strip().lower())
+    script = _SCRIPTS.get(modifier.lower(), "")
+    # Babel leaves out that Norwegian is Bokmål if nothing else is said.
+    for one in (
+        language,
+        str(get_global("language_aliases").get(language)),
+        "nb" if language == "no" else "",
+    ):
+        try:
+            found = Locale.parse("_".join((one + script, *rest)))
+        except (UnknownLocaleError, ValueError, TypeError, AttributeError):
+            continue
+        return found if rest else Locale(found.language, script=found.script if "_" in one + script else None)
+    raise problem(
+        "locale", f"unknown locale {name[:_MOST]!r}", _nearest(language, name[:_MOST]), "invalid_option"
+    )
+
+
+def _nearest(language: str, name: str) -> str:
+    """Return the nearest name of the language, which may be written out, or an example of names."""
+    from babel import Locale
+    from babel.localedata import locale_identifiers
+
+    in_english = {str(told).lower(): code for code, told in Locale("en").languages.items()}
+    code = in_english.get(language, language)
+    own = [known for known in locale_identifiers() if known.split("_")[0] == code]
+    if code in own and code != language:
+        return f"did you mean {code!r}?"
+    known = nearest(name.replace("-", "_"), own) if own else ""
+    return (
+        known if known.startswith("did") else "write a language and a country, such as en_AU, de_DE or zh_CN"
+    )
