@@ -11,6 +11,7 @@ import pytest
 from doc_tables import rows
 from ruamel.yaml import YAML
 
+from fieldassay.spec.language.freeze import freeze
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Column
 from fieldassay.values.types.numbers.amounts import decimal_of
@@ -45,7 +46,7 @@ def examples(page: str) -> list[Any]:
 
 def options(text: str) -> dict[str, Any]:
     given = YAML(typ="safe").load("{" + text + "}") or {}
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in given.items()}
+    return {name: freeze(value) for name, value in given.items()}
 
 
 def check(kind: type[Reader], row: dict[str, str]) -> None:

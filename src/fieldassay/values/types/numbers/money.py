@@ -19,7 +19,7 @@ from fieldassay.values.types.numbers.columns import json_columns, plain_number
 from fieldassay.values.types.numbers.currencies import GENERIC, WITHOUT_CENTS, currency_named
 from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import convention, territory_currencies
-from fieldassay.values.types.numbers.readings import json_number, stripped
+from fieldassay.values.types.numbers.readings import Signs, check_signs, json_number, stripped
 from fieldassay.values.types.numbers.text import Numeral, check_single, fold, numeral_at
 from fieldassay.values.types.numbers.tokens import text_tokens
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
@@ -45,9 +45,11 @@ class MoneyReader(Reader, Struct, frozen=True):
     locale: str | None = None
     decimal: Literal[".", ","] | None = None
     strip: tuple[str, ...] = ()
+    signs: Signs = ()
 
     def __post_init__(self) -> None:
         convention(self.locale, self.decimal)
+        check_signs(self.signs)
         if self.currency is not None and (
             self.currency in GENERIC or currency_named(str(self.currency)) != self.currency
         ):
@@ -68,7 +70,7 @@ class MoneyReader(Reader, Struct, frozen=True):
             return Reading(raw, Money(Decimal(raw), self.currency), canonical)
         text = raw.strip()
         try:
-            found, currency = self._parsed(stripped(fold(text), self.strip))
+            found, currency = self._parsed(stripped(fold(text), self.strip, self.signs))
         except UnreadableError as error:
             return unreadable(text, str(error))
         return self._reading(text, Money(found.value, currency), ("ambiguous",) if found.is_ambiguous else ())
@@ -78,7 +80,7 @@ class MoneyReader(Reader, Struct, frozen=True):
             currency = currency_named(text)
             return None if currency is None else f"the currency {self._resolved(currency)}"
 
-        return text_tokens(raw, self.strip, convention(self.locale, self.decimal), name)
+        return text_tokens(raw, (self.strip, self.signs), convention(self.locale, self.decimal), name)
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         written = json_columns(raws)

@@ -15,7 +15,14 @@ from fieldassay.values.types.numbers.amounts import NumberRange, canonical_amoun
 from fieldassay.values.types.numbers.columns import number_column
 from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import Convention, convention
-from fieldassay.values.types.numbers.readings import check_choice, json_number, read_plain, stripped
+from fieldassay.values.types.numbers.readings import (
+    Signs,
+    check_choice,
+    check_signs,
+    json_number,
+    read_plain,
+    stripped,
+)
 from fieldassay.values.types.numbers.text import Amount, amount, check_single, fold
 from fieldassay.values.types.numbers.tokens import text_tokens
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
@@ -64,8 +71,10 @@ class NumberReader(Reader, Struct, frozen=True):
     percent: Literal["as_is", "fraction"] = "as_is"
     ranges: bool = False
     strip: tuple[str, ...] = ()
+    signs: Signs = ()
 
     def __post_init__(self) -> None:
+        check_signs(self.signs)
         check_choice("percent", self.percent, ("as_is", "fraction"))
         convention(self.locale, self.decimal)
 
@@ -75,7 +84,7 @@ class NumberReader(Reader, Struct, frozen=True):
         text = raw.strip()
         try:
             found, is_percent = whole_amount(
-                stripped(fold(text), self.strip), convention(self.locale, self.decimal)
+                stripped(fold(text), self.strip, self.signs), convention(self.locale, self.decimal)
             )
             if isinstance(found.value, NumberRange) and not self.ranges:
                 raise UnreadableError(
@@ -88,13 +97,13 @@ class NumberReader(Reader, Struct, frozen=True):
         return Reading(text, value, canonical_amount(value), AMBIGUOUS if found.is_ambiguous else ())
 
     def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        return text_tokens(raw, self.strip, convention(self.locale, self.decimal))
+        return text_tokens(raw, (self.strip, self.signs), convention(self.locale, self.decimal))
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         numbers = number_column(raws)
         if numbers is not None:
             return numbers
-        return Column.of(list(map(self.read, raws))) if self.strip else read_plain(self, raws)
+        return Column.of(list(map(self.read, raws))) if self.strip or self.signs else read_plain(self, raws)
 
 
 def hundredth(value: Decimal) -> Decimal:
@@ -115,8 +124,10 @@ class IntegerReader(Reader, Struct, frozen=True):
     locale: str | None = None
     decimal: Literal[".", ","] | None = None
     strip: tuple[str, ...] = ()
+    signs: Signs = ()
 
     def __post_init__(self) -> None:
+        check_signs(self.signs)
         convention(self.locale, self.decimal)
 
     def read(self, raw: Scalar) -> Reading:
@@ -124,7 +135,7 @@ class IntegerReader(Reader, Struct, frozen=True):
             return self._whole(json_number(raw))
         text = raw.strip()
         try:
-            folded = stripped(fold(text), self.strip)
+            folded = stripped(fold(text), self.strip, self.signs)
             check_single(folded)
             found, is_percent = whole_amount(folded, convention(self.locale, self.decimal, groups_first=True))
         except UnreadableError as error:
@@ -136,13 +147,17 @@ class IntegerReader(Reader, Struct, frozen=True):
         )
 
     def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        return text_tokens(raw, self.strip, convention(self.locale, self.decimal, groups_first=True))
+        return text_tokens(
+            raw, (self.strip, self.signs), convention(self.locale, self.decimal, groups_first=True)
+        )
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         if set(map(type, raws)) == {int} and (numbers := number_column(raws)) is not None:
             return numbers
         return (
-            Column.of(list(map(self.read, raws))) if self.strip else read_plain(self, raws, whole_only=True)
+            Column.of(list(map(self.read, raws)))
+            if self.strip or self.signs
+            else read_plain(self, raws, whole_only=True)
         )
 
     def _whole(self, reading: Reading) -> Reading:

@@ -74,7 +74,7 @@ class QuantityReader(Reader, Struct, frozen=True):
             return unreadable(text, str(error))
 
     def tokens(self, raw: Scalar) -> tuple[Token, ...]:
-        return text_tokens(raw, (), convention(self.locale, self.decimal), unit_rule)
+        return text_tokens(raw, ((), ()), convention(self.locale, self.decimal), unit_rule)
 
     def _amount(self, text: str) -> Amount:
         """Return the amount and its unit's text; in a range the unit stands once or at both ends."""

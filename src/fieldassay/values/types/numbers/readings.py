@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from decimal import Decimal
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeAlias
 
 from fieldassay.errors import nearest, problem
 from fieldassay.io.json_value import Scalar
@@ -15,6 +17,8 @@ from fieldassay.values.types.numbers.amounts import canonical_number, decimal_of
 from fieldassay.values.types.numbers.columns import plain_number
 from fieldassay.values.types.unreadable import unreadable
 
+Signs: TypeAlias = tuple[tuple[str, str], ...]
+"""Words for a minus or a plus beside an amount: `CR` and `-`."""
 DIGIT_LIMIT = 4000
 """Integers with more digits are unreadable (Python itself does not print them)."""
 
@@ -37,21 +41,48 @@ def json_number(raw: Scalar) -> Reading:
     return Reading(repr(raw), value, canonical_number(value))
 
 
-def stripped(text: str, marks: Sequence[str]) -> str:
-    """Return the text without the longest fitting mark before it and the longest behind it.
+def stripped(text: str, marks: Sequence[str], signs: Signs = ()) -> str:
+    """Return a folded text without the longest fitting mark before it and the longest behind it.
 
-    >>> stripped("2 x", ("@", "x")), stripped("@11000", ("@", "x"))
-    ('2', '11000')
+    Case and a final point of a word do not count, and no part of a longer word is dropped. A word of `signs`
+    at either end gives way to its sign before the text.
+
+    >>> stripped("2 x", ("@", "x")), stripped("@11000", ("@", "x")), stripped("108 Cr.", (), (("CR", "-"),))
+    ('2', '11000', '-108')
     """
-    marks = sorted([marks] if isinstance(marks, str) else marks, key=len, reverse=True)
-    for mark in marks:
-        if mark and text.startswith(mark):
-            text = text[len(mark) :].strip(" ")
+    for word, sign in signs:
+        rest = _without((word,))(text)
+        if rest != text:
+            text = sign + rest
             break
-    for mark in marks:
-        if mark and text.endswith(mark):
-            return text[: -len(mark)].strip(" ")
-    return text
+    return _without((marks,) if isinstance(marks, str) else tuple(marks))(text) if marks else text
+
+
+@lru_cache(maxsize=256)
+def _without(marks: tuple[str, ...]) -> Callable[[str], str]:
+    """Return what drops a mark before a text and one behind it."""
+    words = sorted(filter(None, marks), key=len, reverse=True)
+    start, end = (
+        "|".join(
+            (r"(?<![^\W\d_])" if is_end and word[0].isalpha() else "")
+            + re.escape(word)
+            + ((r"\.?" if is_end else r"(?![^\W\d_]|\.\d|[$£¥])\.?") if word[-1].isalpha() else "")
+            for word in words
+        )
+        for is_end in (False, True)
+    )
+    before = re.compile(rf"\A(?:{start})", re.IGNORECASE)
+    behind = re.compile(rf"(?:{end})\Z", re.IGNORECASE)
+    return lambda text: behind.sub("", before.sub("", text).strip(" "), count=1).strip(" ")
+
+
+def check_signs(signs: Signs) -> None:
+    """Raise `ProblemsError` if a word stands for neither a minus nor a plus, or for both."""
+    folded = [word.casefold() for word, _ in signs]
+    for word, sign in signs:
+        if sign not in ("-", "+") or not word.strip() or folded.count(word.casefold()) > 1:
+            what = f"{word!r}: {sign!r} is no word with one sign"
+            raise problem("signs", what, "write such as {CR: -, DR: +}", "invalid_option")
 
 
 def check_choice(option: str, value: str, choices: Sequence[str]) -> None:

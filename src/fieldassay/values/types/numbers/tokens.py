@@ -9,7 +9,7 @@ from fieldassay.regex import lazy_regex
 from fieldassay.values.types.base import NO_RULE, Token
 from fieldassay.values.types.numbers.amounts import canonical_number
 from fieldassay.values.types.numbers.locales import Convention
-from fieldassay.values.types.numbers.readings import stripped
+from fieldassay.values.types.numbers.readings import Signs, stripped
 from fieldassay.values.types.numbers.text import fold, numeral_at
 from fieldassay.values.types.numbers.units import canonical_unit, unit_flags
 from fieldassay.values.types.unreadable import UnreadableError
@@ -54,11 +54,14 @@ def read_tokens(text: str, convention: Convention, name: Callable[[str], str | N
 
 
 def text_tokens(
-    raw: Scalar, marks: Sequence[str], convention: Convention, name: Callable[[str], str | None] = _SIGNS.get
+    raw: Scalar,
+    marks: tuple[Sequence[str], Signs],
+    convention: Convention,
+    name: Callable[[str], str | None] = _SIGNS.get,
 ) -> tuple[Token, ...]:
     """Return the tokens of a raw value without the marks to drop; none for anything but a readable text."""
     try:
-        return read_tokens(stripped(fold(raw), marks), convention, name) if isinstance(raw, str) else ()
+        return read_tokens(stripped(fold(raw), *marks), convention, name) if isinstance(raw, str) else ()
     except UnreadableError:
         return ()
 

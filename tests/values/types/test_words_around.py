@@ -1,0 +1,47 @@
+"""Words and marks around values: those of a field's options, and those that everybody writes."""
+
+import pytest
+
+from fieldassay import explain_values
+from fieldassay.errors import ProblemsError
+from fieldassay.values.types.catalogue import READERS
+
+SIGNS = {"signs": (("CR", "-"), ("DR", "+"))}
+CREDITS = {
+    "108.43 CR": "-108.43", "108.43 cr": "-108.43", "50.90Cr": "-50.9", "1,234.56 Dr.": "1234.56", "CR 5": "-5",
+    "Cr.5": None, "108.43": "108.43", "-108.43": "-108.43", "-108.43 CR": None, "5 DR CR": None, "1 CR 500": None,
+    "5 SCR": None, "5 CRC": None, "CRC 5": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), CREDITS.items())
+@pytest.mark.parametrize("type_", ["number", "money"])
+def test_a_word_gives_the_sign(text, value, type_):
+    read = READERS.load(type_)(**SIGNS).read(text).canonical
+    named = {"5 SCR": "5 SCR", "5 CRC": "5 CRC", "CRC 5": "5 CRC"} if type_ == "money" else {}
+    assert read == (named.get(text) or value or text)
+
+
+def test_a_word_of_one_letter_leaves_currencies_alone():
+    reader = READERS.load("money")(signs=(("S", "-"), ("H", "+")), locale="de_DE")
+    texts = ("162,05 S", "91,01 H", "5 S$", "S$ 5", "5 €S")
+    assert [reader.read(text).canonical for text in texts] == ["-162.05", "91.01", "5 SGD", "5 SGD", "-5 EUR"]
+
+
+def test_signs_of_a_spec_are_read_as_yaml_writes_them():
+    field = {"type": "money", "signs": {"CR": "-", "DR": "+"}}
+    assert explain_values("108.43 CR", "-108.43", field)[0].outcome == "match"
+
+
+@pytest.mark.parametrize("signs", [(("CR", "x"),), (("CR", "-"), ("cr", "+")), ((" ", "-"),)])
+def test_a_word_without_one_sign_is_refused(signs):
+    with pytest.raises(ProblemsError, match="CR: -"):
+        READERS.load("money")(signs=signs)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("50.90Cr", "50.9"), ("5 cr.", "5"), ("CR 5 dr", "5"), ("5 SCR", "5 SCR"), ("5 CRC", "5 CRC")],
+)
+def test_marks_are_dropped_in_any_case_but_not_from_words(text, value):
+    assert READERS.load("money")(strip=("CR", "DR")).read(text).canonical == value
