@@ -1,6 +1,7 @@
 """Words and marks around values: those of a field's options, and those that everybody writes."""
 
 import pytest
+from tests.values.types.record_currency_signs import PAGE, render_signs
 
 from fieldassay import explain_values
 from fieldassay.errors import ProblemsError
@@ -45,3 +46,9 @@ def test_a_word_without_one_sign_is_refused(signs):
 )
 def test_marks_are_dropped_in_any_case_but_not_from_words(text, value):
     assert READERS.load("money")(strip=("CR", "DR")).read(text).canonical == value
+
+
+def test_the_signs_of_currencies_are_written_from_the_installed_babel():
+    assert render_signs() == PAGE.read_text(encoding="utf-8"), (
+        "run python tests/values/types/record_currency_signs.py"
+    )

@@ -18,12 +18,16 @@ TRUE = (
     "true", "t", "yes", "y", "1", "on", "x", "ja", "j", "oui", "vrai", "v", "si", "s", "sim", "verdadero",
     "verdadeiro", "vero", "wahr", "tak", "ano", "evet", "ya", "da", "да", "так", "ναι", "kylla", "是", "はい",
     "예", "نعم", "checked", "[x]", "✓", "✔", "√", "☑", "✅",
+    "selected", ":selected:", "checkbox_selected", "filled_checkbox", "(x)", "☒", "●", "◉", "■",
 )  # fmt: skip
 FALSE = (
     "false", "f", "no", "n", "0", "off", "nein", "non", "faux", "nao", "falso", "falsch", "nej", "nei", "nie",
     "ne", "hayir", "tidak", "нет", "ні", "οχι", "ei", "否", "いいえ", "아니요", "لا", "unchecked", "[]",
     "☐", "✗", "✘", "❌",
+    "unselected", ":unselected:", "not_selected", "checkbox_unselected", "unfilled_checkbox", "()", "□",
 )  # fmt: skip
+# The last line of each: Azure Document Intelligence, Amazon Textract, Google Document AI, Docling; boxes.
+_DOUBTFUL = "☒"  # a chosen box in Word and at these services, a refused one on some forms
 _MOST_CHARACTERS = 60
 
 
@@ -71,7 +75,11 @@ class BooleanReader(Reader, Struct, frozen=True):
             else None
         )
         if value is None:
-            return unreadable(text, "is neither a word for yes nor one for no")
+            return unreadable(
+                text, "is neither a word for yes nor one for no; `true` and `false` name others"
+            )
+        if self.true == TRUE and text.strip() == _DOUBTFUL:
+            flags = ("ambiguous",)
         return Reading(text, value, "true" if value else "false", flags)
 
 

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from functools import cache
+import unicodedata
+from collections.abc import Mapping
+from functools import cache, lru_cache
 from types import MappingProxyType
 
+from fieldassay.regex import lazy_regex
+from fieldassay.values.types.locales import find_locale
+from fieldassay.values.types.numbers.currency_signs import SIGNS
+from fieldassay.values.types.numbers.locales import territory_currencies
 from fieldassay.values.types.numbers.unit_spellings import spellings
 
 _DOLLARS = frozenset(
@@ -58,16 +64,24 @@ GENERIC = MappingProxyType(
 """Symbols of several currencies, with these currencies."""
 
 SYMBOLS = spellings(
-    """
+    SIGNS
+    + """
     EUR: € euro euros
     INR: ₹
-    KRW: ₩
-    ILS: ₪
-    VND: ₫ đ
+    KRW: ₩ 원
+    ILS: ₪ nis
+    KES: ksh
+    TZS: tsh
+    UGX: ush
+    SEK: skr
+    NOK: nkr
+    DKK: dkr
+    ISK: ikr
+    VND: ₫ đ vnđ
     PHP: ₱
     TRY: ₺ tl
     RUB: ₽ руб
-    UAH: ₴
+    UAH: ₴ грн
     NGN: ₦
     CRC: ₡
     PYG: ₲
@@ -77,9 +91,9 @@ SYMBOLS = spellings(
     LAK: ₭
     AZN: ₼
     GEL: ₾
-    THB: ฿
+    THB: ฿ บาท
     KHR: ៛
-    BDT: ৳
+    BDT: ৳ tk
     Rs: ₨ rupee rupees
     PLN: zł zl
     CZK: kč
@@ -180,20 +194,51 @@ def codes() -> frozenset[str]:
     return frozenset(map(str, Locale("en").currencies))
 
 
+_APART = lazy_regex(r"(?<=[^\W\d_]{2}) (?=[$£¥])|(?<=[$£¥]) (?=[^\W\d_]{2})")
 _GENERIC_NAMES = {symbol.lower(): symbol for symbol in reversed(GENERIC)}
 
 
-def currency_named(text: str) -> str | None:
+def folded_sign(text: str) -> str:
+    """Return a name as `SYMBOLS` has it; `US $` is `US$`, a lone letter stands apart.
+
+    >>> folded_sign("US $"), folded_sign("د.إ.\u200f"), folded_sign("A $")
+    ('us$', 'د.إ', 'a $')
+    """
+    shown = " ".join("".join(char for char in text if unicodedata.category(char) != "Cf").split())
+    return _APART.sub("", shown).rstrip(".").lower()  # not casefolded: `ſ$` is not `S$`
+
+
+@lru_cache(maxsize=64)
+def own_signs(locale: str | None) -> Mapping[str, str]:
+    """Return the signs and names of the currencies of the locale's country, in its language.
+
+    >>> own_signs("es_NI")["c$"], own_signs("th_TH")["บาท"], own_signs("th")
+    ('NIO', 'THB', {})
+    """
+    signs = {}
+    for code in territory_currencies(locale):
+        found = find_locale(str(locale))
+        for told in (found.currency_symbols.get(code), found.currencies.get(code)):
+            if told and folded_sign(told) not in _GENERIC_NAMES:
+                signs[folded_sign(told)] = code
+    return signs
+
+
+@lru_cache(maxsize=4096)
+def currency_named(text: str, locale: str | None = None) -> str | None:
     """Return the currency of a symbol, a name or a code: an ISO code, a symbol of `GENERIC`, or None.
 
-    >>> [currency_named(text) for text in ("US$", "aud", "Rs.", "$", "kr.", "pcs")]
-    ['USD', 'AUD', 'Rs', '$', 'kr', None]
+    The names of the locale's country come first.
+
+    >>> [currency_named(text) for text in ("US$", "aud", "Rs.", "$", "kr.", "US $", "pcs")]
+    ['USD', 'AUD', 'Rs', '$', 'kr', 'USD', None]
     """
     if text.upper() in COMMON:
         return text.upper()
-    name = text.rstrip(".").lower()  # not casefolded: `ſ$` is not `S$`
+    name = folded_sign(text)
     if name in _GENERIC_NAMES:
         return _GENERIC_NAMES[name]
-    if name in SYMBOLS:
-        return SYMBOLS[name]
+    found = own_signs(locale).get(name) if locale else None
+    if found or name in SYMBOLS:
+        return found or SYMBOLS[name]
     return text if len(text) == 3 and text.isascii() and text.isupper() and text in codes() else None

@@ -14,17 +14,19 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
 from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Column, Reading, objects
-from fieldassay.values.types.numbers.amounts import Money, canonical_money
+from fieldassay.values.types.numbers.amounts import WIDE, Money, canonical_money
 from fieldassay.values.types.numbers.columns import json_columns, plain_number
 from fieldassay.values.types.numbers.currencies import GENERIC, WITHOUT_CENTS, currency_named
 from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import convention, territory_currencies
-from fieldassay.values.types.numbers.readings import Signs, check_signs, json_number, stripped
+from fieldassay.values.types.numbers.money_notations import Notation, plain_notation, scale_words
+from fieldassay.values.types.numbers.readings import Signs, check_signs, json_number, remedy, stripped
 from fieldassay.values.types.numbers.text import Numeral, check_single, fold, numeral_at
 from fieldassay.values.types.numbers.tokens import text_tokens
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
 
 _FIRST = lazy_regex(r"(?:(?<![^\W\d_])[.,٫](?=\d))?\d")
+_MARKS = {"/-": "no cents", "/=": "no cents", "¢": "cents"}
 _SIGNED = lazy_regex(r"(?P<before>[+-]?) ?(?P<middle>[^+-]*?) ?(?P<after>[+-]?)\Z")
 
 
@@ -70,15 +72,41 @@ class MoneyReader(Reader, Struct, frozen=True):
             return Reading(raw, Money(Decimal(raw), self.currency), canonical)
         text = raw.strip()
         try:
-            found, currency = self._parsed(stripped(fold(text), self.strip, self.signs))
+            plain = stripped(fold(text), self.strip, self.signs)
+            try:
+                found, currency = self._parsed(plain)
+            except UnreadableError:
+                notation = plain_notation(plain, self.locale)
+                if notation is None:
+                    raise
+                found, currency = self._noted(notation)
         except UnreadableError as error:
             return unreadable(text, str(error))
         return self._reading(text, Money(found.value, currency), ("ambiguous",) if found.is_ambiguous else ())
 
+    def _noted(self, notation: Notation) -> tuple[Numeral, str | None]:
+        """Return the amount and the currency of another notation, where its currency has it."""
+        found, currency = self._parsed(notation.text)
+        if notation.needs_currency and currency is None:
+            raise UnreadableError("a letter for thousands or millions without a currency")
+        if notation.no_pounds and not {currency, *territory_currencies(self.locale)}.isdisjoint({"GBP", "£"}):
+            raise UnreadableError("shillings, or an amount without pence")
+        is_bare = notation.no_pounds and currency is None  # shillings, or no cents
+        value = found.value.scaleb(notation.power, WIDE)
+        return Numeral(value, found.end, found.is_ambiguous or notation.is_ambiguous or is_bare), currency
+
     def tokens(self, raw: Scalar) -> tuple[Token, ...]:
         def name(text: str) -> str | None:
-            currency = currency_named(text)
-            return None if currency is None else f"the currency {self._resolved(currency)}"
+            whole = currency_named(text, self.locale)
+            powers, parts = scale_words(self.locale)[0], (text,) if whole else (text, text[1:])
+            currency = next(filter(None, (currency_named(part, self.locale) for part in parts)), None)
+            power = None if whole else powers.get((text[:1] if currency else text).lower().rstrip("."))
+            told = (
+                None if power is None else f"times 10^{power}",
+                _MARKS.get(text),
+                f"the currency {self._resolved(currency)}" if currency and (whole or power) else None,
+            )
+            return ", ".join(filter(None, told)) or None
 
         return text_tokens(raw, (self.strip, self.signs), convention(self.locale, self.decimal), name)
 
@@ -98,17 +126,17 @@ class MoneyReader(Reader, Struct, frozen=True):
 
     def _parsed(self, text: str) -> tuple[Numeral, str | None]:
         """Return the signed amount and the currency of a folded text."""
-        check_single(text)
         first = _FIRST.search(text)
         if first is None:
             raise UnreadableError("there is no amount")
         start = first.start()
+        check_single(text, start)
         found = numeral_at(text, start, convention(self.locale, self.decimal))
         before, behind = text[:start].strip(" "), text[found.end :].strip(" ")
         is_negative = _opens(before) and _opens(behind[::-1].replace(")", "("))
         if is_negative:
             before, behind = before.replace("(", "").strip(" "), behind.replace(")", "").strip(" ")
-        signs, names = _sides(before, behind)
+        signs, names = _sides(before, behind, self.locale)
         if len(signs) + is_negative > 1:
             raise UnreadableError("two signs")
         currency = self._resolved(_agreed(names))
@@ -135,7 +163,7 @@ def _opens(text: str) -> bool:
     return text.count("(") == 1 and "(" in (text[0], text[-1])
 
 
-def _sides(before: str, behind: str) -> tuple[str, list[str]]:
+def _sides(before: str, behind: str, locale: str | None) -> tuple[str, list[str]]:
     """Return the signs and the names around an amount."""
     signs, names = "", list[str]()
     for side in (before, behind):
@@ -143,19 +171,19 @@ def _sides(before: str, behind: str) -> tuple[str, list[str]]:
         if match is None or "+" in behind:
             raise UnreadableError(f"left over around the amount: {shown(behind if '+' in behind else side)}")
         signs += match["before"] + match["after"]
-        names += _names(match["middle"].strip(" "))
+        names += _names(match["middle"].strip(" "), locale)
     return signs, names
 
 
-def _names(text: str) -> list[str]:
+def _names(text: str, locale: str | None) -> list[str]:
     """Return the currencies named on one side of an amount; raises `UnreadableError` for anything else."""
     if not text:
         return []
-    whole = currency_named(text)
-    parts = [whole] if whole is not None else [currency_named(part) for part in _cut(text)]
+    whole = currency_named(text, locale)
+    parts = [whole] if whole is not None else [currency_named(part, locale) for part in _cut(text)]
     named = [part for part in parts if part is not None]
     if len(named) < len(parts):
-        raise UnreadableError(f"not a currency: {shown(text)}")
+        raise UnreadableError(f"not a currency: {shown(text)}{remedy(text)}")
     return named
 
 

@@ -21,6 +21,7 @@ from fieldassay.values.types.numbers.readings import (
     check_signs,
     json_number,
     read_plain,
+    remedy,
     stripped,
 )
 from fieldassay.values.types.numbers.text import Amount, amount, check_single, fold
@@ -45,7 +46,7 @@ def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
         is_percent, rest = True, ""
     if rest:
         check_single(text)
-        raise UnreadableError(f"left over after the number: {shown(rest)}")
+        raise UnreadableError(f"left over after the number: {shown(rest)}{remedy(rest)}")
     if is_negative:
         if not isinstance(value, Decimal) or (text[0] == "(" and text[1:].strip(" ")[0] in "+-"):
             raise UnreadableError("two signs, or a sign around a range")
@@ -63,7 +64,7 @@ class NumberReader(Reader, Struct, frozen=True):
     >>> NumberReader(locale="de_DE").read("1.234,50").canonical
     '1234.5'
     >>> NumberReader().read("12 pcs").problem
-    "left over after the number: 'pcs'"
+    "left over after the number: 'pcs'; `strip` drops it"
     """
 
     locale: str | None = None

@@ -76,6 +76,21 @@ def _without(marks: tuple[str, ...]) -> Callable[[str], str]:
     return lambda text: behind.sub("", before.sub("", text).strip(" "), count=1).strip(" ")
 
 
+def remedy(rest: str) -> str:
+    """Return what to do about a word or a mark beside a number, to be put behind a problem.
+
+    >>> remedy("pcs"), remedy("Dr."), remedy("%")
+    ('; `strip` drops it', '; `signs` says what sign it is, `strip` drops it', '')
+    """
+    word = rest.casefold().rstrip(".")
+    if word in _CREDITS:
+        return "; `signs` says what sign it is, `strip` drops it"
+    return "; `strip` drops it" if word.isalpha() or word == "@" else ""
+
+
+_CREDITS = frozenset({"cr", "dr", "db", "s", "h", "soll", "haben", "credit", "debit"})
+
+
 def check_signs(signs: Signs) -> None:
     """Raise `ProblemsError` if a word stands for neither a minus nor a plus, or for both."""
     folded = [word.casefold() for word, _ in signs]

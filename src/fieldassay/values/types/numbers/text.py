@@ -146,9 +146,9 @@ def run_decimal(run: str) -> str:
     return "," if "," in run and "." not in run else "."
 
 
-def check_single(text: str) -> None:
+def check_single(text: str, start: int = 0) -> None:
     """Raise `UnreadableError` for a folded text of several values with strokes between them."""
-    if "/" in text and STROKE.search(text):
+    if "/" in text and STROKE.search(text, start):
         raise UnreadableError(f"several values where one is expected: {shown(text)}")
 
 

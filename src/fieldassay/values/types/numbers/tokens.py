@@ -18,7 +18,7 @@ _JOINT = lazy_regex(
     r"(?P<mark>-|/|±|\+/?-|\.{2,3}|…|~|〜|(?<![^ ])(?:to|bis|à|a|hasta|until))?[ ]*(?P<sign>[-+]?)[ ]*\Z"
 )
 _JOINTS = {"/": "several values", **dict.fromkeys(("±", "+/-", "+-"), "a tolerance")}
-_MARK = lazy_regex(r"[-+()%]|[^-+()% ]+")
+_MARK = lazy_regex(r"/[-=]|[-+()%]|[^-+()% ]+")
 _SIGNS = {"-": "a minus", "(": "a minus", ")": "a minus", "+": "a plus", "%": "percent"}
 
 
