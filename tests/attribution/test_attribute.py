@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.documents.pdfs import make_pdf
 
 import fieldassay as fa
 from fieldassay.attribution.result import Attribution
@@ -257,6 +258,10 @@ def test_a_run_that_cannot_be_attributed_says_why(tmp_path: Path) -> None:
     assert "cannot be read" in refused(lambda: fa.attribute(run, twins=tmp_path / "none.json"))
     (tmp_path / "scans").mkdir()
     (tmp_path / "scans" / "a.pdf").write_bytes(b"%PDF")
+    assert "a.pdf: is named like a PDF file and is none" in refused(
+        lambda: fa.attribute(run, twins=tmp_path / "scans")
+    )
+    (tmp_path / "scans" / "a.pdf").rename(tmp_path / "scans" / "other.pdf")
     assert "has no text of any of 12 documents" in refused(
         lambda: fa.attribute(run, twins=tmp_path / "scans")
     )
@@ -311,7 +316,7 @@ def test_a_share_of_no_wrong_values_is_undefined_and_passes_no_gate(
     assert "failed" not in err
 
 
-@pytest.mark.parametrize("form", ["corpus", "folder", "gold"])
+@pytest.mark.parametrize("form", ["corpus", "folder", "documents", "gold"])
 def test_the_missed_share_is_measured_on_documents_that_are_read_perfectly(tmp_path: Path, form: str) -> None:
     rows = [right(row) for row in GOLD]
     rows[0]["pred"]["number"] = None
@@ -321,11 +326,17 @@ def test_the_missed_share_is_measured_on_documents_that_are_read_perfectly(tmp_p
     (tmp_path / "perfect").mkdir()
     for name, text in texts.items():
         (tmp_path / "perfect" / f"{name}.txt").write_text(text, encoding="utf-8")
+        lines = "".join(
+            f"1 0 0 1 50 {780 - 14 * at} Tm ({line}) Tj " for at, line in enumerate(text.split("\n"))
+        )
+        (tmp_path / "clean").mkdir(exist_ok=True)
+        (tmp_path / "clean" / f"{name}.pdf").write_bytes(make_pdf([f"BT /F1 9 Tf {lines} ET"]))
     documents = [{"id": name, "text": f"perfect/{name}.txt"} for name in texts]
     (tmp_path / "corpus.json").write_text(json.dumps({"documents": documents}), encoding="utf-8")
     twins = [{"id": "z", "twin_of": name} for name in texts]
     (tmp_path / "twins.jsonl").write_text("\n".join(map(json.dumps, twins)), encoding="utf-8")
-    named = {"corpus": "corpus.json", "folder": "perfect", "gold": "twins.jsonl"}[form]
+    places = {"corpus": "corpus.json", "folder": "perfect", "documents": "clean", "gold": "twins.jsonl"}
+    named = places[form]
     found = fa.attribute(scored(tmp_path, GOLD, rows), twins=tmp_path / named).system("m")
     rates = {one.field: one.rates for one in found.fields}
     assert found.perfect_from == "twins"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fieldassay.attribution.presence import Found, SentText
-from fieldassay.extraction.places import SearchedPage, fold, surface_forms
+from fieldassay.extraction.places.search import SearchedPage, fold, surface_forms
 from fieldassay.regex import lazy_regex
 from fieldassay.values.diagnosis.folding import fold_confusable
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from fieldassay.attribution.damage import Damage, find_damage, find_scattered
 from fieldassay.attribution.presence import UNCOPIED, Found, SentText
-from fieldassay.extraction.places import normalized
-from fieldassay.extraction.value_words import variant_readers
+from fieldassay.extraction.places.search import normalized
+from fieldassay.extraction.places.value_words import variant_readers
 from fieldassay.io.text.shown import clip
 
 if TYPE_CHECKING:

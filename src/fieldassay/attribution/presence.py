@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fieldassay.extraction.places import Known, Place, Search, normalized
-from fieldassay.extraction.value_words import TEXTS, reading_key
+from fieldassay.extraction.places.search import Known, Place, Search, normalized
+from fieldassay.extraction.places.value_words import TEXTS, reading_key
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.attribution.presence import SentText
+from fieldassay.documents.sources import list_documents
 from fieldassay.documents.store import TranscriptStore
-from fieldassay.documents.transcript import Line, Page, Transcript, Word
+from fieldassay.documents.transcript import DocumentError, Line, Page, Transcript, Word
 from fieldassay.errors import problem
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import lines_of
 from fieldassay.extraction.extract import split_job
-from fieldassay.extraction.places import Known
+from fieldassay.extraction.places.search import Known
 from fieldassay.io.text.shown import make_printable
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
@@ -46,17 +48,33 @@ class TextFolder(Struct, frozen=True, eq=False, dict=True):
     """A folder with the text of each document: `ID.txt` (a form feed begins a page), or `ID.json`, a list."""
 
     folder: Path
+    are_documents_read: bool = False
+    """Whether a document itself, such as `ID.pdf`, counts as its text."""
 
     def read(self, document: str) -> Transcript | None:
         """Return the transcript of a document; None if there is none. Raises `ProblemsError`."""
         path = self.find(document)
-        return None if path is None else read_text(path, document)
+        if path is None or path.suffix.lower() in _SUFFIXES:
+            return None if path is None else read_text(path, document)
+        from fieldassay.documents.load import load
+
+        try:
+            return load(path, name=document)
+        except DocumentError as error:
+            raise problem(path, str(error), "write the text of it as ID.txt", "unreadable_file") from None
 
     def find(self, document: str) -> Path | None:
         """Return the file with the text of a document; None if there is none."""
         stem = Path(document).stem
-        names = (document, *(one + end for one in (document, stem) for end in _SUFFIXES))
-        return next((path for name in names if (path := self.folder / name).is_file()), None)
+        names = [one + end for one in (document, stem) for end in _SUFFIXES]
+        path = next((path for name in (document, *names) if (path := self.folder / name).is_file()), None)
+        if not self.are_documents_read:
+            return path if path is None or path.suffix.lower() in _SUFFIXES else None
+        return path or self._documents.get(stem)
+
+    @cached_property
+    def _documents(self) -> Mapping[str, Path]:
+        return {Path(file.id).stem: file.path for file in list_documents(self.folder).files}
 
 
 def read_text(path: Path, document: str) -> Transcript:

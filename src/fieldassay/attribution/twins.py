@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TWIN_OF = "twin_of"
 """The key of a gold row that names the clean document with the same content."""
-_WHAT = "name a corpus.json, a gold file with `twin_of`, or a folder with the perfect text of documents"
+_WHAT = "name a corpus.json, a gold file with `twin_of`, or a folder with clean documents or their texts"
 
 
 class Twins(Struct, frozen=True, eq=False, dict=True):
@@ -79,11 +79,11 @@ def find_twins(run: Run, given: Path | None) -> Twins:
     if given is None:
         return Twins(_of_gold(run))
     if given.is_dir() and not (given / "corpus.json").is_file():
-        folder = TextFolder(given)
+        folder = TextFolder(given, are_documents_read=True)
         documents = run.documents["doc"].unique().to_list()
         if not any(folder.find(document) for document in documents):
             what = f"has no text of any of {format_count(len(documents), 'document')}"
-            raise problem(given, what, "write the text of each as ID.txt", "no_twins")
+            raise problem(given, what, "write the text of each as ID.txt, or put in ID.pdf", "no_twins")
         return Twins(folder=folder)
     path = given / "corpus.json" if given.is_dir() else given
     form = ID_FORMS.get(run.input_options.match_ids, str)

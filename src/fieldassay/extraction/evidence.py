@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec import Struct
 
 from fieldassay.extraction.answers import Given, Steps
-from fieldassay.extraction.places import Place, Search, surface_forms
+from fieldassay.extraction.places.search import Place, Search, surface_forms
+from fieldassay.extraction.places.value_words import TEXTS
 from fieldassay.extraction.strategy import Evidence, EvidenceClass
-from fieldassay.extraction.value_words import TEXTS
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM
 from fieldassay.regex import lazy_regex

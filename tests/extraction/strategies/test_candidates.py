@@ -6,7 +6,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fieldassay.documents.transcript import Line, Page, Word
-from fieldassay.extraction.places import Search
+from fieldassay.extraction.places.search import Search
 from fieldassay.extraction.strategies.rules.candidates import _is_word, candidates, words_like
 from fieldassay.extraction.strategies.rules.rows import Sheet
 from fieldassay.values.types.dates.dates import DateReader, may_be_date

@@ -16,6 +16,7 @@ from fieldassay.extraction.endpoints.exchange import TokenChoice
 from fieldassay.extraction.examples.examples import Scored, Shown, choose_examples, fit_examples
 from fieldassay.extraction.strategies.confidence import value_confidences
 from fieldassay.extraction.strategies.prompted import Decode, Prompted
+from fieldassay.extraction.strategies.verify import Verify
 from fieldassay.extraction.strategy import Example, Task
 from fieldassay.spec.language.parse import read_spec
 
@@ -146,3 +147,34 @@ def test_the_confidence_of_a_text_is_a_geometric_mean_that_of_an_amount_a_produc
     requests, found = play(strategy, document("ab 12"), task, [answer(text, tokens=tuple(tokens(*pieces)))])
     assert requests[0].body["logprobs"] is True
     assert found.confidence == pytest.approx({"name": 0.5, "total": 0.25})
+
+
+BILL = "TAX INVOICE\nTotal   1,042.78\nDate   19 October 2025\nPaid in €\nRef PO-1884"
+BILLED = read_spec(
+    "fields:\n  total: money\n  when: date\n  ref: id\n"
+    "  currency: {type: enum, values: [EUR, USD], aliases: {EUR: ['€']}}\n"
+)
+SUPPORTED = [
+    ("invented, with a true quote", {"total": "1.00"}, "TAX INVOICE", None),
+    ("another id in the quote", {"ref": "PO-9999"}, "PO-1884", None),
+    ("another date in the quote", {"when": "1999-01-01"}, "Date", None),
+    ("another currency", {"currency": "USD"}, "Paid in €", None),
+    ("typed amount, quote of its line", {"total": "1042.78"}, "Total 1,042.78", "1,042.78"),
+    ("typed amount without a quote", {"total": 1042.78}, None, "1,042.78"),
+    ("ISO date", {"when": "2025-10-19"}, None, "19 October 2025"),
+    ("alias", {"currency": "EUR"}, None, "€"),
+]
+
+
+@pytest.mark.parametrize(
+    ("given", "quote", "place"), [case[1:] for case in SUPPORTED], ids=[case[0] for case in SUPPORTED]
+)
+def test_required_support_is_the_value_as_its_type_reads_it(given, quote, place):
+    ((name, value),) = given.items()
+    strategy = Prompted("e", "m", verify=Verify(quotes="require"))
+    blank = {other: {"value": None, "quote": None} for other in ("total", "when", "ref", "currency")}
+    _, found = play(
+        strategy, document(BILL), Task(BILLED), [answer(blank | {name: {"value": value, "quote": quote}})]
+    )
+    assert found.record[name] == (None if place is None else value)
+    assert (found.evidence[name].quote if name in found.evidence else None) == place

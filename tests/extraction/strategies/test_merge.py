@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from extraction import answer, document, play
 
 from fieldassay.extraction.evidence import Found
-from fieldassay.extraction.places import Place
+from fieldassay.extraction.places.search import Place
 from fieldassay.extraction.strategies.merge import merge
 from fieldassay.extraction.strategies.prompted import Prompted, Split
 from fieldassay.extraction.strategy import Task

@@ -14,7 +14,7 @@ from fieldassay.extraction.answers import build_record, read_data
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request
 from fieldassay.extraction.evidence import Locator, as_evidence
 from fieldassay.extraction.fields import field_labels, plan_leaves, plan_of_spec
-from fieldassay.extraction.places import Search
+from fieldassay.extraction.places.search import Search
 from fieldassay.extraction.schema import AnswerShape
 from fieldassay.extraction.strategy import AT_LEAST_ONE, Extracted, Task
 from fieldassay.io.json_value import Json

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Found, item_steps
-from fieldassay.extraction.places import Place
+from fieldassay.extraction.places.search import Place
 
 LineOf: TypeAlias = Callable[[Place], tuple[int, int]]
 """Gives the page and the line of a place."""

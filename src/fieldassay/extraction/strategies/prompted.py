@@ -24,7 +24,7 @@ from fieldassay.extraction.fields import (
     plan_of_spec,
     without_value,
 )
-from fieldassay.extraction.places import Search, surface_forms
+from fieldassay.extraction.places.search import Search, surface_forms
 from fieldassay.extraction.schema import QUOTE, VALUE, AnswerShape, Values, is_tree, quote_key, split_fields
 from fieldassay.extraction.strategies.confidence import value_confidences
 from fieldassay.extraction.strategies.merge import Merged, merge

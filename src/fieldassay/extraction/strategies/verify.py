@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Found, item_steps
-from fieldassay.extraction.places import Place
+from fieldassay.extraction.places.search import Place
 from fieldassay.io.json_value import Json
 from fieldassay.paths import Step, join_path
 

@@ -8,9 +8,15 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from fieldassay.extraction.places import Place
+from fieldassay.extraction.places.search import Place
+from fieldassay.extraction.places.value_words import (
+    LONGEST,
+    WITHOUT_DIGITS,
+    is_numeric,
+    text_filter,
+    word_filter,
+)
 from fieldassay.extraction.strategies.rules.rows import EDGES, Row, Sheet, trimmed
-from fieldassay.extraction.value_words import LONGEST, WITHOUT_DIGITS, is_numeric, text_filter, word_filter
 
 if TYPE_CHECKING:
     from fieldassay.spec.plan.nodes import Leaf

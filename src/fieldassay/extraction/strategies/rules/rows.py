@@ -10,8 +10,8 @@ from functools import cached_property
 from msgspec import Struct, field
 
 from fieldassay.documents.layout.text import SEPARATOR, Span
-from fieldassay.extraction.places import Search, SearchedPage
-from fieldassay.extraction.value_words import has_digit
+from fieldassay.extraction.places.search import Search, SearchedPage
+from fieldassay.extraction.places.value_words import has_digit
 from fieldassay.regex import lazy_regex
 
 _WIDE = 1.2

@@ -13,7 +13,7 @@ from fieldassay.extraction.answers import Given, Steps, build_record, leaves_of
 from fieldassay.extraction.evidence import Found, Locator, as_evidence, field_steps
 from fieldassay.extraction.examples.examples import ExampleFile
 from fieldassay.extraction.fields import field_labels, leaf_fields, plan_leaves, plan_of_spec
-from fieldassay.extraction.places import Search
+from fieldassay.extraction.places.search import Search
 from fieldassay.extraction.strategies.rules.roles import RoleRule, learn_roles
 from fieldassay.extraction.strategies.rules.rows import Sheet
 from fieldassay.extraction.strategies.rules.scalars import ScalarRule, extract_scalars, learn

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Found
-from fieldassay.extraction.places import Place
+from fieldassay.extraction.places.search import Place
 from fieldassay.extraction.strategies.rules.candidates import label_fit, words_like
 from fieldassay.extraction.strategies.rules.rows import Row, Sheet, trimmed
 from fieldassay.extraction.strategy import EvidenceClass

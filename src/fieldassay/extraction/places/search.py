@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from fieldassay.documents.layout.text import PageText, page_text
 from fieldassay.documents.transcript import Page
-from fieldassay.extraction.value_words import (
+from fieldassay.extraction.places.value_words import (
     LONGEST,
     NUMBERS,
     TEXTS,
@@ -55,6 +55,7 @@ _SHORTEST = 8
 """Characters of an inexact quote at least."""
 _RUN = lazy_regex(r"[^\s|]+")
 _GAP = lazy_regex(r"\||\s{3,}|\n")
+_DASHES = frozenset("-–—")
 _APART = frozenset(" \t\xa0:=：")
 _TOKEN = lazy_regex(r"[\w\u0900-\u0963\u0966-\u0dff\u0e30-\u0eff\u0f71-\u0f84\u1000-\u109f\u1780-\u17d3]+")
 """Letters, digits, and marks that stand beside letters, which are no `\\w`."""
@@ -348,7 +349,7 @@ class Search:
     def _is_part(self, kind: str, place: Place, whole: Place) -> bool:
         """Return whether a run of words is no value of its own, since it belongs to a longer one.
 
-        Numbers side by side may be several, and not one with blanks; so may words beside an id or a phone.
+        Numbers side by side may be several, also with a dash between; so may words beside an id or a phone.
         """
         if place == whole or place.start < whole.start or place.end > whole.end:
             return False
@@ -357,7 +358,8 @@ class Search:
         is_apart = all(not one or one in _APART or is_unspaced(one) for one in (before[-1:], after[:1]))
         if is_apart and kind in ("id", "phone"):
             return False
-        if is_apart and kind in NUMBERS and all(map(has_digit, f"{before} {after}".split())):
+        others = f"{before} {after}".split()
+        if is_apart and kind in NUMBERS and all(one in _DASHES or has_digit(one) for one in others):
             return False
         marks = _EDGES if kind in NUMBERS else _MARKS
         return bool(before.strip(marks) or after.strip(marks))

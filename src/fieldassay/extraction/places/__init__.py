@@ -1,0 +1,1 @@
+"""Whether and where a document bears a value."""
