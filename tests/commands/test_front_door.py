@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -106,6 +107,57 @@ def test_evidence_in_a_folder_of_the_users_is_saved_with_the_run(files: Path) ->
     rows = result.save("run").evidence
     assert rows is not None
     assert rows.collect()["system"].n_unique() == 2
+
+
+@pytest.mark.parametrize("kind", ["part-*", "violations-*"])
+def test_evidence_that_is_gone_is_missed_and_never_saved_as_none(files: Path, kind: str) -> None:
+    (files / "parts").mkdir()
+    result = fa.score(GOLD, SYSTEMS, SPEC, replicates=0, evidence_folder=files / "parts")
+    next((files / "parts").glob(kind)).unlink()
+    with pytest.raises(fa.ProblemsError, match=r"is gone, and with it judged values"):
+        result.save("run")
+    assert not Path("run").exists()
+
+
+def test_only_the_parts_of_a_result_are_saved_with_it(files: Path) -> None:
+    """A folder may hold those of another."""
+    (files / "parts").mkdir()
+    fa.score(GOLD, SYSTEMS, SPEC, replicates=0, batch=1, evidence_folder=files / "parts")
+    result = fa.score(GOLD, SYSTEMS, SPEC, replicates=0, evidence_folder=files / "parts")
+    rows, here = result.save("run").evidence, fa.score(GOLD, SYSTEMS, SPEC, replicates=0).evidence
+    assert rows is not None and here is not None
+    assert rows.collect().equals(here)
+
+
+_AFTERWARDS = """
+import gc, os, sys, warnings
+warnings.simplefilter("error")
+import fieldassay as fa
+result = fa.score([{"id": 1, "a": "1"}] , [{"id": 1, "a": "x"}], "{fields: {a: text}, checks: {a: number}}", replicates=0)
+child = os.fork()
+if not child:
+    del result
+    gc.collect()
+    sys.exit(0)
+os.waitpid(child, 0)
+for name in os.listdir(sys.argv[1]):
+    os.remove(os.path.join(sys.argv[1], name))
+run = result.save(sys.argv[2])
+print(len(result.evidence), len((run.folder / "violations.jsonl").read_text().splitlines()))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_a_result_with_checks_keeps_its_evidence_whatever_becomes_of_children_and_temporary_files(
+    files: Path,
+) -> None:
+    (files / "tmp").mkdir()
+    environment = {**os.environ, "TMPDIR": str(files / "tmp")}
+    told = subprocess.run(
+        [sys.executable, "-c", _AFTERWARDS, str(files / "tmp"), str(files / "run")],
+        env=environment, capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert (told.stdout, told.stderr) == ("1 1\n", "")
 
 
 def test_a_result_that_was_read_cannot_be_saved_again(files: Path) -> None:

@@ -18,7 +18,6 @@ from fieldassay.errors import FieldassayError, NothingEvaluatedError
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.headline import find_headline
-from fieldassay.metrics.result.lazy import Lazy
 from fieldassay.metrics.result.result import Result
 from fieldassay.public import public
 from fieldassay.scoring.inputs.open_inputs import Records
@@ -31,8 +30,6 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from fieldassay.runs.run import Run
     from fieldassay.runs.write import RunFolder
 
@@ -68,51 +65,11 @@ def score(
     """
     options = replace(with_keywords(options or ScoreOptions(), keywords), keeps_statistics=True)
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
-    parts = _Parts.make() if plan.checks and options.evidence_folder is None else None
-    options = options if parts is None else replace(options, evidence_folder=parts.folder)
     place = None if baseline is None else Path(baseline)
     request = Request(gold, predictions, plan, options, baseline=place, watch=partial(nullcontext, progress))
     scored = score_request(request, options)
-    result = scored.result
-    if parts is not None and options.evidence != "none":
-        result = replace(result, evidence_table=Lazy(parts.read))
-    writer = _Writer(scored.started, scored.seconds, options, place, request.record(), parts)
-    return replace(result, writer=writer)
-
-
-class _Parts(Struct, frozen=True, eq=False):
-    """A folder with the evidence and the violations of one result in parts; it goes with the result."""
-
-    place: tempfile.TemporaryDirectory[str]
-
-    @classmethod
-    def make(cls) -> _Parts:
-        return cls(tempfile.TemporaryDirectory(prefix="fieldassay-"))
-
-    @classmethod
-    def of(cls, violations: Mapping[str, bytes]) -> _Parts:
-        parts = cls.make()
-        for name, text in violations.items():
-            (parts.folder / name).write_bytes(text)
-        return parts
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the violations; the evidence pickles as the result's table."""
-        return _Parts.of, ({part.name: part.read_bytes() for part in self.folder.glob("violations-*.jsonl")},)
-
-    @property
-    def folder(self) -> Path:
-        return Path(self.place.name)
-
-    def read(self) -> pl.DataFrame:
-        """Return the evidence; a table without rows if there is none."""
-        import polars as pl
-
-        from fieldassay.metrics.evidence import evidence_schema
-        from fieldassay.runs.write import scan_parts
-
-        frame = scan_parts(self.folder)
-        return pl.DataFrame(schema=evidence_schema()) if frame is None else frame.collect()
+    writer = _Writer(scored.started, scored.seconds, options, place, request.record())
+    return replace(scored.result, writer=writer)
 
 
 class _Writer(Struct, frozen=True, eq=False):
@@ -126,18 +83,14 @@ class _Writer(Struct, frozen=True, eq=False):
     options: ScoreOptions
     baseline: Path | None
     facts: Mapping[str, Any]
-    parts: _Parts | None
 
     def __call__(self, result: Result, place: Path, in_store: bool) -> Run:
         from fieldassay.runs.run import Run
         from fieldassay.runs.write import make_folder, make_stored
 
-        options = (
-            self.options if self.parts is None else replace(self.options, evidence_folder=self.parts.folder)
-        )
-        decisions = decide_scored(result, options, self.baseline)
+        decisions = decide_scored(result, self.options, self.baseline)
         with make_stored(place) if in_store else make_folder(place) as folder:
-            write_run(Scored(result, self.started, self.seconds), decisions, self.facts, options, folder)
+            write_run(Scored(result, self.started, self.seconds), decisions, self.facts, self.options, folder)
             folder.commit()
         return Run.open(folder.target if in_store else place)
 
@@ -188,16 +141,15 @@ def run_scoring(request: Request) -> Iterator[Run]:
     """
     with ExitStack() as stack:
         folder = _open_folder(request, stack)
-        rows = folder.parts if folder is not None else _open_rows(request, stack)
+        is_kept = folder is not None or request.keeps_rows
+        rows = folder.parts if folder is not None else _open_rows(stack)
         options = replace(
             request.options,
             keeps_statistics=folder is not None
             or request.baseline is not None
             or request.options.keeps_statistics,
         )
-        options = (
-            replace(options, evidence_folder=rows) if rows is not None else replace(options, evidence="none")
-        )
+        options = replace(options, evidence_folder=rows, evidence=options.evidence if is_kept else "none")
         try:
             yield _finish(request, options, folder)
         except KeyboardInterrupt:
@@ -244,7 +196,7 @@ def write_run(
 
         write_decisions(decisions, folder.staging)
     recorded = {"command": facts["command"], **_facts(scored, options), **facts}
-    folder.write(scored.result, recorded, options.evidence_folder)
+    folder.write(scored.result, recorded)
 
 
 def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
@@ -255,9 +207,7 @@ def _open_folder(request: Request, stack: ExitStack) -> RunFolder | None:
     return None if request.out is None else stack.enter_context(make_folder(request.out))
 
 
-def _open_rows(request: Request, stack: ExitStack) -> Path | None:
-    if not request.keeps_rows or request.options.evidence == "none":
-        return None
+def _open_rows(stack: ExitStack) -> Path:
     return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fieldassay-")))
 
 
@@ -273,8 +223,7 @@ def _finish(request: Request, options: ScoreOptions, folder: RunFolder | None) -
         )
     decisions = decide_scored(result, options, request.baseline)
     if folder is None:
-        rows = None if result.evidence_table is not None else options.evidence_folder
-        return Run.of(result, None if rows is None else scan_parts(rows), decisions, kept=options.evidence)
+        return Run.of(result, scan_parts(result.parts), decisions, kept=options.evidence)
     write_run(scored, decisions, request.record(), options, folder)
     folder.commit()
     place = request.out or folder.target

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.files.staging import list_foreign, place, replace, settle, stage
-from fieldassay.io.files.whole_files import digest_file
+from fieldassay.io.files.whole_files import digest_file, read_portions
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.metrics.result.comparisons_file import Comparisons, comparisons_json
 from fieldassay.metrics.result.decision import Decision, decisions_data
@@ -59,13 +59,13 @@ class RunFolder(Struct):
         """Return where evidence goes, part by part, while the run lasts."""
         return self.staging / "parts"
 
-    def write(self, result: Result, facts: Mapping[str, Any], parts: Path | None = None) -> None:
+    def write(self, result: Result, facts: Mapping[str, Any]) -> None:
         """Write the result; `facts` go to `run.json` beside the provenance.
 
-        Evidence in `parts` (None: the folder's own) is merged in bounded memory. `run.json` comes last and
-        names the other files present by then, with their sizes.
+        Evidence in parts is merged in bounded memory. `run.json` comes last and names the other files present
+        by then, with their sizes. Raises `ProblemsError` if a part is gone.
         """
-        metrics, parts = metrics_json(result), parts or self.parts
+        metrics = metrics_json(result)
         (self.staging / METRICS).write_bytes(metrics)
         if result.comparisons:
             (self.staging / COMPARISONS).write_bytes(
@@ -78,8 +78,10 @@ class RunFolder(Struct):
         if result.evidence is not None:
             result.evidence.write_parquet(self.staging / EVIDENCE)
         elif facts.get("evidence") != "none":
-            merge_parts(parts, self.staging / EVIDENCE)
-        merge_violations(parts, self.staging / VIOLATIONS)
+            merge_parts(result.parts, self.staging / EVIDENCE)
+        if result.violations is not None:
+            with (self.staging / VIOLATIONS).open("wb") as whole:
+                whole.writelines(read_violations(result.violations))
         shutil.rmtree(self.parts, ignore_errors=True)
         remarks = {
             "counts": dict(result.counts),
@@ -195,8 +197,8 @@ def check_target(target: Path) -> None:
         )
 
 
-def merge_parts(parts: Path, target: Path) -> None:
-    """Write the evidence of all parts, in the order of their names, as one file (an empty table for none)."""
+def merge_parts(parts: Sequence[Path], target: Path) -> None:
+    """Write the evidence of all parts, in order, as one file (an empty table for none)."""
     frame = scan_parts(parts)
     if frame is None:
         import polars as pl
@@ -206,24 +208,29 @@ def merge_parts(parts: Path, target: Path) -> None:
     frame.sink_parquet(target)
 
 
-def merge_violations(parts: Path, target: Path) -> None:
-    """Write the violations of all shards as one file, by system and document; no file without checks."""
-    found = sorted(parts.glob("violations-*.jsonl"))
-    if not found:
-        return
-    with target.open("wb") as whole:
-        for part in found:
-            with part.open("rb") as file:
-                while block := file.read(1 << 20):
-                    whole.write(block)
+def scan_parts(parts: Sequence[Path]) -> pl.LazyFrame | None:
+    """Return the evidence in parts, unread; None if there is none. Columns missing in a part are null.
 
-
-def scan_parts(parts: Path) -> pl.LazyFrame | None:
-    """Return the evidence in parts, unread; None if there is none. Columns missing in a part are null."""
+    Raises `ProblemsError` if a part is gone.
+    """
     import polars as pl
 
-    files = sorted(parts.glob("*.parquet"))
-    return pl.concat([pl.scan_parquet(file) for file in files], how="diagonal") if files else None
+    _check_there(parts)
+    return pl.concat([pl.scan_parquet(file) for file in parts], how="diagonal") if parts else None
+
+
+def read_violations(parts: Sequence[bytes | Path]) -> Iterator[bytes]:
+    """Yield the lines of violations, held or in files. Raises `ProblemsError` if a file is gone."""
+    _check_there([part for part in parts if isinstance(part, Path)])
+    for part in parts:
+        yield from [part] if isinstance(part, bytes) else read_portions(part)
+
+
+def _check_there(parts: Sequence[Path]) -> None:
+    gone = [part for part in parts if not part.is_file()]
+    if gone:
+        what = f"is gone, and with it judged values of the result ({len(gone)} of {len(parts)} files)"
+        raise problem(gone[0], what, "score again, with an `evidence_folder` that stays", "missing_part")
 
 
 def scan_evidence(folder: Path) -> pl.LazyFrame | None:

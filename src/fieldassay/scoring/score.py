@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -244,6 +245,10 @@ def _result(run: _Run, done: Done) -> Result:
             *remark_comparisons(paired),
         ),
         checks=_checks(run, done),
+        parts=tuple(frame for frame in done.frames if isinstance(frame, Path)),
+        violations=tuple(part for name in run.matching.predictions for part in done.violations[name])
+        if run.plan.checks
+        else None,
         comparisons=compared.comparisons,
         rankings=compared.rankings,
         paired=paired,

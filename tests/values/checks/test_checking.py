@@ -14,7 +14,7 @@ from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.run_file import VIOLATIONS
-from fieldassay.runs.write import make_folder, merge_violations
+from fieldassay.runs.write import make_folder, read_violations
 from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.validation.checking import check_records, shown_value
 from fieldassay.spec.plan.compile import read_plan
@@ -158,9 +158,7 @@ def whole(tmp_path_factory):
 def run(options):
     given = {"llama": predictions(450), "qwen": predictions(449)[::-1]}
     result = score(gold(450), given, SPEC, options)
-    target = options.evidence_folder / "all.jsonl"
-    merge_violations(options.evidence_folder, target)
-    return result, target.read_bytes()
+    return result, b"".join(read_violations(result.violations))
 
 
 @pytest.mark.parametrize(
@@ -278,8 +276,7 @@ def test_hostile_predictions_are_counted_and_listed_briefly(case, tmp_path):
         SPEC,
         ScoreOptions(replicates=0, evidence="none", evidence_folder=tmp_path),
     )
-    merge_violations(tmp_path, tmp_path / "all.jsonl")
-    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_bytes().splitlines()]
+    rows = [json.loads(line) for line in b"".join(read_violations(result.violations)).splitlines()]
     assert result.value("check_violations") == len(rows) > 0
     assert all(len(row["value"]) < 500 and len(row["message"]) < 200 for row in rows)
     assert len(render_terminal(summarize(result), Screen(100))) < 20_000

@@ -75,6 +75,10 @@ class Result(Struct, frozen=True, eq=False):
     """The rankings of more than two systems, one for each compared metric."""
     repeats: tuple[Repeats, ...] = ()
     """The systems with repeated runs: variances within and between documents, and the flaky values."""
+    parts: tuple[Path, ...] = ()
+    """The files of the evidence, in order, where a folder keeps it."""
+    violations: tuple[bytes | Path, ...] | None = None
+    """The violations of the spec's checks, in order, as lines of JSON or files; None if it has no checks."""
     paired: PairedData | None = None
     """The statistics for comparing other pairs; None for one system, and for a result read from a file."""
     writer: Callable[[Result, Path, bool], SavedRun] | None = None

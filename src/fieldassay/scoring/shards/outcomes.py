@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from functools import reduce
@@ -82,6 +83,8 @@ class Done(Struct, frozen=True, eq=False):
     """The number of gold values that cannot be read, and the first document, by field and its type."""
     invalid: Mapping[str, tuple[int, str, str]]
     """By system, the number of answers that cannot be read, and the first document with its reason."""
+    violations: Mapping[str, tuple[bytes | Path, ...]] = {}
+    """By system, the violations of the spec's checks as lines of JSON, or (in a folder) their files."""
 
 
 def join_outcomes(parts: Iterable[Done]) -> Done:
@@ -108,6 +111,7 @@ def _join(first: Done, second: Done) -> Done:
         too_long=first.too_long + second.too_long,
         unreadable=_by_name(first.unreadable, second.unreadable, _count_on),
         invalid=_by_name(first.invalid, second.invalid, _count_on),
+        violations=_by_name(first.violations, second.violations, operator.add),
     )
 
 

@@ -95,7 +95,11 @@ def _take_home(away: _Away, folder: Path | None) -> Done:
     """Return the results of a shard with its evidence in files here."""
     if folder is None:
         return away.done
-    places = [folder / name for name in away.files]
-    for place in places:
-        place.write_bytes(away.files[place.name])
-    return replace(away.done, frames=tuple(place for place in places if place.suffix == ".parquet"))
+    for name, content in away.files.items():
+        (folder / name).write_bytes(content)
+    violations = {
+        system: tuple(part if isinstance(part, bytes) else folder / part.name for part in parts)
+        for system, parts in away.done.violations.items()
+    }
+    frames = tuple(folder / name for name in away.files if name.endswith(".parquet"))
+    return replace(away.done, frames=frames, violations=violations)

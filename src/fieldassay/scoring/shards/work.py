@@ -155,7 +155,8 @@ def _name_long(system: str, batch: Batch, judged: Judged) -> tuple[Problem, ...]
 def do_work(work: Work, progress: Progress | None = None) -> Done:
     """Return the results of the shard's documents."""
     with open_sink(work.plan, work.folder, work.number, work.matching.predictions) as sink:
-        return join_outcomes(_do(work, progress, sink))
+        done = join_outcomes(_do(work, progress, sink))
+        return done if sink is None else replace(done, violations=sink.kept())
 
 
 def _do(work: Work, progress: Progress | None, sink: Sink | None) -> Iterator[Done]:

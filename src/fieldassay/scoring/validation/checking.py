@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TextIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +25,6 @@ from fieldassay.scoring.engine.coding import json_text
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.nodes import Plan, PlannedCheck
 from fieldassay.values.checks.base import Check, Fault
-
-Sink: TypeAlias = Callable[[str, Violation], None]
-"""Takes each violation of a system as it is found."""
 
 GOLD = "gold"
 """The name of gold in the counts; relations are checked there too."""
@@ -143,7 +141,7 @@ def check_records(
     plan: Plan,
     system: str,
     records: Sequence[Record | None],
-    sink: Sink | None = None,
+    sink: Callable[[str, Violation], None] | None = None,
     only: type[Check] = Check,
 ) -> CheckedRecords:
     """Return the results of the plan's checks (of a kind) on the records of a system.
@@ -321,21 +319,42 @@ def _published(protocol: str | None) -> dict[str, set[str]]:
     return {path: {call.name for call in calls} for path, calls in checks}
 
 
+class Sink(Struct, frozen=True, eq=False):
+    """Keeps each violation of a system, as a line of JSON, as it is found."""
+
+    streams: Mapping[str, TextIO]
+
+    def __call__(self, system: str, violation: Violation) -> None:
+        print(json.dumps(violation.to_dict(system), ensure_ascii=False), file=self.streams[system])
+
+    def kept(self) -> dict[str, tuple[bytes | Path, ...]]:
+        """Return by system the lines, or the file that they are in."""
+        return {
+            system: (
+                stream.getvalue().encode("utf-8", "backslashreplace")
+                if isinstance(stream, io.StringIO)
+                else Path(stream.name),
+            )
+            for system, stream in self.streams.items()
+        }
+
+
 @contextmanager
 def open_sink(plan: Plan, folder: Path | None, number: int, systems: Iterable[str]) -> Iterator[Sink | None]:
-    """Yield the writer of one shard's violations to a folder, a file per system, or None."""
-    if folder is None or not plan.checks:
+    """Yield what keeps one shard's violations, in memory or in a file per system; None without checks."""
+    if not plan.checks:
         yield None
         return
     with ExitStack() as stack:
-        files = {
-            system: stack.enter_context(
-                (folder / f"violations-{at:05}-{number:05}.jsonl").open(
-                    "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+        yield Sink(
+            {
+                system: io.StringIO()
+                if folder is None
+                else stack.enter_context(
+                    (folder / f"violations-{at:05}-{number:05}.jsonl").open(
+                        "w", encoding="utf-8", errors="backslashreplace", newline="\n"
+                    )
                 )
-            )
-            for at, system in enumerate(systems)
-        }
-        yield lambda system, violation: print(
-            json.dumps(violation.to_dict(system), ensure_ascii=False), file=files[system]
+                for at, system in enumerate(systems)
+            }
         )
