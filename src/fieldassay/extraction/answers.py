@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from fieldassay.extraction.schema import QUOTE, VALUE, AnswerShape, enum_values, is_tree, quote_key
 from fieldassay.io.json_value import Json
 from fieldassay.paths import Step, join_path
+from fieldassay.spec.plan.renaming import loosen
 
 if TYPE_CHECKING:
     from fieldassay.spec.language.model import Field
@@ -40,7 +41,7 @@ class Reading(Struct, frozen=True):
     remarks: tuple[str, ...] = ()
     """Values that no choice of an enum equals, in words; they are kept."""
     notes: Mapping[str, int] = field(default_factory=dict)
-    """Counted: `unknown_key`, `coerced`, and repairs as `repaired_<name>`."""
+    """Counted: `unknown_key`, `missing_key` (unlike null), `coerced`, and repairs as `repaired_<name>`."""
 
 
 def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: ObjectNode | None) -> Reading:
@@ -59,6 +60,8 @@ def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: Ob
     if answer.data is None:
         kind = "empty" if answer.problem == "empty answer" else "not_json"
         return Reading(problem=kind, violations=(answer.problem or "",), notes=notes)
+    if not answer.data and not is_tree(fields):
+        return Reading(violations=("the answer is an empty object",), notes=notes)
     return read_data(answer.data, fields, shape, notes)
 
 
@@ -88,14 +91,21 @@ class _Walk(Struct):
         self, fields: Sequence[Field], data: Mapping[str, Json], at: Steps, raw: Steps, own: str = ""
     ) -> None:
         """Take the declared members of an object; others are counted, `own` is no member."""
+        names = {key: one.name for one in fields for key in (one.name, *one.names)}
+        given, is_strange = data, not data.keys() <= names.keys()
+        data = loosen(dict(data), [*names.items()]) if is_strange else data
         for one in fields:
             key = next((key for key in (one.name, *one.names) if data.get(key) is not None), None)
             if key is not None:
                 self.member(one, data[key], (*at, one.name), (*raw, key))
-        known = {key for one in fields for key in (one.name, *one.names)} | {own}
-        self.notes.update({"unknown_key": sum(key not in known for key in data)})
-        if not self.notes["unknown_key"]:
-            del self.notes["unknown_key"]
+        counted = {
+            "repaired_key_spelling": len(data.keys() - given.keys()),
+            "unknown_key": sum(key not in names and key != own for key in data),
+            "missing_key": len({one.name for one in fields} - {names.get(key) for key in data}),
+        }
+        self.notes.update({name: count for name, count in counted.items() if count})
+        if data and not at and len(fields) == counted["missing_key"]:
+            self.violations.append(f"the answer has none of the keys {', '.join(names)[:500]}")
 
     def member(self, one: Field, value: Json, at: Steps, raw: Steps) -> None:
         """Take the value of a declared field."""

@@ -30,9 +30,13 @@ NOISE = [
     ("trailing comma", TEXT[:-1] + ",}", {"repaired_trailing_comma": 1}),
     ("duplicate key", '{"total": "1.00", ' + TEXT[1:], {"repaired_duplicate_key": 1}),
     ("unknown key", TEXT[:-1] + ', "vat": 3}', {"unknown_key": 1}),
+    ("other spellings", TEXT.replace("supplier", "Supplier").replace("count", "COUNT"),
+        {"repaired_key_spelling": 4}),
+    ("no key for null", TEXT.replace('"status": null, ', ""), {"missing_key": 1}),
+    ("under one key", f'{{"data": {{"invoice": {TEXT}}}}}', {"repaired_wrapped": 1}),
     ("a text for null", TEXT.replace("null", '"null"'), {"null_text": 1, "outside_enum": 1}),
     ("blank for null", TEXT.replace("null", '" "'), {}),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "notes"), [case[1:] for case in NOISE], ids=[case[0] for case in NOISE])
@@ -55,6 +59,9 @@ UNUSABLE = [
     ("cut off before its last brace", answer(TEXT[:-1]), "truncated"),
     ("white space loop", failed("whitespace_loop"), "whitespace_loop"),
     ("content filter", failed("refused"), "refused"),
+    ("an empty object", answer("{}"), "schema_violation"),
+    ("an apology", answer({"error": "I could not read the document"}), "schema_violation"),
+    ("two records under one key", answer({"a": RECORD, "b": RECORD}), "schema_violation"),
     ("an object for a value", answer({**RECORD, "total": {"sum": 1}}), "schema_violation"),
     ("a list of texts for objects", answer({**RECORD, "lines": ["Pump"]}), "schema_violation"),
 ]

@@ -59,7 +59,7 @@ _UNSUPPORTED = lazy_regex(
 # Gemini: https://docs.cloud.google.com/python/docs/reference/vertexai/1.134.0/vertexai.generative_models.FinishReason
 # Mistral: https://docs.mistral.ai/api (stop, length, model_length, error, tool_calls)
 # DeepSeek: https://api-docs.deepseek.com/api/create-chat-completion
-# OpenRouter: https://openrouter.ai/docs/api-reference/overview (OpenAI's, and error)
+# OpenRouter: https://openrouter.ai/docs/api/reference/errors-and-debugging (OpenAI's, and error)
 # watsonx: https://ibm.github.io/watsonx-ai-node-sdk (TextChatResultChoice.Constants.FinishReason)
 ENDS: dict[str, str] = {
     "length": "truncated",  # OpenAI, and all that follow it: vLLM, llama.cpp, Ollama, DeepSeek, Mistral
