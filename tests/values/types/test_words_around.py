@@ -52,3 +52,20 @@ def test_the_signs_of_currencies_are_written_from_the_installed_babel():
     assert render_signs() == PAGE.read_text(encoding="utf-8"), (
         "run python tests/values/types/record_currency_signs.py"
     )
+
+
+@pytest.mark.parametrize(
+    ("locale", "text"),
+    [
+        ("vi_VN", "ngày 15 tháng 3 năm 2024"), ("vi_VN", "15 tháng 3, 2024"), ("he_IL", "15 במרץ 2024"),
+        ("iw", "יום שישי, 15 במרץ 2024"), ("am", "15 ማርች 2024"),
+    ],
+)  # fmt: skip
+def test_dates_are_read_as_cldr_writes_them(locale, text):
+    assert READERS.load("date")(locale=locale).read(text).canonical == "2024-03-15"
+
+
+@pytest.mark.parametrize("locale", [None, "en_US", "de_DE", "tr_TR", "pl_PL", "ja_JP", "th_TH"])
+def test_words_of_other_languages_stay_unread(locale):
+    reader = READERS.load("date")(locale=locale)
+    assert [reader.read(text).value for text in ("ngày 15 tháng 3 năm 2024", "15/3 nam 2024")] == [None] * 2

@@ -61,6 +61,7 @@ uk y року $, dyMW о T
 bg y година $, dyMW в T
 id dyMW pukul T
 tr dyMW saat T
+vi ^ ngay d, d nam y
 """
 ORDINALS = {
     ending: frozenset(languages.split())
@@ -250,6 +251,8 @@ def names_of(data: Any) -> Names:
             places.add(("d", " ".join(sorted(words, key=len)[:-1]), "M"))
     for word, month in _MORE_MONTHS.get(data.language, {}).items():
         months.setdefault(word, month)
+    for prefix in {found[1] for text in _patterns(data) for found in _PREFIX.finditer(text)}:
+        months.update({fold(prefix.strip("'")) + word: month for word, month in months.items()})
     weekdays = {word for name, _ in _calendar_words(data.days) for word in WORD.findall(fold(name))}
     phrases: dict[str, tuple[tuple[str, str, str], ...]] = {}
     for left, phrase, right in sorted(places):
@@ -263,11 +266,19 @@ def names_of(data: Any) -> Names:
     )
 
 
+def _patterns(data: Any) -> list[str]:
+    return [one.pattern for one in (*data.date_formats.values(), *data.datetime_skeletons.values())]
+
+
+_PREFIX = lazy_regex(r"([^\W\d_a-zA-Z]+|'[^\W\d_]+')(?=MMM|LLL)")
+"""A word that is glued to the name of a month, as in Hebrew."""
+
+
 def _places(data: Any) -> Iterator[tuple[str, str, str]]:
     """Yield the words that stand between two parts of a date in the patterns of a locale, with the parts."""
-    for pattern in (*data.date_formats.values(), *data.datetime_skeletons.values()):
+    for pattern in _patterns(data):
         left, words = "^", []
-        for literal, field, sign in re.findall(r"('[^']*'|[^a-zA-Z']+)|(([a-zA-Z])\3*)", pattern.pattern):
+        for literal, field, sign in re.findall(r"('[^']*'|[^a-zA-Z']+)|(([a-zA-Z])\3*)", pattern):
             right = "M" if sign in ("M", "L") and len(field) > 2 else _KINDS.get(sign, "")
             words += WORD.findall(fold(literal))
             if sign and words and left and right:

@@ -30,6 +30,8 @@ TEN = "10*"
 """The number ten as the base of powers, by its name in UCUM: `10*9/L`."""
 _PER_SURFACE = ("1.73m2", 1)
 _BRACKETED = frozenset(name for name in (*ATOMS, *SYMBOLS) if name[0] == "[")
+_OTHERS = frozenset({"cmm", "lt", "gr"})
+"""Symbols that are another unit in capitals: m³/min, a long ton, a gross."""
 _WITH_PREFIX = frozenset({"L", "Ohm", "IU", "eq", "osm"})
 """Units whose other symbols take prefixes, too."""
 
@@ -231,10 +233,15 @@ def _looked_up(name: str) -> str | None:
     small = name.lower()
     found = _prefixed(name) or _worded(small)
     if found is None and (name.isupper() or name[1:] == small[1:]):  # `mI` is no mile
-        found = small if small in ATOMS or small in PREFIXED else WORDS.get(small)
+        found = small if small in ATOMS or small in PREFIXED else WORDS.get(small) or _in_capitals(small)
     if found is None and name.isupper() and name.capitalize() not in SYMBOLS:  # `NM` may be `Nm`
         found = _prefixed(small)
     return found
+
+
+def _in_capitals(small: str) -> str | None:
+    """Return the symbol of letters that invoices print in capitals (`KGS`, `Sqft`), if these say nothing else."""
+    return SYMBOLS.get(small) if len(small) > 1 and small.isalpha() and small not in _OTHERS else None
 
 
 def _prefixed(name: str) -> str | None:

@@ -72,8 +72,75 @@ ATOMS = MappingProxyType(
 SCALES = MappingProxyType({"Nm3": "1000", "ppm": "1000", "ppmv": "1000", "kvar": "1000"})
 """Size of a unit of an own dimension, in its smallest unit (NL, ppb, ppbv, var)."""
 
+_CODES = """
+    g: GRM GMS
+    kg: KGM KGS
+    mg: MGM
+    t: TNE
+    L: LTR
+    kL: K6 KLR
+    mL: MLT
+    dL: DLT
+    cL: CLT
+    hL: HLT
+    m: MTR
+    cm: CMT CMS
+    km: KME
+    m2: MTK SQM
+    cm2: CMK
+    mm2: MMK
+    dm2: DMK
+    km2: KMK
+    ha: HAR
+    m3: MTQ
+    cm3: CMQ
+    mm3: MMQ
+    dm3: DMQ
+    in: INH
+    ft: FOT
+    yd: YRD YDS
+    mi: SMI
+    ft2: FTK SQF
+    yd2: YDK SQY
+    in3: INQ
+    ft3: FTQ
+    yd3: YDQ
+    oz: ONZ
+    lb: LBR
+    gal: GLL
+    s: SEC
+    h: HUR
+    week: WEE
+    month: MON
+    yr: ANN
+    Hz: HTZ
+    kHz: KHZ
+    MHz: MHZ
+    V: VLT
+    kV: KVT
+    W: WTT
+    kW: KWT
+    MW: MAW
+    Wh: WHR
+    MWh: MWH
+    kVA: KVA
+    J: JOU
+    kJ: KJO
+    degC: CEL
+    degF: FAH
+    K: KEL
+    kPa: KPA
+    MPa: MPA
+    pcs: C62 H87 NAR NMB PCE NOS
+"""
+"""Codes of units of UN/ECE Recommendation 20, and of the Unique Quantity Codes of Indian invoices.
+
+Left out are those that are words or say something else elsewhere: `NEW`, `INK`, `PAL`, `TON`, `MTS`, `DMT`, `KMT`.
+"""
+
 SYMBOLS = spellings(
-    """
+    _CODES
+    + """
     L: l ltr Ltr lt Lt
     s: sec Sec
     h: hr hrs Hr Hrs H Std Std.
@@ -164,13 +231,16 @@ SYMBOLS = spellings(
     ha: har
     week: wk
     B: By
-    pcs: pc pcs pc. pcs. PCS Stk Stk. St. ea EA uds pza
+    pcs: pc pcs pc. pcs. PCS nos nos. Stk Stk. St. ea EA uds pza
     Nm3: NM3 m3N m3(N) m3n m3(n) Ncbm
     N*m: Nm
     kN*m: kNm
     mN*m: mNm
     mmH2O: mmWS mmWC mm.H2O
-    Hz: HZ
+    Hz: HZ hz
+    kHz: khz KHz
+    kVA: kva
+    kV: KV kv
     in: in.
     ft: ft.
     gal: gal.
