@@ -66,7 +66,8 @@ def png() -> bytes:
         )
 
     head = struct.pack(">IIBBBBB", 50_000, 50_000, 1, 0, 0, 0, 0)
-    rows = zlib.compress(bytes(6251) * 50_000, 1)
+    packed = zlib.compressobj(1)
+    rows = b"".join([*(packed.compress(bytes(6251)) for _ in range(50_000)), packed.flush()])
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
 
 
@@ -104,7 +105,7 @@ BOMBS: dict[str, tuple[str, Callable[[], bytes]]] = {
 def test_a_document_that_exhausts_its_child_fails_alone_and_the_server_answers_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fieldassay.review.web.serve.LIMITS", replace(LIMITS, seconds=4.0))
+    monkeypatch.setattr("fieldassay.review.web.serve.LIMITS", replace(LIMITS, memory=600 << 20, seconds=4.0))
     folder = tmp_path / "documents"
     folder.mkdir()
     for number, (suffix, make) in enumerate(BOMBS.values(), 1):
