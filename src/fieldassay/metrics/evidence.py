@@ -57,6 +57,7 @@ FLAGS = (
     "lone_parent",  # a value, an item or a container below a node that only one side has
     "duplicate_item",  # the prediction repeats an item more often than gold has it
     "unicode",  # the text was composed, or had characters that nobody can see
+    "calendar",  # a year of another calendar than the field's, or before 1600 or after 2200
 )
 """Names of the flags; bit i of `Evidence.flags` is `FLAGS[i]`."""
 

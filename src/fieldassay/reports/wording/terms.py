@@ -80,6 +80,7 @@ DIAGNOSES: dict[str, str] = {
     "wrong_unit": "the number agrees, the unit does not",
     "currency": "the amount agrees, the currency does not",
     "day_month_exchanged": "day and month are exchanged",
+    "other_calendar": "the years differ as those of two calendars do",
     "two_digit_year": "the century is wrong, as with a year of two digits",
     "value_of_another_field": "the value belongs to another field",
     "off_by_one": "off by one",
@@ -142,6 +143,7 @@ FLAGS: dict[str, str] = {
     "lone_parent": "something above this value has no partner on the other side",
     "duplicate_item": "the prediction repeats an item",
     "unicode": "the text was composed, or had characters that nobody can see; they do not count",
+    "calendar": "the year is before 1600 or after 2200, or of another calendar than the field's",
 }
 """The meaning of each flag."""
 

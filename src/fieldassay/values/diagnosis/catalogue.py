@@ -18,6 +18,7 @@ DIAGNOSES: tuple[str, ...] = (
     "currency",
     "day_month_exchanged",
     "two_digit_year",
+    "other_calendar",
     "value_of_another_field",
     "off_by_one",
     "digits_transposed",

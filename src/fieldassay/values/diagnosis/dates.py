@@ -18,6 +18,9 @@ from fieldassay.values.types.column import Column
 Bits = npt.NDArray[np.int64]
 Ints = npt.NDArray[np.int64]
 
+_BUDDHIST, _ROC, _APART = 543, 1911, (578, 579, 580, 621, 622)
+"""How many years calendars are apart: with the same months, and with months of their own."""
+_MODERN, _MODERN_SPAN = 2000, 150
 _DATE_LENGTH, _MONTH_LENGTH = 10, 7
 
 
@@ -94,6 +97,11 @@ def _diagnose_parts(gold: list[str], pred: list[str], size: int) -> Bits:
     century = ((year - other_year) % 100 == 0) & (year != other_year) & (month == other_month) & same_day
     neighbor = same_day & (np.abs(gap) == 1) | (np.abs(_ordinals(left) - _ordinals(right)) == 1) & (day > 0)
     bits = np.where(exchanged, BIT["day_month_exchanged"], 0) | np.where(century, BIT["two_digit_year"], 0)
+    apart = np.abs(year - other_year)
+    shifted = ((apart == _BUDDHIST) | (apart == _ROC)) & (month == other_month) & same_day
+    is_modern = np.abs(np.maximum(year, other_year) - _MODERN) < _MODERN_SPAN
+    moved = np.isin(apart, _APART) & is_modern & (day > 0)
+    bits |= np.where(shifted | moved, BIT["other_calendar"], 0)
     bits |= np.where(neighbor, BIT["off_by_one"], 0)
     return np.where(is_left & is_right, bits, 0)
 
