@@ -122,6 +122,7 @@ class Spec(Brief, Struct, frozen=True):
     """Accepted names of the key that holds a document's id; (): the usual ones."""
     null_values: tuple[str, ...] = ()
     locale: str | None = None
+    calendar: str | None = None
     unreadable_gold: str = "text"
     extra: str = "ignore"
     """Undeclared top-level keys of a prediction: `ignore` or `spurious`, as in `Field`."""

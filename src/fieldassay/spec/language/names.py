@@ -25,8 +25,8 @@ FIELD_KEYS = (
 
 SPEC_KEYS = (
     "fieldassay", "name", "version", "description", "citation", "protocol", "id", "null_values", "locale",
-    "unreadable_gold", "extra", "document_type", "types", "type", "align", "fields", "data", "names",
-    "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
+    "calendar", "unreadable_gold", "extra", "document_type", "types", "type", "align", "fields", "data",
+    "names", "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
 )  # fmt: skip
 """Keys of a spec."""
 

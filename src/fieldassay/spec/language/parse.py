@@ -135,6 +135,7 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
         id=cursor.texts("id"),
         null_values=cursor.texts("null_values"),
         locale=_locale(cursor),
+        calendar=_calendar(cursor),
         unreadable_gold=cursor.choice("unreadable_gold", "text", ("text", "failed")),
         extra=cursor.choice("extra", "ignore", ("ignore", "spurious")),
         document_type=_document_type(cursor),
@@ -268,6 +269,14 @@ def _locale(cursor: Cursor) -> str | None:
         cursor.refuse("locale", error.problems[0].what, error.problems[0].remedy, "unknown_name")
         return None
     return locale
+
+
+def _calendar(cursor: Cursor) -> str | None:
+    from fieldassay.values.types.dates.calendars import CALENDARS
+
+    if cursor.data.get("calendar") is None:
+        return None
+    return cursor.choice("calendar", CALENDARS[0], CALENDARS)
 
 
 def _document_type(cursor: Cursor) -> DocumentType | None:

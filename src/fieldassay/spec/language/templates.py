@@ -16,6 +16,7 @@ _INHERITED = (
     "data",
     "null_values",
     "locale",
+    "calendar",
     "unreadable_gold",
     "document_type",
     "names",

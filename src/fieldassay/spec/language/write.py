@@ -186,8 +186,7 @@ def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
         ),
     }
     told |= {key: value for key, (value, plain) in given.items() if says_all or value != plain}
-    if spec.locale is not None:
-        told["locale"] = spec.locale
+    told |= {name: value for name in ("locale", "calendar") if (value := getattr(spec, name)) is not None}
     kind = spec.document_type
     if kind is not None:
         told["document_type"] = {

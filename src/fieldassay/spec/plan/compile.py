@@ -244,7 +244,9 @@ class _Compiler:
         return aligner
 
     def _leaf(self, top: Field, scope: Scope, position: int) -> Leaf | None:
-        judges = LeafBuilder(self.spec.locale, self.report, self.spec.null_values).judges(top, scope.steps)
+        judges = LeafBuilder(self.spec.locale, self.spec.calendar, self.report, self.spec.null_values).judges(
+            top, scope.steps
+        )
         if judges is None:
             return None
         nulls = self.spec.null_values if top.null_values is None else top.null_values

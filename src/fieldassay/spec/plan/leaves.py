@@ -93,11 +93,12 @@ class ReaderAndComparator(Struct, frozen=True):
 class LeafBuilder(Struct, frozen=True):
     """Builds the readers and comparators of the values of a spec.
 
-    `locale` goes to every reader with that option, unless its field sets it. `null_values` are the spec's,
-    for items of lists judged as a whole.
+    `locale` and `calendar` go to every reader with that option, unless its field sets it. `null_values` are
+    the spec's, for items of lists judged as a whole.
     """
 
     locale: str | None
+    calendar: str | None
     report: Report
     null_values: tuple[str, ...] = ()
 
@@ -190,8 +191,9 @@ class LeafBuilder(Struct, frozen=True):
 
     def _reader(self, field: Field, entry: type[Any], values: dict[str, Any], steps: Steps) -> Reader | None:
         options = annotations_of(entry)
-        if self.locale is not None and "locale" in options:
-            values.setdefault("locale", self.locale)
+        for name, value in (("locale", self.locale), ("calendar", self.calendar)):
+            if value is not None and name in options:
+                values.setdefault(name, value)
         if field.normalize and "normalize" not in options:
             self.report.add(
                 (*steps, "normalize"),

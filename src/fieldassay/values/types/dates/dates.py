@@ -14,7 +14,16 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
 from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Column, Reading, objects
-from fieldassay.values.types.dates.names import ORDINALS, WORD, Order, locale_data, names, unfold_east_asian
+from fieldassay.values.types.dates.calendars import FLAG, YEARS, Calendar, calendar_of, in_gregorian
+from fieldassay.values.types.dates.names import (
+    ORDINALS,
+    WORD,
+    Order,
+    locale_data,
+    names,
+    text_without_dots,
+    unfold_east_asian,
+)
 from fieldassay.values.types.dates.parts import Found, Parts, Style, find, split
 from fieldassay.values.types.dates.period import Date, Period
 from fieldassay.values.types.dates.times import MOST_CHARACTERS, cut_time, plain_text
@@ -148,7 +157,9 @@ class DateReader(Reader, Struct, frozen=True):
 
     `order` is the order of day, month and year in 03/04/2025; the default is the locale's order, or day first
     without a locale. A reading that needed this rule is flagged `ambiguous`. Two-digit years below `pivot`
-    are 20yy, the others 19yy. Without `partial` a date needs a day, a month and a year.
+    are 20yy, the others 19yy. Without `partial` a date needs a day, a month and a year. `calendar` is that of
+    the dates, by default the one that CLDR names first for the locale's country; what is plausible only as a
+    Gregorian year is one, flagged `calendar`, as are years before 1600 and after 2200.
 
     >>> DateReader().read("15 March 2025").canonical, DateReader().read("1-15 March 2025").canonical
     ('2025-03-15', '2025-03-01/2025-03-15')
@@ -161,9 +172,11 @@ class DateReader(Reader, Struct, frozen=True):
     locale: str | None = None
     pivot: int = 69
     partial: bool = True
+    calendar: Calendar | None = None
 
     def __post_init__(self) -> None:
         check_style(self.order, self.locale, self.pivot)
+        calendar_of(self.calendar, self.locale)
 
     def read(self, raw: Scalar) -> Reading:
         text = json_text(raw)
@@ -188,7 +201,7 @@ class DateReader(Reader, Struct, frozen=True):
 
     def tokens(self, raw: Scalar) -> tuple[Token, ...]:
         value = self.read(raw).value
-        dates = (value.start, value.end) if isinstance(value, Period) else (value,) if value else ()
+        dates = ends_of(value) if value else ()
         return read_tokens(raw, dates, Style(locale=self.locale)) if isinstance(raw, str) else ()
 
     def _read_text(self, text: str, flags: tuple[str, ...]) -> Reading:
@@ -196,13 +209,14 @@ class DateReader(Reader, Struct, frozen=True):
             return unreadable(text, "is too long for a date")
         try:
             plain, had_time = _without_times(plain_text(text))
-            value, is_ambiguous = read_date(plain, Style(self.order, self.locale, self.pivot))
+            calendar = calendar_of(self.calendar, self.locale)
+            style = Style(self.order, self.locale, self.pivot, calendar=calendar)
+            value, doubts = read_date(plain, style)
             if not self.partial:
                 _check_whole(value)
         except UnreadableError as why:
             return unreadable(text, why)
-        remarks = (*(("ambiguous",) if is_ambiguous else ()), *(("coerced",) if had_time else flags))
-        return Reading(text, value, str(value), remarks)
+        return Reading(text, value, str(value), (*doubts, *(("coerced",) if had_time else flags)))
 
 
 def may_be_date(text: str, locale: str | None) -> bool:
@@ -236,9 +250,22 @@ def _patched(column: Column, positions: list[int], others: Column) -> Column:
     )
 
 
-def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
-    """Return the date or period of a folded text and whether it was ambiguous; raises `UnreadableError`."""
-    text = unfold_east_asian(text)
+def read_date(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
+    """Return the date or period of a folded text with its doubts as flags; raises `UnreadableError`."""
+    found = in_gregorian(text, style.calendar, style.locale)
+    value, is_ambiguous = _read_gregorian(found.text, style)
+    years = [date.year for date in ends_of(value) if date.year is not None]
+    is_strange = not all(year in YEARS for year in years) or (
+        bool(years) and style.calendar not in ("gregorian", "japanese") and not found.is_other
+    )
+    return value, (
+        *(("ambiguous",) if is_ambiguous or found.is_doubtful else ()),
+        *((FLAG,) if is_strange else ()),
+    )
+
+
+def _read_gregorian(text: str, style: Style) -> tuple[Date | Period, bool]:
+    text = unfold_east_asian(text_without_dots(text, style.locale))
     words = WORD.findall(text)
     if words:
         languages, has_month = names(style.locale).languages_of(words)
@@ -258,6 +285,10 @@ def read_date(text: str, style: Style) -> tuple[Date | Period, bool]:
         return period
 
 
+_PLAIN_YEARS = range(YEARS.start, YEARS.start + 543)
+"""Years that no calendar but the Gregorian has in our times."""
+
+
 @lru_cache(maxsize=4096)
 def _iso(text: str) -> Date | None:
     if len(text) == 10 and text[4] == "-" == text[7]:
@@ -265,7 +296,7 @@ def _iso(text: str) -> Date | None:
             day = dt.date.fromisoformat(text)
         except ValueError:
             return None
-        return Date(day.year, day.month, day.day)
+        return Date(day.year, day.month, day.day) if day.year in _PLAIN_YEARS else None
     return None
 
 
@@ -279,7 +310,12 @@ def _without_times(text: str) -> tuple[str, bool]:
     return plain, plain != text
 
 
+def ends_of(value: Date | Period) -> tuple[Date, ...]:
+    """Return the first and the last date of a period, or the only one."""
+    return (value.start, value.end) if isinstance(value, Period) else (value,)
+
+
 def _check_whole(value: Date | Period) -> None:
-    for date in (value.start, value.end) if isinstance(value, Period) else (value,):
+    for date in ends_of(value):
         if not date.is_full:
             raise UnreadableError("is only a part of a date")

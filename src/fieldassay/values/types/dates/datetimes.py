@@ -10,6 +10,7 @@ from msgspec import Struct
 from fieldassay.io.json_value import Scalar
 from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Column, Reading
+from fieldassay.values.types.dates.calendars import Calendar, calendar_of
 from fieldassay.values.types.dates.dates import check_style, read_date
 from fieldassay.values.types.dates.names import Order
 from fieldassay.values.types.dates.parts import Style
@@ -36,9 +37,11 @@ class DateTimeReader(Reader, Struct, frozen=True):
     order: Order | None = None
     locale: str | None = None
     pivot: int = 69
+    calendar: Calendar | None = None
 
     def __post_init__(self) -> None:
         check_style(self.order, self.locale, self.pivot)
+        calendar_of(self.calendar, self.locale)
 
     def read(self, raw: Scalar) -> Reading:
         text = json_text(raw)
@@ -47,11 +50,11 @@ class DateTimeReader(Reader, Struct, frozen=True):
         if len(text) > MOST_CHARACTERS:
             return unreadable(text, "is too long for a point in time")
         try:
-            moment, is_ambiguous = self._moment(plain_text(text))
+            moment, doubts = self._moment(plain_text(text))
             canonical = moment_text(moment)
         except UnreadableError as why:
             return unreadable(text, why)
-        return Reading(text, moment, canonical, ("ambiguous",) if is_ambiguous else ())
+        return Reading(text, moment, canonical, doubts)
 
     def read_column(self, raws: Sequence[Scalar]) -> Column:
         return read_distinct(self.read, raws)
@@ -61,17 +64,18 @@ class DateTimeReader(Reader, Struct, frozen=True):
         dates = () if value is None else (Date(value.year, value.month, value.day),)
         return read_tokens(raw, dates, Style(locale=self.locale)) if isinstance(raw, str) else ()
 
-    def _moment(self, text: str) -> tuple[dt.datetime, bool]:
+    def _moment(self, text: str) -> tuple[dt.datetime, tuple[str, ...]]:
         cut = cut_time(text)
         if cut is None:
             raise UnreadableError("has no time of day")
         cut.check_zone()
-        date, is_ambiguous = read_date(cut.text, Style(self.order, self.locale, self.pivot))
+        style = Style(self.order, self.locale, self.pivot, calendar=calendar_of(self.calendar, self.locale))
+        date, doubts = read_date(cut.text, style)
         day = date.first() if isinstance(date, Date) and date.is_full else None
         if day is None:
             raise UnreadableError("needs one whole date beside the time")
         try:
-            return dt.datetime.combine(day, cut.time) + dt.timedelta(days=int(cut.is_next_day)), is_ambiguous
+            return dt.datetime.combine(day, cut.time) + dt.timedelta(days=int(cut.is_next_day)), doubts
         except OverflowError:
             raise UnreadableError("is after the year 9999") from None
 

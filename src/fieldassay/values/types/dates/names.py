@@ -150,6 +150,28 @@ def date_order(locale: str) -> Order:
     return "mdy" if order == "mdy" else "ymd" if order[0] == "y" else "dmy"
 
 
+def text_without_dots(text: str, locale: str | None) -> str:
+    """Return a folded text with the locale's months that have points inside as whole words.
+
+    >>> text_without_dots("15 มี.ค. 2024", "th")
+    '15 มีนาคม 2024'
+    """
+    dotted = _dotted(locale) if locale and not text.isascii() else {}
+    for short, name in dotted.items():
+        if short in text:
+            return text.replace(short, name)
+    return text
+
+
+@lru_cache(maxsize=64)
+def _dotted(locale: str) -> dict[str, str]:
+    """Return the short names of months with a point between letters, and the long ones."""
+    months = locale_data(locale).months["format"]
+    pairs = [(fold(months["abbreviated"][one]), fold(months["wide"][one])) for one in range(1, 13)]
+    found = {short: name for short, name in pairs if "." in short.rstrip(".")}
+    return {short: found[short] for short in sorted(found, key=len, reverse=True)}
+
+
 def unfold_east_asian(text: str) -> str:
     """Return the text with its dates in 年, 月 and 日 written as those in words.
 

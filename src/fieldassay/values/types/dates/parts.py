@@ -38,6 +38,7 @@ class Style(Struct, frozen=True):
     shown: Order | None = None
     languages: frozenset[str] = frozenset()
     has_month: bool = False
+    calendar: str = "gregorian"
 
     @property
     def preferred(self) -> Order:
@@ -245,7 +246,9 @@ def _with_month(parts: Parts, months: list[tuple[str, int]], known: Names) -> Pa
 def find(parts: Parts, style: Style) -> Found:
     """Return the date of the parts, in the preferred order where several orders are possible."""
     if any(len(number) not in (1, 2, 4, 6, 8) for number in parts.numbers):
-        raise UnreadableError("has a number that is neither a day, a month nor a year")
+        what = "has a number that is neither a day, a month nor a year"
+        is_roc = len(parts.numbers[0]) == 3
+        raise UnreadableError(what + "; `calendar: roc` has years of three digits" * is_roc)
     if parts.month is not None:
         return _around_month(parts, parts.month, style)
     count = len(parts.numbers)

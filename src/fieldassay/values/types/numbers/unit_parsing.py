@@ -240,7 +240,7 @@ def _looked_up(name: str) -> str | None:
 
 
 def _in_capitals(small: str) -> str | None:
-    """Return the symbol of letters that invoices print in capitals (`KGS`, `Sqft`), if these say nothing else."""
+    """Return the symbol of a unit in the capitals of invoices (`KGS`, `Sqft`), if they say nothing else."""
     return SYMBOLS.get(small) if len(small) > 1 and small.isalpha() and small not in _OTHERS else None
 
 

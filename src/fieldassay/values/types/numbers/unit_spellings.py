@@ -135,7 +135,7 @@ _CODES = """
 """
 """Codes of units of UN/ECE Recommendation 20, and of the Unique Quantity Codes of Indian invoices.
 
-Left out are those that are words or say something else elsewhere: `NEW`, `INK`, `PAL`, `TON`, `MTS`, `DMT`, `KMT`.
+Left out are words, and those that say something else elsewhere: `NEW`, `PAL`, `TON`, `MTS`, `DMT`.
 """
 
 SYMBOLS = spellings(
