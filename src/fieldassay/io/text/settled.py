@@ -8,6 +8,11 @@ from fieldassay.regex import lazy_regex
 
 LONGEST_NULL = 200
 """The maximum of characters in a null value."""
+_DASHES = frozenset("-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d") | {
+    "--",
+    "---",
+    "\u2014\u2014",
+}
 _IGNORABLE = lazy_regex(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
     "\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
@@ -47,5 +52,10 @@ def is_empty_text(text: str, null_values: frozenset[str] = frozenset(), is_exact
 
 
 def fold_null_values(texts: tuple[str, ...]) -> frozenset[str]:
-    """Return null values as `is_empty_text` takes them."""
-    return frozenset(settle(text).strip().casefold() for text in texts)
+    """Return null values as `is_empty_text` takes them; a dash stands for dashes of any width.
+
+    >>> "–" in fold_null_values(("-",)), "–" in fold_null_values(("N/A",))
+    (True, False)
+    """
+    folded = frozenset(settle(text).strip().casefold() for text in texts)
+    return folded | _DASHES if folded & _DASHES else folded

@@ -101,7 +101,7 @@ def code(place: LeafPlace) -> Coded:
     raws, codes, kinds = _distinct(values, leaf, place.is_grown and leaf.null_is_value and not leaf.is_list)
     raws, codes = _without_empty(raws, codes, leaf, kinds)
     column, is_container = _read(raws, leaf, kinds)
-    hollow = leaf.reader.find_empty(column)
+    hollow = leaf.find_empty(column)
     if hollow is not None and hollow.any():
         kept, codes = _without(hollow, codes)
         raws, column, is_container = [raws[at] for at in kept.tolist()], column.take(kept), is_container[kept]

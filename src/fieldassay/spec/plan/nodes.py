@@ -4,19 +4,29 @@ from __future__ import annotations
 
 from typing import TypeAlias, Union
 
+import numpy as np
+import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.io.returned import Brief
 from fieldassay.io.text.settled import is_empty_text
 from fieldassay.metrics.evidence import FieldInfo
 from fieldassay.paths import Pattern
+from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.model import Accept, Spec
 from fieldassay.spec.plan.renaming import OtherNames
 from fieldassay.values.aligners.base import Aligner
 from fieldassay.values.checks.base import Check
 from fieldassay.values.comparators.base import Comparator
 from fieldassay.values.types.base import Reader
-from fieldassay.values.types.column import Reading
+from fieldassay.values.types.column import Column, Reading
+
+_NUMERIC = frozenset({"number", "integer", "money", "quantity"})
+_ZERO = lazy_regex(r"\W*0+(?:[.,]0+)?\W*")
+
+
+def _is_zero(canonical: str) -> bool:
+    return canonical == "0" or canonical.startswith("0 ")
 
 
 class Leaf(Struct, frozen=True):
@@ -55,6 +65,16 @@ class Leaf(Struct, frozen=True):
     def is_empty(self, text: str) -> bool:
         """Return whether a text means that there is no value."""
         return is_empty_text(text, self.null_values, self.reader.is_exact)
+
+    def find_empty(self, column: Column) -> npt.NDArray[np.bool_] | None:
+        """Return a mask of the readings that amount to no value; None if there are none.
+
+        Where a zero means empty, zero in any writing of a number does.
+        """
+        if self.type not in _NUMERIC or not any(map(_ZERO.fullmatch, self.null_values)):
+            return self.reader.find_empty(column)
+        values = zip(column.values, column.canonical, strict=True)
+        return np.array([value is not None and _is_zero(text) for value, text in values], dtype=np.bool_)
 
     def is_match(self, gold: Reading, pred: Reading) -> bool:
         """Return whether a prediction is judged as a match of gold.
