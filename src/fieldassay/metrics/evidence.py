@@ -58,6 +58,7 @@ FLAGS = (
     "duplicate_item",  # the prediction repeats an item more often than gold has it
     "unicode",  # the text was composed, or had characters that nobody can see
     "calendar",  # a year of another calendar than the field's, or before 1600 or after 2200
+    "other_length",  # a bar code or an ISBN that was read in its usual length
 )
 """Names of the flags; bit i of `Evidence.flags` is `FLAGS[i]`."""
 

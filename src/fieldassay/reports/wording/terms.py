@@ -144,6 +144,7 @@ FLAGS: dict[str, str] = {
     "duplicate_item": "the prediction repeats an item",
     "unicode": "the text was composed, or had characters that nobody can see; they do not count",
     "calendar": "the year is before 1600 or after 2200, or of another calendar than the field's",
+    "other_length": "a number that is written in several lengths was read in its usual one",
 }
 """The meaning of each flag."""
 

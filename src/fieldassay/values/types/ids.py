@@ -21,6 +21,7 @@ from fieldassay.values.types.normalizers import Normalizer
 from fieldassay.values.types.text import coerced, json_text, whole_number
 
 _MOST_CHARACTERS = 200
+_SHORT_ISBN, _GTIN, _FEWEST_DIGITS = 10, 13, 5
 _LONGEST_HINT = 200
 _NAME = lazy_regex(r"[a-z][a-z0-9_]{0,40}(?:\.[a-z0-9_]{1,40}){0,2}")
 
@@ -30,7 +31,8 @@ class IdReader(Reader, Struct, frozen=True):
 
     `checksum` names a number format of python-stdnum (`au.abn`, `iban`, `isbn`). Separators that the format
     ignores are then ignored, and a value that fails the check stays comparable and is flagged
-    `invalid_checksum`.
+    `invalid_checksum`. With `ean` and `isbn` the number counts, not its length: a bar code is read with 13
+    digits, an ISBN-10 as its ISBN-13, flagged `other_length`.
 
     >>> IdReader().read(" INV  0012 ").canonical
     'INV 0012'
@@ -59,8 +61,10 @@ class IdReader(Reader, Struct, frozen=True):
             plain = normalizer.apply(plain)
         flags = coerced(raw)
         if self.checksum is not None:
-            plain, is_valid = _checked(_module(self.checksum), plain)
-            flags = flags if is_valid else ("invalid_checksum", *flags)
+            written, is_valid = _checked(_module(self.checksum), plain)
+            plain = _in_one_length(self.checksum, written)
+            is_valid |= plain != written
+            flags = (*("other_length",) * (plain != written), *("invalid_checksum",) * (not is_valid), *flags)
         canonical = plain if self.case_sensitive else plain.casefold()
         return Reading(text, canonical, canonical, flags)
 
@@ -107,6 +111,21 @@ def _module(name: str) -> Any:
         if hasattr(module, "is_valid"):
             return module
     return None
+
+
+def _in_one_length(checksum: str, written: str) -> str:
+    """Return a number that has several lengths in its longest usual one; any other text unchanged.
+
+    >>> _in_one_length("ean", "36000291452"), _in_one_length("isbn", "0306406152")
+    ('0036000291452', '9780306406157')
+    """
+    if checksum == "isbn" and len(written) == _SHORT_ISBN and (module := _module("isbn")).is_valid(written):
+        return str(module.to_isbn13(written))
+    if checksum == "ean" and written.isdecimal() and written.isascii():
+        padded = written.lstrip("0").rjust(_GTIN, "0")
+        if len(written) > _FEWEST_DIGITS and _module("ean").is_valid(padded):
+            return padded
+    return written
 
 
 def _checked(module: Any, text: str) -> tuple[str, bool]:

@@ -49,6 +49,9 @@ _WORD_TEXT = r"[^\W\d_]+|[^\w\s()\[\]+./\\\-–—‐‑−,;:*#~'’|&]"
 _TOKEN = lazy_regex(rf"{_WORD_TEXT}|\+?\d+")
 _PLAIN = lazy_regex(r"[\d()+.]+(?:[ -][\d()+.]+)*")
 _WORD = lazy_regex(_WORD_TEXT)
+_MEXICO = 52
+_OLD_MOBILE = lazy_regex(r"1\d{10}")
+"""Mexico's mobile numbers with the 1 that they had from abroad until 2019."""
 _NORTH_AMERICA, _FEWEST_LETTERS, _FEWEST_DIGITS, _MOST_DIGITS = 1, 3, 7, 15
 
 
@@ -144,6 +147,10 @@ def _international(
     except NumberParseException:
         raise UnreadableError("is not a phone number") from None
     is_valid = is_valid_number(number)
+    national = str(number.national_number)
+    if not is_valid and number.country_code == _MEXICO and _OLD_MOBILE.fullmatch(national):
+        number.national_number = int(national[1:])
+        is_valid = is_valid_number(number)
     if words and not (is_valid and _is_vanity(number, main, words)):
         raise UnreadableError(f"{words[0][:40]!r} is no part of a phone number")
     if number.extension and not shown:
