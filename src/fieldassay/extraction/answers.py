@@ -193,19 +193,22 @@ def build_record(
 
     The items of a list are those with a value, in the order of their indices.
     """
-    below: dict[Step, dict[Steps, Any]] = {}
-    for steps, value in values.items():
-        below.setdefault(steps[0], {})[steps[1:]] = value
+    below = _by_first_step(values)
     if is_tree(fields):
         return {str(key): _tree(inner, value_of) for key, inner in below.items()}
     return {one.name: _built(one, below.get(one.name, {}), value_of) for one in fields}
 
 
+def _by_first_step(values: Mapping[Steps, Any]) -> dict[Step, dict[Steps, Any]]:
+    below: dict[Step, dict[Steps, Any]] = {}
+    for steps, value in values.items():
+        below.setdefault(steps[0], {})[steps[1:]] = value
+    return below
+
+
 def _built(one: Field, values: Mapping[Steps, Any], value_of: Callable[[Any], Json]) -> Json:
     if one.items is not None:
-        items: dict[Step, dict[Steps, Any]] = {}
-        for steps, value in values.items():
-            items.setdefault(steps[0], {})[steps[1:]] = value
+        items = _by_first_step(values)
         return [_built(one.items, items[index], value_of) for index in sorted(items)]
     if one.fields:
         return build_record(one.fields, values, value_of)
@@ -217,9 +220,7 @@ def _built(one: Field, values: Mapping[Steps, Any], value_of: Callable[[Any], Js
 def _tree(values: Mapping[Steps, Any], value_of: Callable[[Any], Json]) -> Json:
     if () in values:
         return value_of(values[()])
-    below: dict[Step, dict[Steps, Any]] = {}
-    for steps, value in values.items():
-        below.setdefault(steps[0], {})[steps[1:]] = value
+    below = _by_first_step(values)
     if all(isinstance(key, int) for key in below):
         return [_tree(below[key], value_of) for key in sorted(below)]
     return {str(key): _tree(inner, value_of) for key, inner in below.items()}

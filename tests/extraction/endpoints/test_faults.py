@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.extraction.endpoints.driving import CANARY, ask, channels, drive, questions
 from tests.extraction.endpoints.scripted_server import Hit, Reply, Script, ScriptedServer, completion, echo
 
@@ -18,7 +19,7 @@ from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Request
 from fieldassay.extraction.endpoints.jobs import Job
 from fieldassay.extraction.endpoints.journal import NAME, Journal, lines_of
-from fieldassay.extraction.endpoints.outcome import read_answer
+from fieldassay.extraction.endpoints.outcome import judge_response, read_answer
 
 
 def first(reply: Reply, times: int = 1) -> Script:
@@ -35,6 +36,17 @@ def error(message: str, **fields: Any) -> dict[str, Any]:
 
 
 NOW = {"retry-after": "0"}
+STREAMED = {"content-type": "text/event-stream"}
+
+
+def streamed(*texts: str, end: str = "data: [DONE]") -> Reply:
+    """Return a reply of server-sent events, and comments among them."""
+    deltas = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
+    usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 20}}
+    events = [f"data: {json.dumps(event)}" for event in ({"model": "m"}, *deltas, usage)]
+    return Reply(body="\n\n".join([": wait", *events, end]), headers=STREAMED)
+
+
 MENDED: dict[str, tuple[Script, int, int]] = {
     "429 with Retry-After": (first(Reply(429, error("slow down"), {"retry-after": "0.2"}), 3), 4, 0),
     "503": (first(Reply(503, "busy", NOW)), 2, 0),
@@ -60,6 +72,14 @@ MENDED: dict[str, tuple[Script, int, int]] = {
     ),
     "an end for want of resources": (
         first(Reply(body=completion('{"a": 1}', finish_reason="insufficient_system_resource"))),
+        2,
+        1,
+    ),
+    "a stream": (always(streamed('{"echo": ', '"question 0"}')), 1, 0),
+    "a stream that breaks off": (first(streamed('{"echo": ', end="data: {")), 2, 1),
+    "a stream without its end": (first(streamed('{"echo": ', end="")), 2, 1),
+    "a stream with an error": (
+        first(streamed('{"ec', end='data: {"error": {"message": "upstream died"}}')),
         2,
         1,
     ),
@@ -170,6 +190,14 @@ STOPPING: dict[str, tuple[Script, str]] = {
         always(Reply(400, error("Unsupported parameter: 'logprobs'", code="unsupported_parameter"))),
         "unsupported_parameter",
     ),
+    "DeepSeek without schemas": (
+        always(Reply(400, error("This response_format type is unavailable now"))),
+        "unsupported_parameter",
+    ),
+    "400 for a number": (
+        always(Reply(400, error("temperature must be above 0", param="temperature"))),
+        "unsupported_parameter",
+    ),
     "redirect": (always(Reply(308, "", {"location": "https://elsewhere.example"})), "redirected"),
 }
 
@@ -188,6 +216,55 @@ def test_a_failure_that_all_requests_would_meet_stops_the_run(
         server.script = echo
         found, summary = drive(questions(9), tmp_path, channels(server.url, max_in_flight=1))
         assert summary.stop is None and len(found) == 9 and len(server.hits) == 10
+
+
+@pytest.mark.parametrize(
+    ("name", "way_out"),
+    [
+        ("response_format", "{format: json_object}"),
+        ("json_object", "{format: text}"),
+        ("temperature", "{temperature: null}"),
+        ("logprobs", "{logprobs: false}"),
+        ("seed", "{seed: null}"),
+    ],
+)
+def test_a_refused_option_is_told_with_the_line_to_write(name: str, way_out: str) -> None:
+    verdict = judge_response(400, {}, error(f"Invalid value for '{name}'"))
+    assert verdict.kind == "unsupported_parameter" and f"write `decode: {way_out}" in verdict.message
+
+
+def gpt_5(hit: Hit) -> Reply:
+    """Refuse what models of OpenAI that think refuse."""
+    if "max_tokens" in hit.body:
+        said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'."
+        return Reply(400, error(said, param="max_tokens", code="unsupported_parameter"), delay_s=0.1)
+    if hit.body.get("temperature", 1) != 1:
+        said = "Unsupported value: 'temperature' does not support 0 with this model."
+        return Reply(400, error(said, param="temperature", code="unsupported_value"), delay_s=0.1)
+    return echo(hit)
+
+
+@pytest.mark.parametrize("in_flight", [1, 8])
+@pytest.mark.parametrize("is_open", [True, False], ids=["left open", "written"])
+def test_what_a_model_refuses_is_left_out_of_all_its_requests_where_nobody_wrote_it(
+    is_open: bool, in_flight: int, tmp_path: Path
+) -> None:
+    options = {"max_tokens": 9, "temperature": 0}
+    requests = [ask(f"question {at}", optional=("temperature",) * is_open) for at in range(9)]
+    jobs = [
+        one(replace(asked, body={**asked.body, **options}), f"doc-{at}") for at, asked in enumerate(requests)
+    ]
+    with ScriptedServer(gpt_5) as server:
+        found, summary = drive(jobs, tmp_path, channels(server.url, max_in_flight=in_flight))
+        replayed, _ = drive(jobs, tmp_path, channels(server.url, max_in_flight=in_flight))
+    if not is_open:
+        assert summary.stop is not None and "write `decode: {temperature: null}`" in summary.stop.message
+        return
+    answers = [one.value for one in found.values()]
+    assert summary.stop is None and len(answers) == 9 and sum(server.billed.values()) == 9
+    assert {(answer.failure, answer.left_out) for answer in answers} == {(None, ("temperature",))}
+    assert {one.value.left_out for one in replayed.values()} == {("temperature",)}
+    assert summary.progress.possibly_billed == 0 and len(server.hits) <= 9 + 2 * in_flight
 
 
 def test_a_server_that_is_not_there_stops_the_run(tmp_path: Path) -> None:
@@ -329,12 +406,12 @@ def test_the_lines_of_a_journal_say_what_happened(tmp_path: Path) -> None:
     assert json.loads((tmp_path / NAME).read_text().splitlines()[1][9:])["body"]["model"] == "m"
 
 
-def one(request: Request) -> Job[Answer]:
+def one(request: Request, name: str = "doc") -> Job[Answer]:
     def steps() -> Generator[tuple[Request, ...], tuple[Answer, ...], Answer]:
         (answer,) = yield (request,)
         return answer
 
-    return Job("doc", steps)
+    return Job(name, steps)
 
 
 def test_an_attachment_takes_the_place_of_its_digest_only_when_it_is_sent(tmp_path: Path) -> None:

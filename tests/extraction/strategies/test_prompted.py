@@ -90,6 +90,37 @@ def test_a_good_second_answer_counts(bad, kind):
         assert len(second.body["messages"]) == len(first.body["messages"]) + 2
 
 
+SMALL = [
+    "This model's maximum context length is 4096 tokens. However, you requested 4300 tokens "
+    "(300 in the messages, 4000 in the completion).",
+    "'max_tokens' is too large: 4000. This model's maximum context length is 4096 tokens and your request has "
+    "300 input tokens (4000 > 4096 - 300).",
+    "Requested token count exceeds the model's maximum context length of 4096 tokens. You requested a total of "
+    "4300 tokens: 300 tokens from the input messages and 4000 tokens for the completion.",
+]
+
+
+@pytest.mark.parametrize("said", SMALL, ids=["OpenAI", "vLLM", "SGLang"])
+def test_a_context_that_is_too_small_is_asked_for_fewer_tokens_without_using_up_a_second_question(said):
+    small = answer("", failure=Failure("context_length", f"400: {said}", "answer"))
+    requests, found = play(BASE, document(INVOICE), TASK, [small, answer("no"), answer(TEXT)])
+    assert [one.body["max_tokens"] for one in requests] == [4000, 3668, 3668]
+    assert found.record == RECORD and found.notes["fewer_tokens"] == found.notes["reask"] == 1
+    _, found = play(BASE, document(INVOICE), TASK, [small, small])
+    assert found.failure.kind == "context_length"
+
+
+@pytest.mark.parametrize(
+    ("temperature", "sent", "optional"),
+    [("lowest", 0, ("temperature",)), (0.0, 0, ()), (0.7, 0.7, ()), (None, None, ())],
+)
+def test_a_temperature_that_is_written_is_sent_in_any_case(temperature, sent, optional):
+    strategy = Prompted("e", "m", decode=Decode(temperature=temperature))
+    (request,), found = play(strategy, document(INVOICE), TASK, [answer(TEXT, left_out=optional)])
+    assert (request.body.get("temperature"), request.optional) == (sent, optional)
+    assert found.notes == dict.fromkeys(["without_temperature"] * len(optional), 1)
+
+
 def test_the_request_asks_for_nullable_texts_in_the_order_of_the_spec():
     (request,), _ = play(BASE, document(INVOICE), TASK, [answer(TEXT)])
     schema = request.body["response_format"]["json_schema"]["schema"]

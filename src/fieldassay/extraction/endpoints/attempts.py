@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import time
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -25,6 +27,8 @@ class Attempt(Struct, frozen=True):
     body: Any = None
     first_byte: float | None = None
     request_id: str = ""
+    names: Mapping[str, str | None] = {}
+    """Keys of the body that were sent under another name, or, with None, not at all."""
 
 
 def attempt_line(call: Call, attempt: Attempt, attempts: int, maybe: int) -> dict[str, Any]:
@@ -41,6 +45,8 @@ def attempt_line(call: Call, attempt: Attempt, attempts: int, maybe: int) -> dic
         "wait_ms": round(wait_ms, 3),
         "ended": round(time.time(), 3),
     }
+    if None in attempt.names.values():
+        found["left_out"] = [name for name, key in attempt.names.items() if key is None]
     if attempt.status is not None:
         found |= {"status": attempt.status, "request_id": attempt.request_id}
         found["body"] = without_alternatives(attempt.body)
@@ -80,13 +86,13 @@ def send_fields(call: Call) -> dict[str, Any]:
     return fields if call.attempts or call.answered_before else {**fields, "body": call.request.body}
 
 
-def with_attachments(request: Request, limit_name: str = "max_tokens") -> bytes:
-    """Return the body to send: attachments as data URLs, the token limit under the server's name for it.
+def with_attachments(request: Request, names: Mapping[str, str | None] = MappingProxyType({})) -> bytes:
+    """Return the body to send: attachments as data URLs, keys under the server's `names`, or left out.
 
     Raises ValueError for an attachment of other bytes than were named.
     """
-    names = {"max_tokens": limit_name}
-    body = body_bytes({names.get(name, name): value for name, value in request.body.items()})
+    named = {names.get(name, name): value for name, value in request.body.items()}
+    body = body_bytes({name: value for name, value in named.items() if name is not None})
     for one in request.attachments:
         raw = one.read()
         if hashlib.sha256(raw).hexdigest() != one.sha256:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import MissingExtraError
 from fieldassay.extraction.endpoints.attempts import (
@@ -62,7 +63,8 @@ class ChatChannel:
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if is_plain else self._httpx.create_ssl_context()
         self._url = self._httpx.URL(endpoint.chat_url)
         self._body = _body_class()
-        self._limit_name = "max_tokens"
+        self._names: dict[Any, dict[str, str | None]] = {}
+        """By model: keys that it refuses, with the name that it wants, or None for none."""
         self._was_reached = False
         self._failed_in_a_row = 0
 
@@ -89,7 +91,7 @@ class ChatChannel:
                 self._note_contact(True)
                 return write_final(log, line, verdict)
             pause = tries.pause(verdict)
-            stop = self._why_to_stop(call, verdict, pause)
+            stop = self._why_to_stop(call, attempt, pause)
             is_last = tries.unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(
                 deadline, verdict
             )
@@ -101,27 +103,27 @@ class ChatChannel:
                 raise StopRunError(stop)
             self._pause(verdict.kind, pause)
 
-    def _why_to_stop(self, call: Call, verdict: Verdict, pause: float) -> Failure | None:
+    def _why_to_stop(self, call: Call, attempt: Attempt, pause: float) -> Failure | None:
         """Return why the run stops after an attempt, None if it goes on."""
-        if verdict.action == "stop" and not self._learns(call, verdict):
+        verdict = attempt.verdict
+        if verdict.action == "stop" and not self._learns(call, attempt):
             return verdict.failure
         if verdict.action == "refused" and pause >= self.endpoint.deadline_s:
             said = f"the server asks to wait {pause:,.0f} s ({verdict.message}); go on later"
             return Failure(verdict.kind, said)
         return None
 
-    def _learns(self, call: Call, verdict: Verdict) -> bool:
-        """Return whether the server wants the token limit under its other name: a refusal is free."""
-        names = "max_tokens", "max_completion_tokens"
-        has_old = names[0] in call.request.body and self._limit_name == names[0]
-        if (
-            has_old
-            and verdict.kind == "unsupported_parameter"
-            and all(one in verdict.message for one in names)
-        ):
-            self._limit_name = names[1]
-            return True
-        return False
+    def _learns(self, call: Call, attempt: Attempt) -> bool:
+        """Return whether the request goes again under other names or without an option; a refusal is free."""
+        message, body = attempt.verdict.message, call.request.body
+        if attempt.verdict.kind != "unsupported_parameter":
+            return False
+        wanted: dict[str, str | None] = {name: None for name in call.request.optional if name in message}
+        if all(one in message for one in ("max_tokens", "max_completion_tokens")):
+            wanted["max_tokens"] = "max_completion_tokens"
+        news = {name: key for name, key in wanted.items() if name in body and name not in attempt.names}
+        self._names.setdefault(body.get("model"), {}).update(news)
+        return bool(news)
 
     def _limit(self, deadline: float, verdict: Verdict) -> float:
         """Return when to give up: early if the server was never reached."""
@@ -172,8 +174,10 @@ class ChatChannel:
             return self._too_late("memory")
         try:
             self._raise_if_stopped()
+            found = self._names.get(call.request.body.get("model"), {})
+            names = {name: key for name, key in found.items() if key or name in call.request.optional}
             try:
-                body = with_attachments(call.request, self._limit_name)
+                body = with_attachments(call.request, names)
             except Exception as error:  # pages are rendered here
                 now = time.monotonic()
                 said = f"an attachment cannot be made ({type(error).__name__}: {error})"
@@ -181,7 +185,7 @@ class ChatChannel:
             self._bytes.resize(weight, len(body))
             weight = len(body)
             log.write("send", send_fields(call))
-            return self._send(call, body, deadline)
+            return replace(self._send(call, body, deadline), names=names)
         finally:
             self._bytes.leave(weight)
 
@@ -230,7 +234,8 @@ class ChatChannel:
             verdict = Verdict("document", "wrong_content", "the answer is larger than 64 MB")
         except RuntimeError:  # the client was closed under the request
             raise ClosedError from None
-        self._raise_if_stopped_by(verdict)
+        if verdict.action in ("unknown", "not_sent"):  # a run that stops breaks its connections
+            self._raise_if_stopped()
         return Attempt(verdict, started, time.monotonic(), first_byte=first)
 
     def _request(self, client: httpx2.Client, call: Call, body: Any, limit: float) -> httpx2.Request:
@@ -262,6 +267,9 @@ class ChatChannel:
         try:
             return self._key.removed_from_json(parse(raw))
         except (ValueError, RecursionError):
+            whole = join_events(raw)
+            if whole is not None:
+                return self._key.removed_from_json(whole)
             return self._key.removed_from(raw[: 2**20].decode("utf-8", "replace"))
 
     def _judge_error(self, error: Exception, *, is_sent: bool) -> Verdict:
@@ -309,11 +317,6 @@ class ChatChannel:
     def _raise_if_stopped(self) -> None:
         if self._stopped.is_set():
             raise ClosedError
-
-    def _raise_if_stopped_by(self, verdict: Verdict) -> None:
-        """A connection that broke while the run was stopping says nothing about the server."""
-        if verdict.action in ("unknown", "not_sent"):
-            self._raise_if_stopped()
 
     def stop(self) -> None:
         """Begin nothing new; what waits raises `ClosedError`."""
@@ -389,6 +392,33 @@ def parse(raw: bytes) -> Any:
     except (msgspec.DecodeError, UnicodeDecodeError):
         text = json.dumps(json.loads(raw), ensure_ascii=False)
         return msgspec.json.decode(text.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
+
+
+def join_events(raw: bytes) -> dict[str, Any] | None:
+    """Return the completion, or the error, in a stream of server-sent events; None where it is not whole.
+
+    >>> parts = [b'{"choices": [{"delta": {"content": "a"}}]}', b'{"choices": [{"delta": {"content": "b"}}]}']
+    >>> join_events(b"\\n".join(b"data: " + part for part in [*parts, b"[DONE]"]))["choices"][0]["message"]
+    {'role': 'assistant', 'content': 'ab'}
+    """
+    lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
+    message, whole = {"role": "assistant"}, dict[str, Any]()
+    choice: dict[str, Any] = {"index": 0, "finish_reason": None, "message": message}
+    try:
+        events = [parse(line) for line in lines if line and line != b"[DONE]"]
+    except ValueError:
+        return None
+    for event in events:
+        whole |= {name: event[name] for name in ("error", "model", "usage") if event.get(name)}
+        for part in event.get("choices") or ():
+            choice |= {name: part[name] for name in ("error", "finish_reason") if part.get(name)}
+            for name, text in (part.get("delta") or {}).items() if not part.get("index") else ():
+                if isinstance(text, str) and name != "role":
+                    message[name] = message.get(name, "") + text
+    if whole.get("error"):
+        return whole
+    is_whole = b"[DONE]" in lines or choice["finish_reason"] is not None
+    return whole | {"choices": [choice]} if events and is_whole else None
 
 
 def import_client() -> Any:

@@ -38,6 +38,8 @@ class Request(Struct, frozen=True):
     """What the request is for: `extract`, `omissions`, `recheck`, `reask`, `chunk 3/7`."""
     expected_tokens: int | None = None
     """An estimate of the prompt's tokens, by which a prompt that the server may have cut is noticed."""
+    optional: tuple[str, ...] = ()
+    """Keys of the body that nobody wrote: a server that refuses one is asked without it."""
 
 
 class Usage(Struct, frozen=True):
@@ -119,3 +121,5 @@ class Answer(Struct, frozen=True):
     """Attempts whose outcome is unknown: the server may have billed them."""
     is_prompt_short: bool = False
     """Whether the server counts far fewer tokens of the prompt than expected."""
+    left_out: tuple[str, ...] = ()
+    """Optional keys of the body that the server refused, and that were not sent."""

@@ -37,8 +37,12 @@ _ESCAPED_BLANK = lazy_regex(r"\\[nrt]\\[nrt]\\[nrt]\\[nrt](?:\\[nrt]){96}")
 
 _TOO_LONG = lazy_regex(
     r"context[ _]?(length|size|window)|maximum context|exceed_context|n_ctx|too many (input )?tokens|"
-    r"prompt is too long|input is too long",
+    r"prompt is too long|input is too long|must be at least 1, got -",
     re.I,
+)
+_CONTEXT = lazy_regex(r"context (?:length|window|size)(?: is| of)?(?: only)? (\d+)", re.I)
+_PROMPT = lazy_regex(
+    r"(\d+)(?: tokens)? (?:in the (?:messages|prompt)|from the input|(?:of text )?input)", re.I
 )
 _NO_MONEY = lazy_regex(
     r"insufficient[ _](quota|funds|balance|credit)|billing|exceeded your current quota|credit balance", re.I
@@ -53,6 +57,18 @@ _UNSUPPORTED = lazy_regex(
     r"does not support",
     re.I,
 )
+_WAYS_OUT = {
+    "response_format": "{format: json_object}, or {format: text}",
+    "json_schema": "{format: json_object}",
+    "json_object": "{format: text}",
+    "temperature": "{temperature: null}",
+    "logprobs": "{logprobs: false}",
+    "max_tokens": "{max_tokens: …}, with fewer or with null",
+    "max_completion_tokens": "{max_tokens: …}, with fewer or with null",
+    "seed": "{seed: null}",
+}
+"""What to write under `decode` where a server refuses an option of a request."""
+_OPTION = lazy_regex(rf"\b({'|'.join(_WAYS_OUT)})\b", re.I)
 # what each name of an end means, by the documentation of the services:
 # OpenAI, chat completions and responses: https://platform.openai.com/docs/api-reference/chat/object
 # Anthropic: https://platform.claude.com/docs/build-with-claude/handling-stop-reasons
@@ -76,6 +92,16 @@ ENDS: dict[str, str] = {
 }
 """The kind of failure that a server's reason of the end means; other reasons say nothing."""
 _MODERATED = lazy_regex(r"content[ _](filter|policy|management)|moderation|flagged|safety", re.I)
+_BY_TEXT: tuple[tuple[tuple[int, ...], Any, tuple[Action, str]], ...] = (
+    ((429,), _NO_MONEY, ("stop", "quota")),
+    ((400, 403, 404, 413, 422, 500), _TOO_LONG, ("answer", "context_length")),
+    ((400, 403, 422), _MODERATED, ("answer", "refused")),
+    ((400, 422), _NO_MODEL, ("stop", "no_such_model")),
+    ((400, 422), _UNSUPPORTED, ("stop", "unsupported_parameter")),
+    ((400, 422), _OPTION, ("stop", "unsupported_parameter")),
+    ((400, 422), _NO_MONEY, ("stop", "quota")),
+)
+"""What the text of an error means beyond its status; the first that is in it counts."""
 
 
 class Verdict(Struct, frozen=True):
@@ -111,13 +137,17 @@ def judge_response(status: int, headers: Mapping[str, str], body: Any) -> Verdic
     code, message = _error_of(body)
     said = f"{status}: {message}" if message else str(status)
     action, kind = _judge_status(status, f"{code} {message}")
+    option = _OPTION.search(f"{code} {message}") if kind == "unsupported_parameter" else None
+    said += f"; write `decode: {_WAYS_OUT[option[0].lower()]}`" if option is not None else ""
     return Verdict(action, kind, said, wait if action in ("refused", "unknown") else None)
 
 
 def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) -> Verdict:
     if not isinstance(body, dict):
         kind = headers.get("content-type", "").partition(";")[0].strip()
-        if kind in ("", "application/json", "text/event-stream"):
+        if kind == "text/event-stream":
+            return Verdict("unknown", "half_answer", "the server streams, and the stream breaks off")
+        if kind in ("", "application/json"):
             return Verdict("unknown", "half_answer", "the answer is not whole JSON")
         return Verdict("unknown", "wrong_content", f"the server answered with {kind}, not with JSON")
     choices = body.get("choices")
@@ -141,7 +171,7 @@ def _judge_success(headers: Mapping[str, str], body: Any, wait: float | None) ->
 
 def _judge_status(status: int, said: str) -> tuple[Action, str]:
     """Return what to do about a status and the text of its error, and the kind of failure."""
-    by_text = _judge_text(status, said)
+    by_text = next((found for on, text, found in _BY_TEXT if status in on and text.search(said)), None)
     if by_text is not None:
         return by_text
     by_status: dict[int, tuple[Action, str]] = {
@@ -165,22 +195,17 @@ def _judge_status(status: int, said: str) -> tuple[Action, str]:
     return ("unknown", "server_error") if status >= 500 else ("document", "bad_request")
 
 
-def _judge_text(status: int, said: str) -> tuple[Action, str] | None:
-    """Return what the text of an error means beyond its status, None if nothing."""
-    if status == 429:
-        return ("stop", "quota") if _NO_MONEY.search(said) else None
-    if status in (400, 403, 404, 413, 422, 500) and _TOO_LONG.search(said):
-        return "answer", "context_length"
-    if status in (400, 403, 422) and _MODERATED.search(said):
-        return "answer", "refused"
-    if status in (400, 422):
-        if _NO_MODEL.search(said):
-            return "stop", "no_such_model"
-        if _UNSUPPORTED.search(said):
-            return "stop", "unsupported_parameter"
-        if _NO_MONEY.search(said):
-            return "stop", "quota"
-    return None
+def room_left(message: str) -> int | None:
+    """Return how many tokens a context leaves for the answer, None where an error does not say it.
+
+    It is a thirty-second of the context less than the message says: some servers count "about" so many.
+
+    >>> room_left("maximum context length is 4096 tokens and your request has 300 input tokens")
+    3668
+    """
+    context, prompt = _CONTEXT.search(message), _PROMPT.search(message)
+    room = int(context[1]) * 31 // 32 - int(prompt[1]) if context is not None and prompt is not None else 0
+    return room if room > 0 else None
 
 
 def _error_of(body: Any) -> tuple[str, str]:
@@ -190,7 +215,7 @@ def _error_of(body: Any) -> tuple[str, str]:
     error = body.get("error", body)
     if not isinstance(error, dict):
         return "", str(error)[:500]
-    code = " ".join(str(error[name]) for name in ("code", "type") if error.get(name))
+    code = " ".join(str(error[name]) for name in ("code", "type", "param") if error.get(name))
     return code, str(error.get("message") or error.get("detail") or "")[:500]
 
 
@@ -221,7 +246,8 @@ def read_answer(line: Mapping[str, Any], request: Request, *, reused: bool) -> A
     timing = Timing(line.get("model_ms") or 0.0, line.get("first_byte_ms"), line.get("wait_ms") or 0.0)
     model = str(request.body.get("model") or "")
     usage = Usage(model, calls=1, attempts=attempts)
-    basic = Answer(None, usage=usage, timing=timing, reused=reused, possibly_billed=maybe)
+    left_out = tuple(line.get("left_out", ()))
+    basic = Answer(None, usage=usage, timing=timing, reused=reused, possibly_billed=maybe, left_out=left_out)
     if line.get("failure"):
         return replace(basic, failure=Failure(**line["failure"]))
     if request.kind == "call":
@@ -266,12 +292,14 @@ def _describe_short_prompt(usage: Usage, request: Request) -> str:
 
 def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
     """Return why a completion is of no use, None if it is."""
+    from fieldassay.records.decode import decode_json  # loads numpy
+
     text, end = answer.text or "", ENDS.get((answer.finish_reason or "").lower())
     if message.get("refusal") or end == "refused":
         return Failure("refused", str(message.get("refusal") or "the content filter refused"), "answer")
     if _has_blank_run(text):
         return Failure("whitespace_loop", "the answer is mostly white space", "answer")
-    if end == "truncated" and not _is_whole(text):
+    if end == "truncated" and not isinstance(decode_json(text.encode("utf-8", "replace")).value, dict):
         count = answer.usage.completion_tokens
         said = f"the answer ended at the limit of {'its' if count is None else f'{count:,}'} tokens"
         return Failure("truncated", said + _beside(message), "answer")
@@ -281,19 +309,8 @@ def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
 def _beside(message: Mapping[str, Any]) -> str:
     """Return where the server put text in place of the content: thoughts have half a dozen names."""
     texts = {name: len(text) for name, text in message.items() if isinstance(text, str) and text.strip()}
-    found = [(count, name) for name, count in texts.items() if name not in ("role", "content")]
-    if message.get("content") or not found:
-        return ""
-    count, name = max(found)
-    return f"; the server put {count:,} characters into {name}"
-
-
-def _is_whole(text: str) -> bool:
-    """Return whether a text is a JSON object: what comes to its end at the limit is not asked for again."""
-    try:
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
+    name = max(texts.keys() - {"role"}, key=lambda name: texts[name], default="content")
+    return "" if "content" in (name, *texts) else f"; the server put {texts[name]:,} characters into {name}"
 
 
 def _has_blank_run(text: str) -> bool:

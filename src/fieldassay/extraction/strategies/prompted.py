@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from fieldassay.extraction.answers import Reading, Steps, build_record, leaves_of, read_answer
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
+from fieldassay.extraction.endpoints.outcome import room_left
 from fieldassay.extraction.evidence import Found, Locator, as_evidence, field_steps, mark_leaks
 from fieldassay.extraction.examples.examples import Shown, choose_examples, without_copies
 from fieldassay.extraction.fields import (
@@ -97,7 +98,8 @@ class Decode:
     values: Values = "as_written"
     logprobs: bool = False
     max_tokens: int | None = field(default=4000, metadata=AT_LEAST_ONE)
-    temperature: float | None = 0.0
+    temperature: float | Literal["lowest"] | None = "lowest"
+    """`lowest` is 0, and not sent to a server that refuses it; None: never sent."""
     seed: int | None = None
     """Sent with the number of the repeat added to it; None: not sent."""
 
@@ -219,7 +221,10 @@ class _Run:
         images = self._images(pages)
         if images:
             text: Json = {"type": "text", "text": messages[-1]["content"]}
-            messages[-1] = {**messages[-1], "content": [text, *(_image(one) for one in images)]}
+            shown: list[Json] = [
+                {"type": "image_url", "image_url": {"url": f"sha256:{one.sha256}"}} for one in images
+            ]
+            messages[-1] = {**messages[-1], "content": [text, *shown]}
         return messages
 
     def _text(self, pages: range) -> str:
@@ -236,7 +241,7 @@ class _Run:
         decode, body = self.strategy.decode, dict[str, Json]()
         body |= {"model": self.strategy.model, "messages": list(messages)}
         given = {
-            "temperature": decode.temperature,
+            "temperature": 0.0 if decode.temperature == "lowest" else decode.temperature,
             "max_tokens": part.max_tokens,
             "seed": None if decode.seed is None else decode.seed + self.task.repeat,
             "logprobs": True if decode.logprobs else None,
@@ -250,26 +255,35 @@ class _Run:
         size = sum(len(str(message["content"]).encode("utf-8", "replace")) for message in messages)
         images = self._images(part.pages)
         expected = None if images else size // 4
-        return Request("chat", self.strategy.endpoint, body, images, self.task.repeat, step, expected)
+        optional = ("temperature",) if decode.temperature == "lowest" else ()
+        return Request(
+            "chat", self.strategy.endpoint, body, images, self.task.repeat, step, expected, optional
+        )
 
     def ask(
         self, parts: Sequence[_Part]
     ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Failure | None]:
         """Ask for parts, again after an unusable answer; return the failure of the first without one."""
-        open_parts, round_ = [(part, part.messages, part.step) for part in parts], 0
+        open_parts = [(part, part.messages, part.step, 0) for part in parts]
         while open_parts:
-            answers = yield tuple(self.request(part, messages, step) for part, messages, step in open_parts)
+            answers = yield tuple(self.request(*asked[:3]) for asked in open_parts)
             again = []
-            for (part, messages, _), answer in zip(open_parts, answers, strict=True):
+            for (part, messages, step, round_), answer in zip(open_parts, answers, strict=True):
                 failure = self.take(part, answer)
                 if failure is None:
+                    continue
+                room = room_left(failure.message) if failure.kind == "context_length" else None
+                if room is not None and room < (part.max_tokens or 0):  # a refusal is free, and no answer
+                    part.max_tokens = room
+                    self.notes["fewer_tokens"] += 1
+                    again.append((part, messages, step, round_))
                     continue
                 if failure.kind not in _REPEATED or round_ >= self.strategy.reask:
                     return failure
                 self.notes["reask"] += 1
                 self.notes[f"reask_{failure.kind}"] += 1
-                again.append((part, self._again(part, messages, failure), "reask"))
-            open_parts, round_ = again, round_ + 1
+                again.append((part, self._again(part, messages, failure), "reask", round_ + 1))
+            open_parts = again
         return None
 
     def _again(self, part: _Part, messages: list[dict[str, Json]], failure: Failure) -> list[dict[str, Json]]:
@@ -287,6 +301,7 @@ class _Run:
     def take(self, part: _Part, answer: Answer) -> Failure | None:
         """Read an answer into its part; return why it cannot be used."""
         self.notes.update({"few_prompt_tokens": 1} if answer.is_prompt_short else {})
+        self.notes.update({f"without_{name}": 1 for name in answer.left_out})
         if answer.failure is not None:
             return answer.failure
         part.text = answer.text or ""
@@ -453,10 +468,6 @@ def _example_messages(
     asked = made(fence("\n\n".join(page.text for page in search.pages)))
     user = next((message for message in reversed(asked) if message["role"] == "user"), asked[-1])
     return [user, {"role": "assistant", "content": answer}]
-
-
-def _image(attachment: Attachment) -> dict[str, Json]:
-    return {"type": "image_url", "image_url": {"url": f"sha256:{attachment.sha256}"}}
 
 
 def example_answer(example: Example, fields: tuple[Field, ...], shape: AnswerShape) -> str:

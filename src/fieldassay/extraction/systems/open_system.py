@@ -190,15 +190,11 @@ def _parts(
         name: hashlib.sha256(msgspec.json.encode(value, order="sorted")).hexdigest()
         for name, value in found.items()
     }
-    return digests | {"spec": _spec_digest(spec)}
+    seen = repr(spec.fields).encode() + digest_of(spec).encode()  # labels and descriptions too
+    return digests | {"spec": hashlib.sha256(seen).hexdigest()}
 
 
 def _program(channels: Mapping[str, Channel]) -> dict[str, str]:
     """Return the digest of the program or function that is called, nothing where none is."""
     called = channels.get(CALL)
     return {} if called is None else {"program": hashlib.sha256(called.identity.encode()).hexdigest()}
-
-
-def _spec_digest(spec: Spec) -> str:
-    """Return the digest of a spec as a strategy sees it: its fields with labels and descriptions."""
-    return hashlib.sha256(repr(spec.fields).encode() + digest_of(spec).encode()).hexdigest()

@@ -266,7 +266,8 @@ class _Reader:
         value = cursor.data[key]
         if get_origin(hint) in (Union, types.UnionType):
             options = [option for option in get_args(hint) if option is not type(None)]
-            if value is None or (value == "none" and not _takes_text(options[0])):
+            is_text = options[0] is str or "none" in get_args(options[0])
+            if value is None or (value == "none" and not is_text):
                 return None
             hint = options[0]
         if value in ("none", None) and is_dataclass(hint):
@@ -294,10 +295,6 @@ class _Reader:
             for problem in error.problems:
                 cursor.refuse(key, problem.what, problem.remedy + more, problem.kind)
             return MISSING
-
-
-def _takes_text(hint: Any) -> bool:
-    return hint is str or (get_origin(hint) is Literal and "none" in get_args(hint))
 
 
 def _plain(hint: Any, cursor: Cursor, key: str, one: Any) -> Any:

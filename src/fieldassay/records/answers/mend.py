@@ -82,6 +82,8 @@ class _Mender(Struct):
                 self.state = VALUE
             case "bare":
                 self.take_bare(token, words)
+            case "cut":  # by the end of the text
+                self.require(self.state in (VALUE, KEY))
             case _:
                 self.take_text(self.quote(kind, token))
 
@@ -133,17 +135,16 @@ class _Mender(Struct):
     def take_bare(self, token: str, words: str) -> None:
         if self.state == KEY:
             self.repairs.append("unquoted_key")
-            return self.write(json.dumps(token, ensure_ascii=False), COLON)
-        if self.state == NEXT and words and self.stack[-1] == "{":
+            self.write(json.dumps(token, ensure_ascii=False), COLON)
+        elif self.state == NEXT and words and self.stack[-1] == "{":
             self.repairs.append("bare_value")
             self.bare = f"{words} {token}"
             self.out[-1] = json.dumps(self.bare, ensure_ascii=False)
-            return None
-        self.require(self.state == VALUE)
-        self.before = self.whole[-1] if self.whole else 0
-        self.write(self.read_bare(token), NEXT)
-        self.bare = token
-        return None
+        else:
+            self.require(self.state == VALUE)
+            self.before = self.whole[-1] if self.whole else 0
+            self.write(self.read_bare(token), NEXT)
+            self.bare = token
 
     def read_bare(self, token: str) -> str:
         if token in _PYTHON:
@@ -225,7 +226,7 @@ def mend_json(text: str) -> Row | None:
 
 def _feed(mender: _Mender, text: str) -> None:
     position = 0
-    while position < len(text):
+    while position < len(text) and (mender.stack or not mender.out):
         found = None
         if mender.state == VALUE and mender.stack and mender.stack[-1] == "{":
             found = _THOUSANDS.match(text, position) or _COLONS.match(text, position)
@@ -233,11 +234,5 @@ def _feed(mender: _Mender, text: str) -> None:
         found = found or _TOKEN.match(text, position)
         if found is None:
             raise _UnmendableError
-        kind = kind or str(found.lastgroup)
-        if kind == "cut":
-            return mender.require(mender.state in (VALUE, KEY))
-        mender.take(kind, found[0])
-        if not mender.stack and mender.out:
-            return None
+        mender.take(kind or str(found.lastgroup), found[0])
         position = found.end()
-    return None
