@@ -129,6 +129,20 @@ def test_only_the_parts_of_a_result_are_saved_with_it(files: Path) -> None:
     assert rows.collect().equals(here)
 
 
+def test_saving_applies_the_umask_and_never_sets_it(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It belongs to the whole process: files of other threads would get the wrong permissions."""
+    result, before = fa.score(GOLD, SYSTEMS, SPEC, replicates=0), os.umask(0o027)
+    try:
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "umask", lambda mask: pytest.fail("was set"))
+            run = result.save("run")
+            fa.report(run, "html", "page.html")
+    finally:
+        assert os.umask(before) == 0o027
+    assert run.folder.stat().st_mode & 0o777 == 0o750
+    assert {path.stat().st_mode & 0o777 for path in [Path("page.html"), *run.folder.iterdir()]} == {0o640}
+
+
 _AFTERWARDS = """
 import gc, os, sys, warnings
 warnings.simplefilter("error")

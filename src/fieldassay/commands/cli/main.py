@@ -13,7 +13,7 @@ from typing import ClassVar
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommands
-from fieldassay.commands.cli.output import complain
+from fieldassay.commands.cli.output import complain, fill_streams
 from fieldassay.errors import FieldassayError
 from fieldassay.version import __version__
 
@@ -147,7 +147,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def run_program() -> int:
-    """Return the exit code of the command line in a process of its own: collector and SIGTERM are its own."""
+    """Return the exit code of the command line, with streams, collector and SIGTERM of its own."""
+    fill_streams()
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     signal.signal(signal.SIGTERM, _terminate)
     return main()

@@ -17,6 +17,16 @@ if TYPE_CHECKING:
 _DRAWN = "─—→…−·"
 
 
+def fill_streams() -> None:
+    """Open the standard streams that are closed on the null device, lest other files get their numbers."""
+    while (place := os.open(os.devnull, os.O_RDWR)) < 3:
+        os.set_inheritable(place, True)
+    os.close(place)
+    for place, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(place, "w" if place else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
 def write(text: str) -> None:
     """Write a text to standard output; a reader that has gone away (`| head`) is no error."""
     _write(sys.stdout, text)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import sys
 import tempfile
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fieldassay.io.files.whole_files import list_leftover_files, read_umask
+from fieldassay.io.files.whole_files import list_leftover_files
 
 PARTIAL, OLD, REMOVED = ".partial-", ".old-", ".removed-"
 """The marks in the names of folders that are no runs, after a dot: being written, replaced, being removed."""
@@ -56,7 +57,6 @@ def stage(parent: Path, name: str) -> Iterator[Path]:
     staging: Path | None = None
     try:
         made, staging = _make(parent, name)
-        staging.chmod(0o777 & ~read_umask())
         with _owned(staging):
             yield staging
     finally:
@@ -205,7 +205,9 @@ def _make(parent: Path, name: str) -> tuple[list[Path], Path]:
         made += [path for path in (parent, *parent.parents) if not path.exists() and path not in made]
         parent.mkdir(parents=True, exist_ok=True)
         try:
-            return made, Path(tempfile.mkdtemp(prefix=f".{name[:100]}{PARTIAL}", dir=parent))
+            staging = parent / f".{name[:100]}{PARTIAL}{secrets.token_hex(4)}"
+            staging.mkdir()
+            return made, staging
         except FileNotFoundError:  # another process has just removed its own empty parent
             if attempt == _ATTEMPTS - 1:
                 raise

@@ -7,8 +7,8 @@ import errno
 import hashlib
 import os
 import re
+import secrets
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
@@ -86,6 +86,7 @@ def read_portions(path: Path | str) -> Iterator[bytes]:
 
 _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_NONBLOCK", "O_BINARY"))
 """How a file is opened: a pipe, which is refused then, must not block."""
+_WRITING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _PORTION = 1 << 16
 _PARTIAL = ".partial-"
 _STAGED = lazy_regex(
@@ -114,6 +115,7 @@ def write_file(path: Path, portions: Iterable[bytes]) -> None:
 def digest_file(path: Path | str) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal.
 
+    >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as empty:
     ...     print(digest_file(Path(empty.name))[:16])
     e3b0c44298fc1c14
@@ -135,14 +137,16 @@ def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
             with contextlib.suppress(OSError):
                 left.unlink()
     owner = f"{os.getpid()}-{_started(os.getpid())}-{_machine()}-"
-    handle, name = tempfile.mkstemp(prefix=beginning + owner, dir=place.parent)
-    staged = Path(name)
+    before = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
+    staged = place.parent / f"{beginning}{owner}{secrets.token_hex(4)}"
+    handle = os.open(staged, _WRITING, 0o666 if before is None else 0o600)  # the system withholds the umask
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.writelines(portions)
             stream.flush()
             os.fsync(stream.fileno())
-        staged.chmod(stat.S_IMODE(place.stat().st_mode) if place.exists() else 0o666 & ~read_umask())
+        if before is not None:
+            staged.chmod(before)
     except BaseException:
         staged.unlink(missing_ok=True)
         raise
@@ -208,13 +212,6 @@ def _machine() -> str:
             str(Path("/proc/self/ns/pid").readlink()),
         ]
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:8]
-
-
-def read_umask() -> int:
-    """Return the permissions withheld from new files."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def write_whole(target: Path, portions: Iterable[str | bytes]) -> None:

@@ -14,7 +14,6 @@ from xml.etree import ElementTree
 from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.io.files.parquet import quiet_panics
 from fieldassay.io.json_value import Json
 from fieldassay.records.formats.columns import Table
 from fieldassay.records.formats.files import CHUNK, Input, too_large
@@ -64,8 +63,7 @@ def read_workbook(source: Input, options: SourceOptions) -> tuple[HeldRows, tupl
     throughout are skipped.
     """
     try:
-        with quiet_panics():
-            sheet, cells, scan = _read_cells(source)
+        sheet, cells, scan = _read_cells(source)
     except ProblemsError:
         raise
     except BaseException as error:  # a panic of the reader is no Exception
