@@ -3,7 +3,7 @@
 import pytest
 from tests.values.types.record_currency_signs import PAGE, render_signs
 
-from fieldassay import explain_values
+from fieldassay import explain_values, score
 from fieldassay.errors import ProblemsError
 from fieldassay.values.types.catalogue import READERS
 
@@ -69,3 +69,14 @@ def test_dates_are_read_as_cldr_writes_them(locale, text):
 def test_words_of_other_languages_stay_unread(locale):
     reader = READERS.load("date")(locale=locale)
     assert [reader.read(text).value for text in ("ngày 15 tháng 3 năm 2024", "15/3 nam 2024")] == [None] * 2
+
+
+def test_a_score_warns_where_dropped_words_differ():
+    gold, pred = {"a": {"v": "108.43 CR"}}, {"a": {"v": "108.43 DR"}}
+    warned = {
+        strip: " ".join(
+            score(gold, {"s": pred}, {"fields": {"v": {"type": "money", "strip": strip.split()}}}).warnings
+        )
+        for strip in ("CR DR", "DR")
+    }
+    assert "`signs`" in warned["CR DR"] and "`signs`" not in warned["DR"]

@@ -144,6 +144,9 @@ def _look(finding: Finding, document: str, raw: Any, reading: Reading, reader: R
     if reading.problem is not None and raw is not None:
         finding.unreadable += 1
         _add(finding.examples, Example(document, json_text(raw), reading.problem))
+    if "calendar" in reading.flags and not getattr(reader, "calendar", None):
+        finding.ambiguous += 1
+        _add(finding.unclear, Example(document, json_text(raw), f"{reading.canonical} by this `calendar`"))
     if "ambiguous" in reading.flags and not is_decided(reader, raw, reading):
         finding.ambiguous += 1
         _add(finding.unclear, Example(document, json_text(raw), f"read as {reading.canonical}"))

@@ -28,6 +28,7 @@ from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.plan.nodes import Plan, list_leaves
 from fieldassay.spec.plan.renaming import fold_key
 from fieldassay.spec.presets.catalogue import preset_names
+from fieldassay.values.types.numbers.readings import drops_words
 
 GOLD = ""
 """The name of gold among the names of systems."""
@@ -197,7 +198,8 @@ def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]
     leaves = {leaf.path: leaf for leaf in list_leaves(plan.root)}
     found = Counter({info.path: count for info, count in zip(plan.fields, counts.tolist(), strict=True)})
     open_options = {
-        path: [name for name in DECIDING if hasattr(leaves[path].reader, name)]
+        path: ["signs"] * drops_words(leaves[path].reader)
+        or [name for name in DECIDING if hasattr(leaves[path].reader, name)]
         for path, count in found.items()
         if count and path in leaves and not any(getattr(leaves[path].reader, name, None) for name in DECIDING)
     }

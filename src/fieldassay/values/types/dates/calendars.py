@@ -74,7 +74,7 @@ def calendar_of(calendar: str | None, locale: str | None) -> str:
     if calendar is not None and calendar not in CALENDARS:
         raise ValueError(f"calendar cannot be {calendar!r}; one of: {', '.join(CALENDARS)}")
     found = calendar or _FIRST_PREFERRED.get(_territory(locale), "gregorian")
-    if not _is_installed(found):
+    if not is_installed(found):
         raise MissingExtraError(
             f"the {found} calendar needs a library that is not installed: pip install 'fieldassay[calendars]'"
             + ("" if calendar else f" (or write `calendar: gregorian` beside the locale {locale})")
@@ -123,7 +123,12 @@ def _territory(locale: str | None) -> str:
 
 
 @cache
-def _is_installed(calendar: str) -> bool:
+def is_installed(calendar: str) -> bool:
+    """Return whether the library that a calendar needs is there.
+
+    >>> is_installed("buddhist")
+    True
+    """
     library = {"persian": "convertdate", "islamic": "hijridate"}.get(calendar)
     return library is None or find_spec(library) is not None
 
@@ -165,7 +170,7 @@ def _months(calendar: str) -> dict[str, int]:
 
 def _iso(year: int, month: int, day: int, calendar: str) -> str | None:
     """Return the day in the Gregorian calendar; None for a year that is not of our times in the other."""
-    if not _is_installed(calendar) or year + (621 if calendar == "persian" else 579) not in YEARS:
+    if not is_installed(calendar) or year + (621 if calendar == "persian" else 579) not in YEARS:
         return None
     try:
         if calendar == "persian":

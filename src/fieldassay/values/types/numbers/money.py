@@ -20,7 +20,14 @@ from fieldassay.values.types.numbers.currencies import GENERIC, WITHOUT_CENTS, c
 from fieldassay.values.types.numbers.groups import shown
 from fieldassay.values.types.numbers.locales import convention, territory_currencies
 from fieldassay.values.types.numbers.money_notations import Notation, plain_notation, scale_words
-from fieldassay.values.types.numbers.readings import Signs, check_signs, json_number, remedy, stripped
+from fieldassay.values.types.numbers.readings import (
+    Signs,
+    check_signs,
+    doubts,
+    json_number,
+    remedy,
+    stripped,
+)
 from fieldassay.values.types.numbers.text import Numeral, check_single, fold, numeral_at
 from fieldassay.values.types.numbers.tokens import text_tokens
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
@@ -82,7 +89,11 @@ class MoneyReader(Reader, Struct, frozen=True):
                 found, currency = self._noted(notation)
         except UnreadableError as error:
             return unreadable(text, str(error))
-        return self._reading(text, Money(found.value, currency), ("ambiguous",) if found.is_ambiguous else ())
+        return self._reading(
+            text,
+            Money(found.value, currency),
+            doubts(self, text, found.is_ambiguous),
+        )
 
     def _noted(self, notation: Notation) -> tuple[Numeral, str | None]:
         """Return the amount and the currency of another notation, where its currency has it."""

@@ -19,6 +19,7 @@ from fieldassay.values.types.numbers.readings import (
     Signs,
     check_choice,
     check_signs,
+    doubts,
     json_number,
     read_plain,
     remedy,
@@ -27,8 +28,6 @@ from fieldassay.values.types.numbers.readings import (
 from fieldassay.values.types.numbers.text import Amount, amount, check_single, fold
 from fieldassay.values.types.numbers.tokens import text_tokens
 from fieldassay.values.types.unreadable import UnreadableError, unreadable
-
-AMBIGUOUS = ("ambiguous",)
 
 
 def whole_amount(text: str, options: Convention) -> tuple[Amount, bool]:
@@ -95,7 +94,12 @@ class NumberReader(Reader, Struct, frozen=True):
             return unreadable(text, str(error))
         is_fraction = is_percent and self.percent == "fraction"
         value = map_amount(hundredth, found.value) if is_fraction else found.value
-        return Reading(text, value, canonical_amount(value), AMBIGUOUS if found.is_ambiguous else ())
+        return Reading(
+            text,
+            value,
+            canonical_amount(value),
+            doubts(self, text, found.is_ambiguous),
+        )
 
     def tokens(self, raw: Scalar) -> tuple[Token, ...]:
         return text_tokens(raw, (self.strip, self.signs), convention(self.locale, self.decimal))
@@ -144,7 +148,12 @@ class IntegerReader(Reader, Struct, frozen=True):
         if is_percent or isinstance(found.value, NumberRange):
             return unreadable(text, "a percentage or a range where a whole number is expected")
         return self._whole(
-            Reading(text, found.value, canonical_amount(found.value), AMBIGUOUS if found.is_ambiguous else ())
+            Reading(
+                text,
+                found.value,
+                canonical_amount(found.value),
+                doubts(self, text, found.is_ambiguous),
+            )
         )
 
     def tokens(self, raw: Scalar) -> tuple[Token, ...]:

@@ -58,6 +58,22 @@ def stripped(text: str, marks: Sequence[str], signs: Signs = ()) -> str:
     return _without((marks,) if isinstance(marks, str) else tuple(marks))(text) if marks else text
 
 
+def drops_words(reader: Any) -> bool:
+    """Return whether a reader drops different words, which may make two amounts one.
+
+    >>> from fieldassay.values.types.numbers.numbers import NumberReader
+    >>> drops_words(NumberReader(strip=("CR", "DR"))), drops_words(NumberReader(strip=("x", "X", "@")))
+    (True, False)
+    """
+    return len({mark.casefold() for mark in getattr(reader, "strip", ()) if mark.isalpha()}) > 1
+
+
+def doubts(reader: Any, text: str, is_ambiguous: bool) -> tuple[str, ...]:
+    """Return the flags of a reading: for doubtful separators, or the loss of one of different words."""
+    is_shorter = drops_words(reader) and _without(tuple(filter(str.isalpha, reader.strip)))(text) != text
+    return ("ambiguous",) if is_ambiguous or is_shorter else ()
+
+
 @lru_cache(maxsize=256)
 def _without(marks: tuple[str, ...]) -> Callable[[str], str]:
     """Return what drops a mark before a text and one behind it."""
