@@ -265,3 +265,22 @@ def test_a_deep_record_is_a_tree_at_its_end():
         value = value["a"]
     value["a"] = 1
     assert infer([record]).spec.fields[0].type == "object"
+
+
+OPTIONS = [
+    (["15/03/2567", "16/12/2566"], "date", {"calendar": "buddhist"}),
+    (["R6.6.16", "H31.4.30"], "date", {"calendar": "japanese"}),
+    (["113/03/15", "99/12/31"], "id", {}),
+    (["113/03/15", "112/12/31"], "date", {"calendar": "roc"}),
+    (["۱۴۰۳/۰۱/۰۱", "۱۳۹۹/۰۱/۰۱"], "date", {"calendar": "persian"}),
+    (["2024-03-15", "2023-11-30"], "date", {}),
+    (["1445/09/05", "1403/01/01"], "date", {}),
+    (["108.43 CR", "5.00 Dr."], "money", {"signs": (("CR", "-"), ("DR", "+"))}),
+    (["SELECTED", "NOT_SELECTED", "SELECTED"], "boolean", {}),
+]
+
+
+@pytest.mark.parametrize(("values", "kind", "options"), OPTIONS, ids=str)
+def test_calendars_signs_and_boxes_are_proposed_where_the_data_show_them(values, kind, options):
+    found = inferred("x", values)
+    assert (found.type, {name: value for name, value in found.options if name != "order"}) == (kind, options)

@@ -146,8 +146,8 @@ def test_weights_multiply_and_criticality_passes_down():
 def test_null_values_and_gold_failures_come_from_the_spec_unless_the_field_says_otherwise():
     spec = {"null_values": [" N/A "], "unreadable_gold": "failed"}
     assert leaf("text", **spec).null_values == {"n/a"} and leaf("text", **spec).is_gold_failable
-    own = leaf({"null_values": ["-"], "unreadable_gold": "text"}, **spec)
-    assert own.null_values == {"-"} and not own.is_gold_failable
+    own = leaf({"null_values": ["."], "unreadable_gold": "text"}, **spec)
+    assert own.null_values == {"."} and not own.is_gold_failable
 
 
 def test_document_types_are_known_by_all_their_names():

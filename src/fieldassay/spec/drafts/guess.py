@@ -13,6 +13,7 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.options import option_names
 from fieldassay.regex import lazy_regex
 from fieldassay.values.types.catalogue import READERS
+from fieldassay.values.types.dates.calendars import is_installed
 
 ENOUGH = 0.98
 """The share of values that a type must be able to read."""
@@ -23,6 +24,14 @@ _DATE = lazy_regex(
     r"\d{1,4}[-/. ]\s?\d{1,2}[-/. ]\s?\d{1,4}|\d{1,4}(?:st|nd|rd|th)?[-/., ]{1,3}[^\W\d]{3,12}"
     r"|[^\W\d]{3,12}[-/., ]{1,3}\d{1,4}|(?:19|20)\d{6}"
 )
+_CALENDARS = {
+    "buddhist": lazy_regex(r"(?<!\d)2[45]\d\d(?!\d)"),
+    "persian": lazy_regex(r"(?<!\d)(?:[1۱][3۳][4-9۴-۹]|۱۴[۰۱])\d(?!\d)"),
+    "japanese": lazy_regex(r"^(?:[RHSTM]|令和|平成|昭和|大正)\s?(?:\d{1,2}|元)[年./-]"),
+    "roc": lazy_regex(r"^(?:民國|中華民國)?\s?1[01]\d[年./-]"),
+}
+"""Years of other calendars in our times; from 1400 on they are Persian in the digits of Iran alone."""
+_CREDIT = lazy_regex(r"\d\s?(CR|DR|Cr|Dr|cr|dr)\.?$")
 _CLOCK = lazy_regex(r"(?:^|[T ])\d{1,2}:\d{2}")
 _NUMBER = lazy_regex(r"[-+−(]?\s?\d[\d.,'’ \u00a0\u202f]{0,40}(?:[eE][-+]?\d{1,3})?\s?[)%-]?")
 _CODES = "USD|EUR|GBP|AUD|NZD|CAD|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|SGD|HKD|IDR|Rp"
@@ -52,6 +61,7 @@ _BOOLEANS = {
     "faux",
     "tak",
     "nie",
+    *("selected", "unselected", ":selected:", ":unselected:", "not_selected", "☑", "☐", "☒"),
 }
 _CHECKABLE = lazy_regex(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}")
 _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 5, "ean": 8, "luhn": 8}
@@ -224,6 +234,7 @@ def _candidates(words: frozenset[str], texts: list[str]) -> list[Guess]:
             else ()
         ),
         *_moments(texts),
+        *_credits(texts),
         *_phones(words, texts),
         *_amounts(words, texts),
         *_ids(words, texts),
@@ -246,12 +257,30 @@ def _moments(texts: list[str]) -> list[Guess]:
     ):
         order = date_order(texts)
         options = {} if order is None else {"order": order}
-        return [Guess("datetime" if _share(texts, _CLOCK.search) >= ENOUGH else "date", options)]
+        kind = "datetime" if _share(texts, _CLOCK.search) >= ENOUGH else "date"
+        own = [
+            name
+            for name, years in _CALENDARS.items()
+            if _share(texts, years.search) >= ENOUGH and is_installed(name)
+        ]
+        if len(own) == 1:
+            remark = f"years of the {own[0]} calendar, as it seems"
+            return [Guess(kind, {**options, "calendar": own[0]}, (remark,)), Guess(kind, options)]
+        return [Guess(kind, options)]
     return (
         [Guess("time")]
         if _share(texts, lambda text: len(text) <= 14 and _CLOCK.match(text)) >= ENOUGH
         else []
     )
+
+
+def _credits(texts: list[str]) -> list[Guess]:
+    words = {found[1].upper() for text in texts if (found := _CREDIT.search(text))}
+    if not words:
+        return []
+    signs = tuple((word, sign) for word, sign in (("CR", "-"), ("DR", "+")) if word in words)
+    remark = "CR was taken as minus, DR as plus: some banks mean the opposite"
+    return [Guess("money", {"signs": signs}, (remark,))]
 
 
 def date_order(texts: Sequence[str]) -> str | None:
