@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
@@ -19,6 +19,7 @@ from fieldassay.commands.extract import (
     print_changes,
     shuffled,
 )
+from fieldassay.commands.named_documents import name_documents
 from fieldassay.commands.score import score
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
@@ -27,7 +28,7 @@ from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.examples.example_files import Given
 from fieldassay.extraction.extract import Extraction, System, check_folder, extract_documents
 from fieldassay.extraction.systems.open_system import open_entry
-from fieldassay.extraction.systems.systems_file import SystemEntry, SystemsFile, read_systems
+from fieldassay.extraction.systems.systems_file import SystemEntry, SystemsFile, read_systems, slug
 from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.comparisons.pooling import compare_twins
@@ -41,6 +42,8 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 
 RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
+READING = "reading"
+"""The factor of a sweep over several readings of one document."""
 OFFLINE = {"systems": {"rules": {"strategy": "rules"}}}
 """The systems where no file names any."""
 
@@ -52,6 +55,8 @@ class SweepOptions(Struct, frozen=True):
     score: ScoreOptions = ScoreOptions()
     systems: tuple[str, ...] = ()
     """These systems of the file only."""
+    match_docs: str | None = None
+    """The names of documents and of gold, as in `{id}_scan.pdf={id}_expected`; None: the same, or guessed."""
     holdout: float | None = None
     """The share of documents that has no part in choosing the best system, and says how good it is."""
 
@@ -62,12 +67,22 @@ class _Task(Struct, frozen=True):
     plan: Plan
     held: SystemsFile
     entries: tuple[SystemEntry, ...]
-    files: tuple[DocumentFile, ...]
+    readings: Mapping[str, tuple[DocumentFile, ...]]
+    """The documents by their reading; a single one has no name."""
     given: Given
     """What examples must differ from, and how their records are read: as those of gold."""
     notes: tuple[str, ...]
     is_part: bool
     """Whether a limit or a sample leaves documents with gold out: they are not scored then."""
+
+    @property
+    def ids(self) -> tuple[str, ...]:
+        """Return the ids of the documents, each once."""
+        return tuple(dict.fromkeys(file.id for files in self.readings.values() for file in files))
+
+    def files(self, entry: SystemEntry) -> tuple[DocumentFile, ...]:
+        """Return the documents that a system reads."""
+        return self.readings[entry.factors.get(READING, "")]
 
 
 @public
@@ -91,8 +106,7 @@ def run(  # noqa: PLR0913
     options, watch, place = options or SweepOptions(), watch or Watch(), Path(out)
     task = _read(docs, spec, gold, systems, options)
     if task.is_part:
-        ids = tuple(file.id for file in task.files)
-        options = replace(options, score=replace(options.score, only=ids))
+        options = replace(options, score=replace(options.score, only=task.ids))
     for note in task.notes:
         watch.tell(note)
     with ExitStack() as stack:
@@ -135,7 +149,7 @@ def estimate(
         with ExitStack() as stack:
             opened = stack.enter_context(open_entry(entry, task.held, task.plan.spec, task.given))
             chosen = replace(options.extract, repeats=max(entry.repeats, options.extract.repeats))
-            found[entry.name] = estimate_system(opened, task.files, chosen, stack)
+            found[entry.name] = estimate_system(opened, task.files(entry), chosen, stack)
     return found
 
 
@@ -154,20 +168,32 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
     )
     found = list_documents(Path(docs))
     reading = gold_options(plan, options.score.inputs)
-    files, notes = with_gold_ids(found.files, gold_ids(plan, gold, options.score.inputs))
-    chosen = choose_files(files, options.extract)
-    is_part = len(chosen) < len(files)
+    named = name_documents(found.files, gold_ids(plan, gold, options.score.inputs), options.match_docs)
+    readings = {name: choose_files(files, options.extract) for name, files in named.readings.items()}
+    entries = tuple(_read_as(entry, name) for entry in entries for name in readings)
+    chosen = tuple(file for files in readings.values() for file in files)
+    count, ids = sum(map(len, named.readings.values())), {file.id for file in chosen}
+    is_part, notes = len(chosen) < count, named.notes
     if is_part:
-        notes = (f"{len(chosen):,} of {len(files):,} documents with gold are extracted and scored",)
-    _check_holdout(options.holdout, len(chosen), len(entries))
-    ids = {file.id for file in chosen}
+        notes = (f"{len(chosen):,} of {count:,} documents with gold are extracted and scored",)
+    _check_holdout(options.holdout, len(ids), len(entries))
 
     def groups_of(name: str) -> frozenset[str]:
         values = gold_values(plan, gold, options.score.inputs, name)
         return frozenset(value for id_, value in values.items() if id_ in ids)
 
     given = Given(Path(docs), chosen, reading, groups_of)
-    return _Task(plan, held, entries, chosen, given, notes, is_part)
+    return _Task(plan, held, entries, readings, given, notes, is_part)
+
+
+def _read_as(entry: SystemEntry, reading: str) -> SystemEntry:
+    """Return a system that reads documents in one of their readings, as a level of the factor `reading`."""
+    if not reading:
+        return entry
+    name = f"{entry.name}_{READING}={slug(reading)}"
+    return replace(
+        entry, name=name, base=entry.base or entry.name, factors={**entry.factors, READING: reading}
+    )
 
 
 def _check_holdout(share: float | None, documents: int, systems: int) -> None:
@@ -216,7 +242,7 @@ def _extract_all(
     """Return the extractions of the systems, up to one that is interrupted."""
     made: dict[str, Extraction] = {}
     for entry in task.entries:
-        watch.tell(f"{entry.name}: {format_count(len(task.files), 'document')}")
+        watch.tell(f"{entry.name}: {format_count(len(task.files(entry)), 'document')}")
         system, own = opened[entry.name]
         with own:
             made[entry.name] = _extract(entry, system, task, place, options, watch)
@@ -233,7 +259,8 @@ def _extract(
 ) -> Extraction:
     """Return the extraction of one system; answers that other systems of the sweep have are taken."""
     folder = place / entry.name
-    others = [place / name for name in task.held.systems if name != entry.name]
+    names = dict.fromkeys([*task.held.systems, *(one.name for one in task.entries)])
+    others = [place / name for name in names if name != entry.name]
     known = tuple(other for other in others if (other / JOURNAL).is_file())
     chosen = replace(
         options.extract,
@@ -243,7 +270,7 @@ def _extract(
     with ExitStack() as stack:
         print_changes(system, folder, watch.tell)
         work = replace(make_work(chosen, stack, watch), store=place / TRANSCRIPTS)
-        return extract_documents(system, task.files, folder, work)
+        return extract_documents(system, task.files(entry), folder, work)
 
 
 def _folders(entries: Sequence[SystemEntry], place: Path) -> dict[str, Path]:
@@ -313,7 +340,7 @@ def _hold_out(
     """Return the system that is best on the documents to choose by, with its value on those held out."""
     if options.holdout is None or len(entries) < 2:
         return None
-    ids = [file.id for file in task.files]
+    ids = task.ids
     seed = options.extract.seed
     drawn = shuffled(ids, f"holdout\n{seed}")
     held = _held_out(options.holdout, len(ids))
@@ -326,86 +353,3 @@ def _hold_out(
     best = max(known, key=lambda name: sign * known[name], default=entries[0].name)
     final = score(gold, {best: place / best}, task.plan, replace(plain, only=tuple(drawn[:held])))
     return Holdout(best, len(ids) - held, known.get(best), held, final.estimate(metric))
-
-
-def with_gold_ids(
-    files: Sequence[DocumentFile], ids: Sequence[str]
-) -> tuple[tuple[DocumentFile, ...], tuple[str, ...]]:
-    """Return the documents that have gold, under the ids of gold, and remarks on the others.
-
-    A document is that of the gold id that is its path, its name, or either without the suffix: the first of
-    these that is an id. Of two documents with one id, that with the earlier of these has it.
-
-    Raises `ProblemsError` where no document has gold, several have the same in the same way, or one has two
-    ids of gold.
-
-    >>> from pathlib import Path
-    >>> found, notes = with_gold_ids([DocumentFile(name, Path(name)) for name in ("a.md", "b/a.txt")], ["a"])
-    >>> [(file.id, str(file.path)) for file in found], notes
-    ([('a', 'a.md')], ('1 document (such as b/a.txt) without gold: left out',))
-    """
-    wanted = set(ids)
-    found: dict[str, DocumentFile] = {}
-    left = list(files)
-    for way in _WAYS:
-        named: dict[str, list[DocumentFile]] = {}
-        for file in left:
-            name = way(PurePath(file.id))
-            if name in wanted and name not in found:
-                named.setdefault(name, []).append(file)
-        _refuse_twins(named)
-        found |= {name: replace(own, id=name) for name, (own,) in named.items()}
-        taken = {own.id for (own,) in named.values()}
-        left = [file for file in left if file.id not in taken]
-    without = [file.id for file in left]
-    if not found:
-        remedy = f"name documents after the ids of gold, such as {ids[0]!r}" if ids else "give gold"
-        what = f"no document has gold; the first document is {files[0].id!r}"
-        raise problem("--docs", what, remedy, "no_gold")
-    notes = []
-    if without:
-        notes.append(f"{_some(without)} without gold: left out")
-    missing = [name for name in ids if name not in found]
-    _refuse_second_ids(missing, found)
-    if missing:
-        notes.append(f"{_some(missing)} of gold without a document: their fields count as missing")
-    return tuple(found[name] for name in ids if name in found), tuple(notes)
-
-
-_WAYS: tuple[Callable[[PurePath], str], ...] = (
-    PurePath.as_posix,
-    lambda path: path.name,
-    lambda path: path.with_suffix("").as_posix(),
-    lambda path: path.stem,
-)
-"""The names by which a document is found in gold, the surest first."""
-
-
-def _refuse_twins(named: Mapping[str, Sequence[DocumentFile]]) -> None:
-    remedy = "leave one out, or give gold the paths of the documents as ids"
-    problems = [
-        Problem(
-            "--docs", f"{', '.join(file.id for file in own)} are all gold's {name!r}", remedy, "duplicate"
-        )
-        for name, own in named.items()
-        if len(own) > 1
-    ]
-    if problems:
-        raise ProblemsError(problems)
-
-
-def _refuse_second_ids(missing: Sequence[str], found: Mapping[str, DocumentFile]) -> None:
-    """Raise `ProblemsError` for ids of gold that are those of a document but for its suffix."""
-    bare = {name.removesuffix(file.path.suffix): name for name, file in found.items() if file.length is None}
-    remedy = "leave one out of gold, or give gold the paths of the documents as ids"
-    problems = [
-        Problem("--gold", f"{name!r} and {bare[name]!r} are both {found[bare[name]].id}", remedy, "duplicate")
-        for name in missing
-        if name in bare
-    ]
-    if problems:
-        raise ProblemsError(problems)
-
-
-def _some(names: Sequence[str]) -> str:
-    return f"{format_count(len(names), 'document')} (such as {names[0]})"

@@ -295,3 +295,19 @@ def test_the_median_of_an_extraction_is_that_of_its_score(run: Run, tmp_path: Pa
     assert told["p95_ms"] == pytest.approx(scored["latency_p95"]["value"], rel=1e-9)
     assert scored["latency_p50"]["n"] == documents
     assert f"n = {documents}" in found.out.partition("Accuracy, cost and time")[2]
+
+
+def test_readings_of_documents_are_compared_as_a_factor(run: Run, tmp_path: Path) -> None:
+    for reading, total in (("corrected", "5"), ("raw", "6")):
+        (tmp_path / "docs" / reading).mkdir(parents=True)
+        for page in range(3):
+            (tmp_path / "docs" / reading / f"case_{page}_scan.txt").write_text(f"Total {total}")
+    (tmp_path / "gold").mkdir()
+    for page in range(3):
+        (tmp_path / "gold" / f"case_{page}_expected.json").write_text('{"total": "5"}')
+    (tmp_path / "spec.yaml").write_text("fields: {total: {type: number, labels: [Total]}}")
+    given = ("--docs", tmp_path / "docs", "--spec", tmp_path / "spec.yaml", "--gold", tmp_path / "gold")
+    ran = run("run", *map(str, given), "--out", str(tmp_path / "out"))
+    assert ran.code == 0 and "corrected, raw hold the same documents" in ran.err
+    assert "case_0_scan.txt is taken for gold's case_0_expected, and 2 more so" in ran.err
+    assert "reading: raw against corrected: −100.0 points of accuracy" in ran.out

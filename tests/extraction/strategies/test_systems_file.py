@@ -181,3 +181,12 @@ def test_a_matrix_has_a_bound() -> None:
 def test_names_that_differ_by_case_only_are_one_folder() -> None:
     with pytest.raises(ProblemsError, match="'A' is taken"):
         read_systems({"systems": {"a": {"strategy": "rules"}, "A": {"strategy": "rules"}}})
+
+
+def test_a_choice_may_stand_in_place_of_the_mapping_that_it_begins():
+    system = {"strategy": "prompted", "endpoint": "e", "model": "m"}
+    held = read_systems({"endpoints": {"e": {"url": "http://127.0.0.1:9/v1"}}, "systems": {
+        "short": {**system, "input": "images", "decode": "text", "verify": "require"},
+        "long": {**system, "input": {"as": "images"}, "decode": {"format": "text"}, "verify": {"quotes": "require"}},
+    }})  # fmt: skip
+    assert held.systems["short"].strategy == held.systems["long"].strategy

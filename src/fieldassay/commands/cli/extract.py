@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from fieldassay.commands.cli.grouping import POSITIVE, GroupedCommand, add_options, option
+from fieldassay.commands.cli.inputs import spec_options
 
 if TYPE_CHECKING:
     from fieldassay.commands.extract import ExtractOptions, Watch
@@ -130,9 +131,7 @@ def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
 @option(
     "-d", "--docs", group="Inputs", metavar="PATH", type=_PATH, required=True, help="A folder of documents."
 )
-@option(
-    "-s", "--spec", group="Inputs", metavar="FILE", required=True, help="The spec: the fields of a record."
-)
+@spec_options
 @option(
     "--system",
     group="Inputs",
@@ -153,14 +152,15 @@ def extract(**given: Any) -> int:
     fieldassay extract --docs scans --spec spec.yaml --out out/rules
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred rules=out/rules
     """
+    from fieldassay.commands.cli.inputs import read_spec_option
     from fieldassay.commands.cli.output import keep_output_clean
     from fieldassay.commands.extract import estimate_extraction
     from fieldassay.commands.extract import extract as run
 
-    options = read_work_options(given)
+    options, spec = read_work_options(given), read_spec_option(given)
     if given["is_dry"]:
         with keep_output_clean():
-            found = estimate_extraction(given["docs"], Path(given["spec"]), given["system"], options)
+            found = estimate_extraction(given["docs"], spec, given["system"], options)
         show_estimates({given["system"] or "rules": found}, is_json=given["is_json"])
         return 0
     if given["out"] is None:
@@ -169,7 +169,7 @@ def extract(**given: Any) -> int:
 
     with resumable(), keep_output_clean(), show_extraction(given["quiet"]) as progress:
         watch = make_watch(progress, is_quiet=given["quiet"])
-        made = run(given["docs"], Path(given["spec"]), given["out"], given["system"], options, watch)
+        made = run(given["docs"], spec, given["out"], given["system"], options, watch)
     _show(made, given)
     return exit_code(made)
 
@@ -239,8 +239,7 @@ def _show(made: Extraction, given: Mapping[str, Any]) -> None:
     if made.is_complete and made.counts["predicted"]:
         from shlex import quote
 
+        spec, protocol = given["spec"], given["protocol"]
+        judging = f"--protocol {protocol}" if spec is None else f"--spec {quote(str(spec))}"
         name = made.manifest["system"].replace("=", "-")  # NAME=PATH is split at the first sign
-        complain(
-            f"next: fieldassay score --spec {quote(str(given['spec']))} --gold GOLD "
-            f"--pred {quote(f'{name}={made.folder}')}"
-        )
+        complain(f"next: fieldassay score {judging} --gold GOLD --pred {quote(f'{name}={made.folder}')}")

@@ -46,6 +46,13 @@ _PATH = click.Path(path_type=Path)
     multiple=True,
     help="This system of the file only; repeat for more.",
 )
+@option(
+    "--match-docs",
+    group="Inputs",
+    metavar="DOC=GOLD",
+    help="How names of documents and of gold agree, as in '{id}_scan.pdf={id}_expected' or, for several "
+    "readings, '{reading}/{id}.txt'. Default: the same names, or as one pattern fits all.",
+)
 @spec_options
 @gold_options
 @work_options
@@ -91,6 +98,7 @@ def run(**given: Any) -> int:
         read_work_options(given),
         ScoreOptions(replicates=given["bootstrap"], seed=given["seed"], inputs=read_gold_options(given)),
         tuple(given["names"]),
+        given["match_docs"],
         given["holdout"],
     )
     if given["is_corpus"]:

@@ -275,6 +275,9 @@ class _Reader:
         if getattr(hint, "named", None) is not None and isinstance(value, str):
             return self._named(hint, cursor, key, value)
         if is_dataclass(hint) and isinstance(hint, type):
+            first = fields(hint)[0].name
+            if isinstance(value, str) and value in get_args(get_type_hints(hint)[first]):
+                value = {_WRITTEN.get(first, first): value}
             if not isinstance(value, dict):
                 cursor.refuse(
                     key, f"must be a mapping, not {kind_of(value)}", "write keys and values", "wrong_kind"
