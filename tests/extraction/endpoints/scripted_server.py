@@ -70,6 +70,22 @@ def echo(hit: Hit) -> Reply:
     return Reply(body=completion(json.dumps({"echo": hit.body["messages"][-1]["content"]})))
 
 
+def error(message: str, **fields: Any) -> dict[str, Any]:
+    """Return the body of an error."""
+    return {"error": {"message": message, **fields}}
+
+
+def gpt_5(hit: Hit, answer: Script = echo) -> Reply:
+    """Answer as a model of OpenAI that thinks: another name of the limit, no temperature but its own."""
+    if "max_tokens" in hit.body:
+        said = "Unsupported parameter: 'max_tokens' is not supported. Use 'max_completion_tokens' instead."
+        return Reply(400, error(said, param="max_tokens", code="unsupported_parameter"), delay_s=0.1)
+    if hit.body.get("temperature", 1) != 1:
+        said = "Unsupported value: 'temperature' does not support 0 with this model."
+        return Reply(400, error(said, param="temperature", code="unsupported_value"), delay_s=0.1)
+    return answer(hit)
+
+
 class ScriptedServer:
     """The server on a thread of its own; a context manager."""
 

@@ -9,13 +9,11 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from tests.extraction.endpoints.driving import CANARY, channels, drive
+from tests.extraction.endpoints.driving import CANARY, channels
 from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
 
 from fieldassay.commands.cli.doctor import doctor
 from fieldassay.extraction.endpoints.capabilities import probe
-from fieldassay.extraction.endpoints.exchange import Request
-from fieldassay.extraction.endpoints.jobs import Job
 
 RECORD = '{"word": "blue", "count": null}'
 
@@ -66,17 +64,6 @@ def test_the_options_of_a_server_are_found(
         channel.close()
     assert seen.failure is None and seen.served_model == "served-model"
     assert [seen.usage, seen.json_schema, seen.json_object, seen.logprobs, seen.seed] == found
-
-
-def test_a_server_that_wants_the_limit_under_its_other_name_gets_it(tmp_path: Path) -> None:
-    def steps() -> Any:
-        body = {"model": "m", "max_tokens": 9, "messages": [{"role": "user", "content": "x"}]}
-        return (yield (Request("chat", "scripted", body),))[0]
-
-    with ScriptedServer(full) as server:
-        found, summary = drive([Job("a", steps)], tmp_path, channels(server.url))
-        assert [sorted(hit.body)[0] for hit in server.hits] == ["max_tokens", "max_completion_tokens"]
-    assert summary.stop is None and found["a"].value.failure is None and found["a"].possibly_billed == 0
 
 
 def test_doctor_says_what_a_server_takes_and_never_its_key(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,9 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 from tests.extraction.endpoints.driving import CANARY, ask, channels, drive, questions
-from tests.extraction.endpoints.scripted_server import Hit, Reply, Script, ScriptedServer, completion, echo
+from tests.extraction.endpoints.scripted_server import (
+    Hit,
+    Reply,
+    Script,
+    ScriptedServer,
+    completion,
+    echo,
+    error,
+    gpt_5,
+)  # fmt: skip
 
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Request
@@ -31,20 +39,15 @@ def always(reply: Reply) -> Script:
     return lambda hit: reply
 
 
-def error(message: str, **fields: Any) -> dict[str, Any]:
-    return {"error": {"message": message, **fields}}
-
-
 NOW = {"retry-after": "0"}
-STREAMED = {"content-type": "text/event-stream"}
 
 
 def streamed(*texts: str, end: str = "data: [DONE]") -> Reply:
     """Return a reply of server-sent events, and comments among them."""
     deltas = [{"choices": [{"index": 0, "delta": {"content": text}}]} for text in texts]
-    usage = {"choices": [], "usage": {"prompt_tokens": 100, "completion_tokens": 20}}
-    events = [f"data: {json.dumps(event)}" for event in ({"model": "m"}, *deltas, usage)]
-    return Reply(body="\n\n".join([": wait", *events, end]), headers=STREAMED)
+    events = ({"model": "m"}, *deltas, {"choices": [], "usage": {"prompt_tokens": 100}})
+    body = "\n\n".join([": wait", *(f"data: {json.dumps(event)}" for event in events), end])
+    return Reply(body=body, headers={"content-type": "text/event-stream"})
 
 
 MENDED: dict[str, tuple[Script, int, int]] = {
@@ -233,38 +236,25 @@ def test_a_refused_option_is_told_with_the_line_to_write(name: str, way_out: str
     assert verdict.kind == "unsupported_parameter" and f"write `decode: {way_out}" in verdict.message
 
 
-def gpt_5(hit: Hit) -> Reply:
-    """Refuse what models of OpenAI that think refuse."""
-    if "max_tokens" in hit.body:
-        said = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens'."
-        return Reply(400, error(said, param="max_tokens", code="unsupported_parameter"), delay_s=0.1)
-    if hit.body.get("temperature", 1) != 1:
-        said = "Unsupported value: 'temperature' does not support 0 with this model."
-        return Reply(400, error(said, param="temperature", code="unsupported_value"), delay_s=0.1)
-    return echo(hit)
-
-
 @pytest.mark.parametrize("in_flight", [1, 8])
 @pytest.mark.parametrize("is_open", [True, False], ids=["left open", "written"])
 def test_what_a_model_refuses_is_left_out_of_all_its_requests_where_nobody_wrote_it(
     is_open: bool, in_flight: int, tmp_path: Path
 ) -> None:
-    options = {"max_tokens": 9, "temperature": 0}
-    requests = [ask(f"question {at}", optional=("temperature",) * is_open) for at in range(9)]
-    jobs = [
-        one(replace(asked, body={**asked.body, **options}), f"doc-{at}") for at, asked in enumerate(requests)
-    ]
+    body = {**ask("a question").body, "max_tokens": 9, "temperature": 0}
+    open_ones = ("temperature",) * is_open
+    requests = [Request("chat", "scripted", {**body, "seed": at}, optional=open_ones) for at in range(9)]
+    jobs = [one(request, f"doc-{at}") for at, request in enumerate(requests)]
     with ScriptedServer(gpt_5) as server:
         found, summary = drive(jobs, tmp_path, channels(server.url, max_in_flight=in_flight))
         replayed, _ = drive(jobs, tmp_path, channels(server.url, max_in_flight=in_flight))
-    if not is_open:
+    if is_open:
+        assert summary.stop is None and len(found) == sum(server.billed.values()) == 9
+        answers = [one.value for one in (*found.values(), *replayed.values())]
+        assert {(answer.failure, answer.left_out) for answer in answers} == {(None, ("temperature",))}
+        assert summary.progress.possibly_billed == 0 and len(server.hits) <= 9 + 2 * in_flight
+    else:
         assert summary.stop is not None and "write `decode: {temperature: null}`" in summary.stop.message
-        return
-    answers = [one.value for one in found.values()]
-    assert summary.stop is None and len(answers) == 9 and sum(server.billed.values()) == 9
-    assert {(answer.failure, answer.left_out) for answer in answers} == {(None, ("temperature",))}
-    assert {one.value.left_out for one in replayed.values()} == {("temperature",)}
-    assert summary.progress.possibly_billed == 0 and len(server.hits) <= 9 + 2 * in_flight
 
 
 def test_a_server_that_is_not_there_stops_the_run(tmp_path: Path) -> None:

@@ -121,5 +121,7 @@ class Answer(Struct, frozen=True):
     """Attempts whose outcome is unknown: the server may have billed them."""
     is_prompt_short: bool = False
     """Whether the server counts far fewer tokens of the prompt than expected."""
+    beside: str = ""
+    """Where the server put text in place of an empty content, in words."""
     left_out: tuple[str, ...] = ()
     """Optional keys of the body that the server refused, and that were not sent."""

@@ -267,6 +267,7 @@ def _read_completion(body: Mapping[str, Any], request: Request, basic: Answer) -
     answer = replace(
         basic,
         text=_content(message),
+        beside=_beside(message),
         finish_reason=choice.get("finish_reason"),
         usage=usage,
         tokens=_tokens(choice.get("logprobs")),
@@ -302,8 +303,8 @@ def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
     if end == "truncated" and not isinstance(decode_json(text.encode("utf-8", "replace")).value, dict):
         count = answer.usage.completion_tokens
         said = f"the answer ended at the limit of {'its' if count is None else f'{count:,}'} tokens"
-        return Failure("truncated", said + _beside(message), "answer")
-    return None if text.strip() else Failure("empty", f"the answer is empty{_beside(message)}", "answer")
+        return Failure("truncated", said + answer.beside, "answer")
+    return None if text.strip() else Failure("empty", f"the answer is empty{answer.beside}", "answer")
 
 
 def _beside(message: Mapping[str, Any]) -> str:

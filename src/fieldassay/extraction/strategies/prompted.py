@@ -278,7 +278,10 @@ class _Run:
                     self.notes["fewer_tokens"] += 1
                     again.append((part, messages, step, round_))
                     continue
-                if failure.kind not in _REPEATED or round_ >= self.strategy.reask:
+                is_elsewhere = (
+                    failure.kind == "empty" and answer.beside
+                )  # it would be there again, and billed
+                if failure.kind not in _REPEATED or is_elsewhere or round_ >= self.strategy.reask:
                     return failure
                 self.notes["reask"] += 1
                 self.notes[f"reask_{failure.kind}"] += 1
