@@ -99,7 +99,7 @@ class MoneyReader(Reader, Struct, frozen=True):
         """Return the amount and the currency of another notation, where its currency has it."""
         found, currency = self._parsed(notation.text)
         if notation.needs_currency and currency is None:
-            raise UnreadableError("a letter for thousands or millions without a currency")
+            raise UnreadableError("a short word for a power of ten without a currency")
         if notation.no_pounds and not {currency, *territory_currencies(self.locale)}.isdisjoint({"GBP", "£"}):
             raise UnreadableError("shillings, or an amount without pence")
         is_bare = notation.no_pounds and currency is None  # shillings, or no cents

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
 from msgspec import Struct
@@ -13,6 +13,7 @@ from fieldassay.values.types.locales import find_locale
 from fieldassay.values.types.numbers.unit_spellings import POWERS_OF_TEN
 
 _LETTERS = {"k": 3, "m": 6, "mm": 6, "b": 9}
+_SHORT = 3
 _NO_SCALES = frozenset({"cr"})  # crore or credit
 _COMPACT = lazy_regex(r"(0+)(?:[ \u00a0\u202f]?)([^\d\s]+)")
 _NO_CENTS = lazy_regex(r"(?<=\d) ?/[-=](?=\Z|[^\W\d_]| )")
@@ -48,15 +49,13 @@ def plain_notation(text: str, locale: str | None) -> Notation | None:
     if found := _CENTS.match(text):
         return Notation(f"${found['run']}", -2)
     words, doubtful = scale_words(locale)
-    matches = list(_scale(tuple(words)).finditer(text))
-    if len(matches) != 1:
+    found = _scale(tuple(words)).search(text)
+    before, behind = (text[: found.start()], text[found.end() :]) if found else ("", "")
+    if found is None or not re.search(r"\d", before) or re.search(r"\d", behind):
         return None
-    before, behind = text[: matches[0].start()], text[matches[0].end() :]
-    word = matches[0][0].lower().strip(" .")
-    if any(map(str.isdigit, before)) == any(map(str.isdigit, behind)):
-        return None
-    rest = " ".join((before, behind)).strip(" ")
-    return Notation(rest, words[word], word in doubtful, needs_currency=word in _LETTERS)
+    word = found[0].lower().strip(" .")
+    is_short = len(word) < _SHORT and word.isascii()
+    return Notation(before + behind, words[word], word in doubtful, needs_currency=is_short)
 
 
 @lru_cache(maxsize=64)
@@ -82,21 +81,21 @@ def _own_words(locale: str) -> Iterator[tuple[str, int]]:
             for number, pattern in patterns.items():
                 found = _COMPACT.fullmatch(str(pattern.pattern).replace("'", "").rstrip("."))
                 word = found[2].lower() if found else ""
-                is_letter = len(word) == 1 and word.upper() != word and word not in _LETTERS
-                if found and word not in _NO_SCALES and not is_letter:
+                is_word = len(word) > 1 or word.upper() == word or word in _LETTERS
+                if found and is_word and word not in _NO_SCALES:
                     yield word, len(number) - len(found[1])
 
 
 @lru_cache(maxsize=64)
 def _scale(words: tuple[str, ...]) -> re.Pattern[str]:
-    """Return the pattern of a word by itself, or of a letter or character right behind a number."""
-    by_kind = (
-        [word for word in words if word not in _LETTERS and word.upper() != word.lower()],
-        [word for word in words if word in _LETTERS],
-        [word for word in words if word.upper() == word.lower()],
-    )
-    plain, letters, others = (
-        "|".join(sorted(map(re.escape, kind), key=len, reverse=True)) for kind in by_kind
-    )
-    stands = [rf"(?<![^\W\d_])(?:{plain})\.?(?![^\W_])", rf"(?<=\d) ?(?:{letters})(?![^\W_])"]
-    return re.compile("|".join(stands + [rf"(?<=\d) ?(?:{others})"] * bool(others)), re.IGNORECASE)
+    """Return the pattern of a word by itself, or right behind a number if it is short or has no capitals."""
+
+    def one_of(kind: Callable[[str], bool]) -> str:
+        return "|".join(sorted(map(re.escape, filter(kind, words)), key=len, reverse=True)) or r"\b\B"
+
+    is_cased = {word: word.upper() != word for word in words}
+    long = one_of(lambda word: is_cased[word] and len(word) > _SHORT)
+    short = one_of(lambda word: is_cased[word] and len(word) <= _SHORT)
+    others = one_of(lambda word: not is_cased[word])
+    pattern = rf"(?<![^\W\d_])(?:{long})\.?(?![^\W_])|(?<=\d) ?(?:(?:{short})\.?(?![^\W_])|(?:{others}))"
+    return re.compile(pattern, re.IGNORECASE)
