@@ -80,6 +80,7 @@ MENDED: dict[str, tuple[Script, int, int]] = {
     ),
     "a stream": (always(streamed('{"echo": ', '"question 0"}')), 1, 0),
     "a stream that breaks off": (first(streamed('{"echo": ', end="data: {")), 2, 1),
+    "a stream of something else": (first(streamed(end='data: {"choices": [{"delta": "x"}]}')), 2, 1),
     "a stream without its end": (first(streamed('{"echo": ', end="")), 2, 1),
     "a stream with an error": (
         first(streamed('{"ec', end='data: {"error": {"message": "upstream died"}}')),

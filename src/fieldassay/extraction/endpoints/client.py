@@ -405,20 +405,19 @@ def join_events(raw: bytes) -> dict[str, Any] | None:
     message, whole = {"role": "assistant"}, dict[str, Any]()
     choice: dict[str, Any] = {"index": 0, "finish_reason": None, "message": message}
     try:
-        events = [parse(line) for line in lines if line and line != b"[DONE]"]
-    except ValueError:
+        for event in [parse(line) for line in lines if line and line != b"[DONE]"]:
+            whole |= {name: event[name] for name in ("error", "model", "usage") if event.get(name)}
+            for part in event.get("choices") or ():
+                choice |= {name: part[name] for name in ("error", "finish_reason") if part.get(name)}
+                for name, text in (part.get("delta") or {}).items() if not part.get("index") else ():
+                    if isinstance(text, str) and name != "role":
+                        message[name] = message.get(name, "") + text
+    except (ValueError, AttributeError, TypeError):  # no JSON, or none of a completion
         return None
-    for event in events:
-        whole |= {name: event[name] for name in ("error", "model", "usage") if event.get(name)}
-        for part in event.get("choices") or ():
-            choice |= {name: part[name] for name in ("error", "finish_reason") if part.get(name)}
-            for name, text in (part.get("delta") or {}).items() if not part.get("index") else ():
-                if isinstance(text, str) and name != "role":
-                    message[name] = message.get(name, "") + text
     if whole.get("error"):
         return whole
     is_whole = b"[DONE]" in lines or choice["finish_reason"] is not None
-    return whole | {"choices": [choice]} if events and is_whole else None
+    return whole | {"choices": [choice]} if is_whole else None
 
 
 def import_client() -> Any:

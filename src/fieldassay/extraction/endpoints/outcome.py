@@ -295,7 +295,7 @@ def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
     """Return why a completion is of no use, None if it is."""
     from fieldassay.records.decode import decode_json  # loads numpy
 
-    text, end = answer.text or "", ENDS.get((answer.finish_reason or "").lower())
+    text, end = answer.text or "", ENDS.get(str(answer.finish_reason).lower())
     if message.get("refusal") or end == "refused":
         return Failure("refused", str(message.get("refusal") or "the content filter refused"), "answer")
     if _has_blank_run(text):
