@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.effort import trials
+from tests.effort import characters, costs_at_most, trials
 from tests.extraction.places import DATA, SCRIPTS, UNSPACED, bearers, found, leaf, searched, word, written
 
 from fieldassay.extraction.places.value_words import reading_key, reading_keys, variant_readers
@@ -41,7 +41,7 @@ BORNE: list[tuple[str, Any, Any, str]] = [
 NOT_BORNE: list[tuple[str, Any, Any]] = [
     ("TAX INVOICE", "money", "1.00"), ("PO-1884", "id", "PO-9999"), ("INV-2041-A", "id", "INV-2041"),
     ("-12.00", "money", 12), ("(12.00)", "money", 12), ("12.00 USD", "money", "12.00 EUR"), ("12.50", "money", 12),
-    ("60.001", "number", 60), ("160", "integer", 60), ("5 Jun 2025", "date", "2025-06"), ("8 %", "number", 80),
+    ("5 Jun 2025 9 Jul 2025", "date", "2025-06-09"), ("60.001", "number", 60), ("160", "integer", 60), ("5 Jun 2025", "date", "2025-06"), ("8 %", "number", 80),
     ("Mietvertragsnummer", "text", "Mietvertrag"), ("60.000", "text", "60"), ("रामा", "text", "राम"),
     ("INV2041", "id", "2041"), ("ACME Purnps Limited", "text", "ACME Pumps Limited"), ("5 kg", "quantity", "5 g"),
     ("北京橡树", "text", "北京榆木"), ("Total € 5", EURO, "USD"), ("yes", "text", None), ("true", "boolean", True),
@@ -56,6 +56,12 @@ def test_a_value_is_found_where_its_type_reads_it(text: str, kind: Any, value: A
 @pytest.mark.parametrize(("text", "kind", "value"), NOT_BORNE)
 def test_a_value_is_not_found_in_what_means_another(text: str, kind: Any, value: Any) -> None:
     assert found(text, kind, value) == []
+
+
+def test_a_long_line_takes_time_in_proportion_to_its_length() -> None:
+    search = searched(" ".join(map(str, range(characters(100_000)))))
+    with costs_at_most(60):
+        assert len(search.places(leaf("number"), 777)) == 1
 
 
 def drawn(draw: random.Random, kind: str) -> Any:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from fieldassay.documents.layout.text import PageText, page_text
 from fieldassay.documents.transcript import Page
 from fieldassay.extraction.places.value_words import (
+    DATES,
     LONGEST,
     NUMBERS,
     TEXTS,
@@ -337,10 +338,17 @@ class Search:
                         known[text] = reading_keys(readers, text)
                     if known[text]:
                         found.append((place, known[text]))
+                starts = [place.start for place, _ in found]
+                widest = max((place.end - place.start for place, _ in found), default=0)
+                reached = 0
                 for place, keys in found:
-                    if any(self._is_part(leaf.type, place, whole) for whole, _ in found):
+                    if leaf.type in DATES and place.start < reached:
+                        continue  # of "5 Jun 2025 9 Jul 2025", "Jun 2025 9" is no date
+                    around = slice(bisect_left(starts, place.end - widest), bisect_right(starts, place.start))
+                    if any(self._is_part(leaf.type, place, whole) for whole, _ in found[around]):
                         continue
                     places.append(place)
+                    reached = place.end
                     for key, unit in keys:
                         by_key.setdefault(key, []).append((place, unit))
             self._read[name] = _Read(by_key, places)
