@@ -54,15 +54,23 @@ def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: Ob
     ({('total',): '12.00', ('tags', 0): 'a'}, {'repaired_prose_around': 1, 'coerced': 1, 'unknown_key': 1})
     """
     from fieldassay.records.answers.answer import parse_answer
+    from fieldassay.records.answers.tool_calls import unwrap
 
-    answer = parse_answer(text, declared=frozenset(one.name for one in fields), fields=root)
+    declared = frozenset(one.name for one in fields)
+    answer = parse_answer(text, declared=declared, fields=root)
     notes = Counter({f"repaired_{name}": 1 for name in answer.repairs})
     if answer.data is None:
         kind = "empty" if answer.problem == "empty answer" else "not_json"
         return Reading(problem=kind, violations=(answer.problem or "",), notes=notes)
     if not answer.data and not is_tree(fields):
         return Reading(violations=("the answer is an empty object",), notes=notes)
-    return read_data(answer.data, fields, shape, notes)
+    items = {key: one[0] for key, one in answer.data.items() if isinstance(one, list) and len(one) == 1}
+    inner, done = unwrap(
+        {**answer.data, **items}, declared, root
+    )  # of one document, a list of one is its record
+    if not isinstance(inner, dict) or "wrapped" not in done:
+        return read_data(answer.data, fields, shape, notes)
+    return read_data(inner, fields, shape, {**notes, "repaired_wrapped": 1})
 
 
 def read_data(

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from fieldassay.documents.transcript import Box
-from fieldassay.extraction.endpoints.exchange import Failure, Usage
+from fieldassay.extraction.endpoints.exchange import Failure
 from fieldassay.extraction.endpoints.jobs import Finished
 from fieldassay.extraction.strategy import Evidence, EvidenceClass, Extracted
 from fieldassay.records.formats.extractions import DATA_KEY
@@ -27,6 +27,7 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
 
     A document that could not be loaded has no times.
 
+    >>> from fieldassay.extraction.endpoints.exchange import Usage
     >>> from fieldassay.extraction.endpoints.jobs import DocumentTiming
     >>> timing = DocumentTiming(1.0, 0.0, 2.0, 0.0)
     >>> done = Finished("a", Extracted({"total": "5"}), None, timing, Usage(), 0.0)
@@ -40,7 +41,8 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
     if failure is None or failure.stage != "load":
         row["timing"] = {"duration_ms": timing.duration_ms, **asdict(timing)}
     if found is not None or finished.usage.attempts:
-        row["usage"] = _usage(finished.usage, finished.cost_usd)
+        used = {name: value for name, value in asdict(finished.usage).items() if value not in (None, "", 0)}
+        row["usage"] = used if finished.cost_usd is None else used | {"cost_usd": finished.cost_usd}
     if found is not None:
         row[DATA_KEY] = found.record
         row["raw"] = None if found.raw is None else found.raw[:MOST_RAW]
@@ -64,12 +66,6 @@ def failure_of(finished: Finished[Extracted]) -> Failure | None:
     if finished.failure is not None:
         return finished.failure
     return None if finished.value is None else finished.value.failure
-
-
-def _usage(usage: Usage, cost: float | None) -> dict[str, Any]:
-    """Return tokens and cost; a document that asked nobody cost 0."""
-    found = {name: value for name, value in asdict(usage).items() if value not in (None, "", 0)}
-    return found if cost is None else found | {"cost_usd": cost}
 
 
 def evidence_data(found: Evidence) -> dict[str, Any]:

@@ -34,6 +34,7 @@ NOISE = [
         {"repaired_key_spelling": 4}),
     ("no key for null", TEXT.replace('"status": null, ', ""), {"missing_key": 1}),
     ("under one key", f'{{"data": {{"invoice": {TEXT}}}}}', {"repaired_wrapped": 1}),
+    ("in a list under one key", f'{{"data": [{TEXT}], "errors": []}}', {"repaired_wrapped": 1}),
     ("a text for null", TEXT.replace("null", '"null"'), {"null_text": 1, "outside_enum": 1}),
     ("blank for null", TEXT.replace("null", '" "'), {}),
 ]  # fmt: skip
@@ -62,7 +63,8 @@ UNUSABLE = [
     ("thoughts alone", failed("empty", beside="in reasoning_content"), "empty"),
     ("an empty object", answer("{}"), "schema_violation"),
     ("an apology", answer({"error": "I could not read the document"}), "schema_violation"),
-    ("two records under one key", answer({"a": RECORD, "b": RECORD}), "schema_violation"),
+    ("two records in a list", answer({"data": [RECORD, RECORD]}), "schema_violation"),
+    ("two records under two keys", answer({"a": RECORD, "b": RECORD}), "schema_violation"),
     ("an object for a value", answer({**RECORD, "total": {"sum": 1}}), "schema_violation"),
     ("a list of texts for objects", answer({**RECORD, "lines": ["Pump"]}), "schema_violation"),
 ]

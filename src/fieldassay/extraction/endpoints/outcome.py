@@ -58,16 +58,16 @@ _UNSUPPORTED = lazy_regex(
     re.I,
 )
 _WAYS_OUT = {
-    "response_format": "{format: json_object}, or {format: text}",
-    "json_schema": "{format: json_object}",
-    "json_object": "{format: text}",
-    "temperature": "{temperature: null}",
-    "logprobs": "{logprobs: false}",
-    "max_tokens": "{max_tokens: …}, with fewer or with null",
-    "max_completion_tokens": "{max_tokens: …}, with fewer or with null",
-    "seed": "{seed: null}",
+    "response_format": "`decode: {format: json_object}`, or `{format: text}`",
+    "json_schema": "`decode: {format: json_object}`, or `{format: text}`",
+    "json_object": "`decode: {format: text}`",
+    "temperature": "`decode: {temperature: null}`",
+    "logprobs": "`decode: {logprobs: false}`",
+    "max_tokens": "`decode: {max_tokens: …}` with a smaller number, or with null",
+    "max_completion_tokens": "`decode: {max_tokens: …}` with a smaller number, or with null",
+    "seed": "`decode: {seed: null}`",
 }
-"""What to write under `decode` where a server refuses an option of a request."""
+"""What to write where a server refuses an option of a request."""
 _OPTION = lazy_regex(rf"\b({'|'.join(_WAYS_OUT)})\b", re.I)
 # what each name of an end means, by the documentation of the services:
 # OpenAI, chat completions and responses: https://platform.openai.com/docs/api-reference/chat/object
@@ -138,7 +138,7 @@ def judge_response(status: int, headers: Mapping[str, str], body: Any) -> Verdic
     said = f"{status}: {message}" if message else str(status)
     action, kind = _judge_status(status, f"{code} {message}")
     option = _OPTION.search(f"{code} {message}") if kind == "unsupported_parameter" else None
-    said += f"; write `decode: {_WAYS_OUT[option[0].lower()]}`" if option is not None else ""
+    said += f"; write {_WAYS_OUT[option[0].lower()]}" if option is not None else ""
     return Verdict(action, kind, said, wait if action in ("refused", "unknown") else None)
 
 
