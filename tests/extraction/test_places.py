@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.effort import characters, costs_at_most, trials
+from tests.effort import characters, costs_at_most, is_full, trials
 from tests.extraction.places import DATA, SCRIPTS, UNSPACED, bearers, found, leaf, searched, word, written
 
 from fieldassay.extraction.places.value_words import reading_key, reading_keys, variant_readers
@@ -140,7 +140,7 @@ def test_texts_of_ten_scripts_are_found_and_nothing_else(script: str) -> None:
 def test_gold_of_real_documents_is_found_in_each_notation_at_its_place(name: str) -> None:
     missed, total = [], 0
     for at, one in enumerate(bearers(name)):
-        if at % trials(10, 1) and one.kind == "text":
+        if not is_full() and at % 5:
             continue
         field = leaf(one.kind)
         reading = field.reader.read(one.value)
@@ -162,4 +162,4 @@ def test_gold_of_real_documents_is_found_in_each_notation_at_its_place(name: str
             places = search.places(field, one.value)
             if not any(place.start < start + len(form) and place.end > start for place in places):
                 missed.append((form, one.value, before[-30:], one.after[:20]))
-    assert total > 500 and len(missed) <= 0.02 * total, (len(missed), total, missed[:8])
+    assert total > 200 and len(missed) <= 0.02 * total, (len(missed), total, missed[:8])
