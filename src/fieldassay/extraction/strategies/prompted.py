@@ -201,7 +201,7 @@ class _Run:
         description = "" if describes_protocol(spec.description) else spec.description
         variables = {
             "name": spec.name, "description": description, "typed": shape.is_typed,
-            "quotes": shape.has_quotes, "fields": describe_fields(fields, shape),
+            "quotes": shape.has_quotes, "fields": describe_fields(fields, spec.document_type),
             "schema": "" if self.strategy.decode.format == "json_schema" else schema_text(schema),
         }  # fmt: skip
 

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.extraction.schema import AnswerShape, enum_values
+from fieldassay.extraction.schema import enum_values
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, Step, join_path
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
-    from fieldassay.spec.language.model import Field
+    from fieldassay.spec.language.model import DocumentType, Field
 
 EXTRACT_1 = """\
 [system]
@@ -148,18 +148,20 @@ def fence(text: str) -> str:
     return f"<{mark}>\n{text}\n</{mark}>"
 
 
-def describe_fields(fields: Sequence[Field], shape: AnswerShape) -> str:
-    """Return a line for each field: its path, type, description and labels.
+def describe_fields(fields: Sequence[Field], kinds: DocumentType | None = None) -> str:
+    """Return a line for each field: its path, type, the documents that have it, description and labels.
+
+    `kinds` are the types of documents, which the field that tells them is one of.
 
     >>> from fieldassay.spec.language.parse import read_spec
     >>> spec = read_spec("fields: {total: {type: money, description: with tax, labels: [Due]}}")
-    >>> describe_fields(spec.fields, AnswerShape())
+    >>> describe_fields(spec.fields)
     '- total: money; with tax; labelled: Due'
     """
-    return "\n".join(_lines(fields, (), shape))
+    return "\n".join(_lines(fields, (), kinds))
 
 
-def _lines(fields: Sequence[Field], above: tuple[Step, ...], shape: AnswerShape) -> list[str]:
+def _lines(fields: Sequence[Field], above: tuple[Step, ...], kinds: DocumentType | None) -> list[str]:
     lines = []
     for one in fields:
         steps = (*above, one.name)
@@ -169,12 +171,15 @@ def _lines(fields: Sequence[Field], above: tuple[Step, ...], shape: AnswerShape)
         kind = _TYPES.get(inner.type, inner.type)
         if inner.type == "enum":
             kind = f"{kind} {', '.join(enum_values(inner))}"
+        if kinds is not None and kinds.aliases and join_path(steps) == kinds.field:
+            kind = f"one of {', '.join(name for name, _ in kinds.aliases)}"
         kind = f"list of {kind}" if inner is not one else kind
         labels = [*one.labels, *(inner.labels if inner is not one else ())]
-        parts = [kind, one.description, inner.description if inner is not one else ""]
+        only = f"only in: {', '.join(one.applies_to)}" if one.applies_to else ""
+        parts = [kind, only, one.description, inner.description if inner is not one else ""]
         parts += [f"labelled: {', '.join(labels)}"] if labels else []
         lines.append(f"- {join_path(steps)}: " + "; ".join(filter(None, parts)))
-        lines += _lines(inner.fields, steps, shape)
+        lines += _lines(inner.fields, steps, kinds)
     return lines
 
 
