@@ -20,7 +20,7 @@ Calendar: TypeAlias = Literal["gregorian", "buddhist", "roc", "japanese", "islam
 CALENDARS: tuple[str, ...] = get_args(Calendar)
 FLAG = "calendar"
 """The flag of a date whose year is of another calendar than the field's, or not of our times."""
-YEARS = range(1600, 2201)
+YEARS = frozenset(range(1600, 2201))
 """Years that are plausible in documents."""
 _FIRST_PREFERRED = {"TH": "buddhist", "IR": "persian", "AF": "persian"}
 """Territories for which CLDR's `calendarPreferenceData` names another calendar than the Gregorian first."""
@@ -41,7 +41,7 @@ _NUMERIC = lazy_regex(
     r"(?<!\d)(?:(?P<y>\d{4})(?P<one>[./-])(?P<m>\d{1,2})(?P=one)(?P<d>\d{1,2})"
     r"|(?P<d2>\d{1,2})(?P<two>[./-])(?P<m2>\d{1,2})(?P=two)(?P<y2>\d{4}))(?!\d)"
 )
-_MARK = lazy_regex(r"\s*(?:ه\W{0,2}\s?(?P<which>ش|ق)|ه|ه‍|هـ|\ba\.?h\b)\.?\s*\Z")
+_MARK = lazy_regex(r"\s*(?:ه\W{0,2}\s?(?P<which>ش|ق)|ه|ه‍|هـ)\.?\s*\Z")
 _MONTHS = {
     "persian": """فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند
         farvardin ordibehesht khordad tir mordad shahrivar mehr aban azar dey bahman esfand""",
@@ -92,14 +92,16 @@ def in_gregorian(text: str, calendar: str, locale: str | None) -> Converted:
     >>> in_gregorian("1403/01/01", "persian", None).text, in_gregorian("15/03/2567", "buddhist", None).text
     ('2024-03-20', '15/03/2024')
     """
+    has_letters = calendar == "japanese" or _territory(locale) == "JP"
+    if text.isascii() and calendar == "gregorian" and not has_letters:
+        return Converted(text)
     plain = _ERA.sub(_era_year, text)
-    if calendar == "japanese" or _territory(locale) == "JP":
-        plain = _ERA_LETTER.sub(_era_year, plain)
+    plain = _ERA_LETTER.sub(_era_year, plain) if has_letters else plain
     era = _THAI_ERA.search(plain)
     if era is not None:
         plain = _THAI_ERA.sub("", plain)
         plain = plain if era[1] == "ค" else _YEAR.sub(_buddhist_year, plain)
-    mark = _MARK.search(plain) if not plain.isascii() or "h" in plain else None
+    mark = _MARK.search(plain)
     if mark is not None:
         calendar, plain = "persian" if mark["which"] == "ش" else "islamic", plain[: mark.start()]
     if plain != text and mark is None:
@@ -118,6 +120,7 @@ def in_gregorian(text: str, calendar: str, locale: str | None) -> Converted:
     return Converted(plain, plain != text)
 
 
+@lru_cache(maxsize=64)
 def _territory(locale: str | None) -> str:
     return str(find_locale(locale).territory) if locale else ""
 

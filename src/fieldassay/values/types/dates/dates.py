@@ -254,14 +254,10 @@ def read_date(text: str, style: Style) -> tuple[Date | Period, tuple[str, ...]]:
     """Return the date or period of a folded text with its doubts as flags; raises `UnreadableError`."""
     found = in_gregorian(text, style.calendar, style.locale)
     value, is_ambiguous = _read_gregorian(found.text, style)
-    years = [date.year for date in ends_of(value) if date.year is not None]
-    is_strange = not all(year in YEARS for year in years) or (
-        bool(years) and style.calendar not in ("gregorian", "japanese") and not found.is_other
-    )
-    return value, (
-        *(("ambiguous",) if is_ambiguous or found.is_doubtful else ()),
-        *((FLAG,) if is_strange else ()),
-    )
+    doubts = ("ambiguous",) if is_ambiguous or found.is_doubtful else ()
+    years = {date.year for date in ends_of(value)} - {None}
+    is_own = found.is_other or style.calendar in ("gregorian", "japanese")
+    return value, doubts if years <= YEARS and (is_own or not years) else (*doubts, FLAG)
 
 
 def _read_gregorian(text: str, style: Style) -> tuple[Date | Period, bool]:
@@ -285,7 +281,7 @@ def _read_gregorian(text: str, style: Style) -> tuple[Date | Period, bool]:
         return period
 
 
-_PLAIN_YEARS = range(YEARS.start, YEARS.start + 543)
+_PLAIN_YEARS = YEARS - {year + 543 for year in YEARS}
 """Years that no calendar but the Gregorian has in our times."""
 
 
