@@ -32,9 +32,11 @@ from fieldassay.values.types.text import TextReader
 
 READERS: list[Reader] = [
     TextReader(),
-    IdReader(), IdReader(checksum="eu.vat"), IdReader(checksum="isbn"),
+    IdReader(), IdReader(checksum="eu.vat"), IdReader(checksum="isbn"), IdReader(checksum="ean"),
     EnumReader(), EnumReader(("paid", "open"), (("open", ("due",)),)), BooleanReader(),
     DateReader(), DateReader(order="mdy"), DateReader(locale="de"), DateTimeReader(), TimeReader(),
+    DateReader(locale="th_TH"), DateReader(calendar="persian"), DateReader(calendar="islamic"),
+    DateReader(calendar="roc"), DateTimeReader(calendar="japanese"),
     DurationReader(), DurationReader(unit="day", locale="de"),
     PhoneReader(), PhoneReader("AU"), EmailReader(), UrlReader(),
 ]  # fmt: skip
@@ -45,7 +47,8 @@ ALL: list[Reader] = [
     ListReader(TextReader(), keep_empty=True),
 ]
 PIECES = """2025 03 15 1 31 99 march mär mar. to - / . , : T Z h pm 10:00 +02:00 P 1Y M PT from de ' @ a.com
-    http:// www. + ext #5 ( ) ½ ０ ٣ 年"""
+    http:// www. + ext #5 ( ) ½ ０ ٣ 年 2567 1403 1445 113 R6. 令和 民國
+    พ.ศ. هـ ه.ش فروردین رمضان"""
 FRAGMENTS = st.lists(st.sampled_from([*PIECES.split(), " ", "\x00"]), max_size=9).map("".join)
 SCALARS = st.one_of(
     st.text(alphabet=st.characters(codec=None), max_size=40),

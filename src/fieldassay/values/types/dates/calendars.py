@@ -25,6 +25,8 @@ YEARS = frozenset(range(1600, 2201))
 _FIRST_PREFERRED = {"TH": "buddhist", "IR": "persian", "AF": "persian"}
 """Territories for which CLDR's `calendarPreferenceData` names another calendar than the Gregorian first."""
 _BUDDHIST, _ROC, _CENTURY = 543, 1911, 2500
+PLAIN_YEARS = YEARS - {year + _BUDDHIST for year in YEARS}
+"""Years that no calendar but the Gregorian has in our times."""
 _ERAS = {
     "明治": (1867, 45), "大正": (1911, 15), "昭和": (1925, 64), "平成": (1988, 31), "令和": (2018, 99),
     "m": (1867, 45), "t": (1911, 15), "s": (1925, 64), "h": (1988, 31), "r": (2018, 99),
@@ -146,7 +148,7 @@ def _era_year(found: re.Match[str]) -> str:
 
 def _buddhist_year(found: re.Match[str]) -> str:
     year = int(found[1]) - _BUDDHIST
-    return str(year) if year in YEARS else found[1]
+    return str(year) if year in PLAIN_YEARS else found[1]
 
 
 def _whole_dates(text: str, calendar: str) -> str:

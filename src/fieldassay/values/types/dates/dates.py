@@ -14,7 +14,14 @@ from fieldassay.io.json_value import Scalar
 from fieldassay.regex import lazy_regex
 from fieldassay.values.types.base import Reader, Token
 from fieldassay.values.types.column import Column, Reading, objects
-from fieldassay.values.types.dates.calendars import FLAG, YEARS, Calendar, calendar_of, in_gregorian
+from fieldassay.values.types.dates.calendars import (
+    FLAG,
+    PLAIN_YEARS,
+    YEARS,
+    Calendar,
+    calendar_of,
+    in_gregorian,
+)
 from fieldassay.values.types.dates.names import (
     ORDINALS,
     WORD,
@@ -281,10 +288,6 @@ def _read_gregorian(text: str, style: Style) -> tuple[Date | Period, bool]:
         return period
 
 
-_PLAIN_YEARS = YEARS - {year + 543 for year in YEARS}
-"""Years that no calendar but the Gregorian has in our times."""
-
-
 @lru_cache(maxsize=4096)
 def _iso(text: str) -> Date | None:
     if len(text) == 10 and text[4] == "-" == text[7]:
@@ -292,7 +295,7 @@ def _iso(text: str) -> Date | None:
             day = dt.date.fromisoformat(text)
         except ValueError:
             return None
-        return Date(day.year, day.month, day.day) if day.year in _PLAIN_YEARS else None
+        return Date(day.year, day.month, day.day) if day.year in PLAIN_YEARS else None
     return None
 
 
