@@ -17,6 +17,7 @@ from fieldassay.commands.attribute import judge_shares
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.decision import Verdict
+from fieldassay.reports.content.attribution import answer_of
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
 
@@ -574,3 +575,15 @@ def test_what_was_sent_of_a_twin_is_not_taken_for_what_was_sent_of_its_scan(tmp_
         row["transcript"] = row["transcript"].replace("INV-", "INV no. ")
     found = fa.attribute(scored(tmp_path, gold, rows)).system("m")
     assert (found.missed_wrong, found.whole.covered) == (12, 0)
+
+
+def test_a_system_of_rules_is_told_labels_and_not_prompts(tmp_path: Path) -> None:
+    (tmp_path / "docs").mkdir()
+    for at in range(6):
+        (tmp_path / "docs" / f"{at}.txt").write_text(f"Total {at}.50\nNet {at}.00")
+    gold = [{"id": str(at), "total": f"{at}.50"} for at in range(6)]
+    spec = "fields: {total: {type: money, labels: [Net]}}"
+    swept = fa.run(tmp_path / "docs", spec, gold, tmp_path / "out")
+    assert swept.run is not None
+    found = fa.attribute(swept.run)
+    assert answer_of(found.systems[0]).startswith("improve the rules: the labels of fields")

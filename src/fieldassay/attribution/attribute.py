@@ -180,6 +180,7 @@ def _attribute_system(
         int(counting.counts[:, :, AT["shared"]].sum()),
         counting.shared_wrong,
         counting.missed_wrong,
+        work.extractions.strategy(system),
     )
     return shares, labelled
 

@@ -62,6 +62,8 @@ class SystemShares(Struct, frozen=True):
     """Of these, the wrong ones."""
     missed_wrong: int = 0
     """Wrong values of which the perfect text of their document has no form that is found, either: outside."""
+    strategy: str = ""
+    """The strategy of its extraction; the empty text where it is not known."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the shares as plain data."""

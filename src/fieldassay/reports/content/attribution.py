@@ -30,6 +30,12 @@ _TO_DO: Mapping[str, str] = {
     "gold": "check the gold values and how they are compared",
     "runtime": "make the system answer for every document",
 }
+_WITHOUT_MODEL: Mapping[str, str] = {
+    "rules": "improve the rules: the labels of fields, and more examples",
+    "command": "improve the program that extracts",
+    "function": "improve the function that extracts",
+}
+"""What to do about the stage of the model, by the strategy of a system that has none."""
 _NAME, _VALUE, _FOUND = 40, 28, 300
 
 
@@ -77,7 +83,8 @@ def answer_of(system: SystemShares) -> str:
             f"cannot be told: of the {of} {ranges}, as it is not known how many values are missed in the "
             "text; perfect texts (--twins) show it"
         )
-    return f"{_TO_DO[first]}: {share}{tie}{but}"
+    advice = _WITHOUT_MODEL.get(system.strategy, _TO_DO[first]) if first == "model" else _TO_DO[first]
+    return f"{advice}: {share}{tie}{but}"
 
 
 def _overlap(first: Share, other: Share) -> bool:
