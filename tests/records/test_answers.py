@@ -6,11 +6,13 @@ import json
 import math
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fieldassay.extraction.answers import leaves_of
 from fieldassay.records.answers.answer import parse_answer
 
 A = {"a": 1}
@@ -254,6 +256,12 @@ values = st.recursive(
 )
 objects = st.dictionaries(st.text(), values, min_size=1, max_size=4)
 prose = st.text(st.characters(exclude_characters="{}[]`\"'<", exclude_categories=["Cs"]), max_size=40)
+
+
+@given(objects, st.integers(1, 200))
+def test_of_an_object_cut_anywhere_only_whole_values_are_kept(data: dict[str, Any], cut: int) -> None:
+    answer = parse_answer(json.dumps(data)[:-cut] or "{")
+    assert answer.data is not None and all(one in [*leaves_of(data)] for one in leaves_of(answer.data))
 
 
 @given(objects, prose, prose, st.booleans(), st.sampled_from([None, 1]))
