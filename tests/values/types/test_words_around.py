@@ -3,7 +3,7 @@
 import pytest
 from tests.values.types.record_currency_signs import PAGE, render_signs
 
-from fieldassay import explain_values, score
+from fieldassay import explain_values, score, validate
 from fieldassay.errors import ProblemsError
 from fieldassay.values.types.catalogue import READERS
 
@@ -80,3 +80,17 @@ def test_a_score_warns_where_dropped_words_differ():
         for strip in ("CR DR", "DR")
     }
     assert "`signs`" in warned["CR DR"] and "`signs`" not in warned["DR"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "hint"),
+    [
+        ("date", "15/03/2567", "`calendar`"), ("date", "1445-09-05", "`calendar`"), ("date", "15/03/2024", None),
+        ({"type": "money", "strip": ["CR", "DR"]}, "5 CR", "`signs`"), ({"type": "money", "strip": ["CR"]}, "5 CR", None),
+    ],
+)  # fmt: skip
+def test_validate_counts_what_another_option_would_read_otherwise(field, value, hint):
+    found = validate({"fields": {"v": field}}, [{"id": 1, "v": value}]).surveys[""].findings["v"]
+    assert (found.ambiguous, [example.why[-99:].count(hint) for example in found.unclear]) == (
+        (1, [1]) if hint else (0, [])
+    )

@@ -25,6 +25,7 @@ from fieldassay.spec.plan.nodes import Plan
 from fieldassay.values.types.base import Reader
 from fieldassay.values.types.column import Reading
 from fieldassay.values.types.numbers.amounts import Money
+from fieldassay.values.types.numbers.readings import drops_words
 
 MOST_EXAMPLES = 3
 _BATCH = 1000
@@ -144,12 +145,12 @@ def _look(finding: Finding, document: str, raw: Any, reading: Reading, reader: R
     if reading.problem is not None and raw is not None:
         finding.unreadable += 1
         _add(finding.examples, Example(document, json_text(raw), reading.problem))
-    if "calendar" in reading.flags and not getattr(reader, "calendar", None):
+    is_strange = "calendar" in reading.flags and not getattr(reader, "calendar", None)
+    if is_strange or ("ambiguous" in reading.flags and not is_decided(reader, raw, reading)):
         finding.ambiguous += 1
-        _add(finding.unclear, Example(document, json_text(raw), f"{reading.canonical} by this `calendar`"))
-    if "ambiguous" in reading.flags and not is_decided(reader, raw, reading):
-        finding.ambiguous += 1
-        _add(finding.unclear, Example(document, json_text(raw), f"read as {reading.canonical}"))
+        hint = "; is the year of another `calendar`?" if is_strange else ""
+        hint = "; `signs` would tell the dropped words apart" if drops_words(reader) else hint
+        _add(finding.unclear, Example(document, json_text(raw), f"read as {reading.canonical}{hint}"))
 
 
 DECIDING: Mapping[str, tuple[str | None, ...]] = {

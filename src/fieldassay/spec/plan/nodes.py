@@ -25,10 +25,6 @@ _NUMERIC = frozenset({"number", "integer", "money", "quantity"})
 _ZERO = lazy_regex(r"\W*0+(?:[.,]0+)?\W*")
 
 
-def _is_zero(canonical: str) -> bool:
-    return canonical == "0" or canonical.startswith("0 ")
-
-
 class Leaf(Struct, frozen=True):
     """A field judged as one value.
 
@@ -74,7 +70,8 @@ class Leaf(Struct, frozen=True):
         if self.type not in _NUMERIC or not any(map(_ZERO.fullmatch, self.null_values)):
             return self.reader.find_empty(column)
         values = zip(column.values, column.canonical, strict=True)
-        return np.array([value is not None and _is_zero(text) for value, text in values], dtype=np.bool_)
+        is_zero = [value is not None and text.partition(" ")[0] == "0" for value, text in values]
+        return np.array(is_zero, dtype=np.bool_)
 
     def is_match(self, gold: Reading, pred: Reading) -> bool:
         """Return whether a prediction is judged as a match of gold.
