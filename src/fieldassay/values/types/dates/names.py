@@ -156,10 +156,8 @@ def text_without_dots(text: str, locale: str | None) -> str:
     >>> text_without_dots("15 มี.ค. 2024", "th")
     '15 มีนาคม 2024'
     """
-    dotted = _dotted(locale) if locale and not text.isascii() else {}
-    for short, name in dotted.items():
-        if short in text:
-            return text.replace(short, name)
+    for short, name in (_dotted(locale) if locale and not text.isascii() else {}).items():
+        text = text.replace(short, name)
     return text
 
 

@@ -215,13 +215,10 @@ def own_signs(locale: str | None) -> Mapping[str, str]:
     >>> own_signs("es_NI")["c$"], own_signs("th_TH")["บาท"], own_signs("th")
     ('NIO', 'THB', {})
     """
-    signs = {}
-    for code in territory_currencies(locale):
-        found = find_locale(str(locale))
-        for told in (found.currency_symbols.get(code), found.currencies.get(code)):
-            if told and folded_sign(told) not in _GENERIC_NAMES:
-                signs[folded_sign(told)] = code
-    return signs
+    codes = territory_currencies(locale)
+    tables = [getattr(find_locale(str(locale)), name) for name in ("currencies", "currency_symbols") if codes]
+    signs = {folded_sign(table[code]): code for table in tables for code in codes if code in table}
+    return {sign: code for sign, code in signs.items() if sign not in _GENERIC_NAMES}
 
 
 @lru_cache(maxsize=4096)
