@@ -32,6 +32,7 @@ EXTRAS: dict[str, tuple[tuple[str, ...], str]] = {
         ("sentence_transformers",),
         "texts compared by meaning, with any encoder of sentence-transformers",
     ),
+    "calendars": (("hijridate", "convertdate"), "dates of the Islamic and the Persian calendar"),
     "pandas": (("pandas",), "tables of results as those of pandas, in notebooks"),
 }
 """Optional parts: their modules and their purposes."""
