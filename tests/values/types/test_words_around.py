@@ -94,3 +94,9 @@ def test_validate_counts_what_another_option_would_read_otherwise(field, value, 
     assert (found.ambiguous, [example.why[-99:].count(hint) for example in found.unclear]) == (
         (1, [1]) if hint else (0, [])
     )
+
+
+def test_a_word_for_a_sign_is_no_scale_where_a_unit_may_stand_beside():
+    field = {"type": "money", "signs": {"CR": "-"}, "unit_field": "currency"}
+    assert explain_values("5 CR", "-5", field)[0].outcome == "match"
+    assert explain_values("5 million CR", "-5000000", field)[0].outcome == "match"

@@ -60,7 +60,7 @@ class ScaledReader(Reader, Struct, frozen=True):
     def read(self, raw: Scalar) -> Reading:
         if not isinstance(raw, str) or len(raw) > _LONGEST:
             return self.inner.read(raw)
-        pattern = _SCALE if self.takes_letters else _LONG_SCALE
+        pattern = self._pattern()
         powers = {_WORDS[match[1].casefold()] for match in pattern.finditer(raw)}
         if not powers:
             return self.inner.read(raw)
@@ -74,10 +74,14 @@ class ScaledReader(Reader, Struct, frozen=True):
         value, canonical = _scaled(reading.value, powers.pop())
         return replace(reading, text=text, value=value, canonical=canonical)
 
+    def _pattern(self) -> re.Pattern[str]:
+        """Return the pattern of scales; without letters where `signs` may name one of them (`CR`)."""
+        return _SCALE if self.takes_letters and not getattr(self.inner, "signs", ()) else _LONG_SCALE
+
     def tokens(self, raw: Scalar) -> tuple[Token, ...]:
         if not isinstance(raw, str):
             return ()
-        pattern = _SCALE if self.takes_letters else _LONG_SCALE
+        pattern = self._pattern()
         scales = [
             (match[0].strip(), f"times 10^{_WORDS[match[1].casefold()]}") for match in pattern.finditer(raw)
         ]
