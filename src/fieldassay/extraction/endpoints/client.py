@@ -185,7 +185,7 @@ class ChatChannel:
             self._bytes.resize(weight, len(body))
             weight = len(body)
             log.write("send", send_fields(call))
-            return replace(self._send(call, body, deadline), names=names)
+            return replace(self._send(call, body, deadline, names), names=names)
         finally:
             self._bytes.leave(weight)
 
@@ -209,7 +209,7 @@ class ChatChannel:
             elif attempt.verdict is ANSWERED:
                 self._window.succeeded(attempt.started, self._places.inside)
 
-    def _send(self, call: Call, body: bytes, deadline: float) -> Attempt:
+    def _send(self, call: Call, body: bytes, deadline: float, names: Mapping[str, Any]) -> Attempt:
         """Send once. What fails before the last byte of the body has left is not sent."""
         started = time.monotonic()
         limit = min(self.endpoint.timeout_s, deadline - started)
@@ -217,7 +217,7 @@ class ChatChannel:
         sending = self._body(body)
         try:
             client = self._client()
-            request = self._request(client, call, sending, limit)
+            request = self._request(client, call, sending, limit, len(names))
             with closing(client.send(request, stream=True)) as response:
                 first = (time.monotonic() - started) * 1000
                 raw = self._read(response, started + limit)
@@ -238,10 +238,12 @@ class ChatChannel:
             self._raise_if_stopped()
         return Attempt(verdict, started, time.monotonic(), first_byte=first)
 
-    def _request(self, client: httpx2.Client, call: Call, body: Any, limit: float) -> httpx2.Request:
+    def _request(
+        self, client: httpx2.Client, call: Call, body: Any, limit: float, changes: int
+    ) -> httpx2.Request:
         """Return a request with all its headers: a client that merges them for each one takes long."""
         timeout = {"connect": min(limit, _CONNECT_SECONDS), "read": limit, "write": limit, "pool": limit}
-        again = f"-{call.answered_before}" if call.answered_before else ""
+        again = f"-{call.answered_before}" * bool(call.answered_before) + f"-c{changes}" * bool(changes)
         headers = [
             *client.headers.raw,
             (b"Content-Length", b"%d" % body.length),
