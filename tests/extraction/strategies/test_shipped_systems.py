@@ -83,8 +83,9 @@ def test_every_prompted_system_of_a_page_extracts_at_the_first_run(
             (tmp_path / name).parent.mkdir(exist_ok=True)
             (tmp_path / name).write_text(content)
         monkeypatch.chdir(tmp_path)
-        entries = read_systems(file).systems.values()
-        for name in (one.name for one in entries if isinstance(one.strategy, Prompted)):
+        for name in (
+            key for key, one in read_systems(file).systems.items() if type(one.strategy) is Prompted
+        ):
             extract = f"extract --docs docs --spec spec.yaml --system systems.yaml#{name} --out out/{name}"
             assert main(extract.split()) in (0, None)
             rows = [*map(json.loads, Path(f"out/{name}/predictions.jsonl").read_text().splitlines())]
