@@ -16,7 +16,7 @@ from bench.corpus.pictures import render_pdf, save_pictures
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.commands.run import with_gold_ids
+from fieldassay.commands.named_documents import name_documents
 from fieldassay.documents.corpus.manifest import NAME, Corpus, Document
 from fieldassay.documents.kinds import find_kind
 from fieldassay.documents.loaders.image import open_pictures
@@ -69,7 +69,8 @@ def perturb(  # noqa: PLR0913
     if gold is None:
         return perturb_files(files, Path(out), chosen, seed, watch)
     source = open_gold(Path(gold), id_key)
-    files, notes = with_gold_ids(files, source.ids())
+    named = name_documents(files, source.ids())
+    files, notes = named.readings[""], named.notes
     made = perturb_files(files, Path(out), chosen, seed, watch)
     kept = [file.id for file in files if file.id not in made.left_out]
     target = Path(out) / gold_name(Path(gold))

@@ -28,7 +28,7 @@ BORNE: list[tuple[str, Any, Any, str]] = [
     ("北京橡树贸易\n有限公司", "text", "北京橡树贸易有限公司", "北京橡树贸易\n有限公司"), ("20417番", "id", "20417", "20417"),
     ("1,250円", "money", "1250 円", "1,250円"), ("ราคา๑,๒๕๐บาท", "number", 1250, "๑,๒๕๐"),
     ("株式会社オーク御中", "text", "株式会社オーク", "株式会社オーク"), ("250mg daily", "number", 250, "250"),
-    ("250mg daily", "quantity", "250 mg", "250mg"), ("12kg", {"type": "quantity", "canonical": "kg"}, "12000 g", "12kg"),
+    ("250mg daily", "quantity", "250 mg", "250mg"), ("Flow 8400 m³/h", {"type": "unit", "spelling": "canonical"}, "m3/h", "m³/h"), ("12kg", {"type": "quantity", "canonical": "kg"}, "12000 g", "12kg"),
     ("Flow 5.000,5 m³/h", "quantity", "5000.5 m3/h", "5.000,5 m³/h"), ("Total € 5", EURO, "EUR", "€"),
     ("IBAN: DE89 3704 0044 0532 0130 00", IBAN, "DE89370400440532013000", "DE89 3704 0044 0532 0130 00"),
     ("Ref:INV-2041", "id", "INV-2041", "INV-2041"), ("No 2041", "id", "2041", "2041"),

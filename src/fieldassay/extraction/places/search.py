@@ -57,6 +57,7 @@ _SHORTEST = 8
 _RUN = lazy_regex(r"[^\s|]+")
 _GAP = lazy_regex(r"\||\s{3,}|\n")
 _DASHES = frozenset("-–—")
+_BESIDE_NUMBERS = NUMBERS | {"unit"}
 _APART = frozenset(" \t\xa0:=：")
 _TOKEN = lazy_regex(r"[\w\u0900-\u0963\u0966-\u0dff\u0e30-\u0eff\u0f71-\u0f84\u1000-\u109f\u1780-\u17d3]+")
 """Letters, digits, and marks that stand beside letters, which are no `\\w`."""
@@ -357,7 +358,8 @@ class Search:
     def _is_part(self, kind: str, place: Place, whole: Place) -> bool:
         """Return whether a run of words is no value of its own, since it belongs to a longer one.
 
-        Numbers side by side may be several, also with a dash between; so may words beside an id or a phone.
+        Numbers side by side may be several, also with a dash between, and one beside a unit is not of the
+        unit; so may words beside an id or a phone.
         """
         if place == whole or place.start < whole.start or place.end > whole.end:
             return False
@@ -367,7 +369,7 @@ class Search:
         if is_apart and kind in ("id", "phone"):
             return False
         others = f"{before} {after}".split()
-        if is_apart and kind in NUMBERS and all(one in _DASHES or has_digit(one) for one in others):
+        if is_apart and kind in _BESIDE_NUMBERS and all(one in _DASHES or has_digit(one) for one in others):
             return False
         marks = _EDGES if kind in NUMBERS else _MARKS
         return bool(before.strip(marks) or after.strip(marks))

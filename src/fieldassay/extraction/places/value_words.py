@@ -69,14 +69,16 @@ def may_be_one(kind: str, text: str) -> bool:
 def variant_readers(reader: Reader) -> tuple[Reader, ...]:
     """Return a reader with the readers of every other notation: decimal marks, orders of day and month.
 
-    A currency that the field has where none is written is left out: it is not what a document says.
+    Left out is what is asked of predictions, and what a document need not say: the currency that a field has
+    where none is written, and the spelling of units.
 
     >>> from fieldassay.values.types.dates.dates import DateReader
     >>> [one.order for one in variant_readers(DateReader())]
     [None, 'dmy', 'mdy', 'ymd']
     """
     names = option_names(type(reader))
-    reader = with_options(reader, currency=None) if "currency" in names else reader
+    asked = {name: value for name, value in (("currency", None), ("spelling", "any")) if name in names}
+    reader = with_options(reader, **asked) if asked else reader
     found: list[Any] = [reader]
     if "decimal" in names and "locale" in names:
         found += [with_options(reader, locale=None, decimal=mark) for mark in (".", ",")]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.util import find_spec
 from typing import Literal, TypeAlias, get_args
 
@@ -127,7 +127,7 @@ def _territory(locale: str | None) -> str:
     return str(find_locale(locale).territory) if locale else ""
 
 
-@cache
+@lru_cache(maxsize=64)
 def is_installed(calendar: str) -> bool:
     """Return whether the library that a calendar needs is there.
 
@@ -167,7 +167,7 @@ def _whole_dates(text: str, calendar: str) -> str:
     return _NUMERIC.sub(convert, plain)
 
 
-@cache
+@lru_cache(maxsize=64)
 def _months(calendar: str) -> dict[str, int]:
     words = fold(_MONTHS[calendar].replace("_", "\0")).split()
     return {word.replace("\0", " "): at % 12 + 1 for at, word in enumerate(words)}
