@@ -377,7 +377,7 @@ class Search:
     def _lines(self, leaf: Leaf) -> Iterator[Iterator[tuple[Place, str]]]:
         """Yield, for each run of words without a wide gap, the pieces that a type may read."""
         kind = leaf.type
-        may_hold, is_cut = word_filter(kind, leaf.reader), kind in NUMBERS
+        may_hold, is_cut = word_filter(kind, leaf.reader), kind in _BESIDE_NUMBERS
         for at, page in enumerate(self.pages):
             start = 0
             for end, next_start in [
