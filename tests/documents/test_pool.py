@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import multiprocessing
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from pathlib import Path
 
 import pytest
@@ -17,11 +15,12 @@ from tests.documents.pdfs import make_pdf, text
 
 from fieldassay.documents.load import load, load_bytes
 from fieldassay.documents.options import DEFAULTS, LoadOptions
-from fieldassay.documents.pool import DocumentPool, Limits, beat, load_file
+from fieldassay.documents.pool import DocumentPool, Limits, load_file
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.store import TranscriptStore, decode, encode
 from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.errors import ProblemsError
+from fieldassay.io.workers.program import WorkerStartError, beat
 
 
 def die() -> None:
@@ -84,26 +83,26 @@ def test_a_document_that_ruins_its_loader_fails_alone(
     assert pool.submit(load, tmp_path / "a.txt").result().pages[0].lines[0].text == "still here"
 
 
-def interrupt_children(until: threading.Event) -> None:
-    """Send all children SIGINT all the time, as a terminal does once."""
-    while not until.is_set():
-        for child in multiprocessing.active_children():
-            if child.pid is not None:
-                os.kill(child.pid, signal.SIGINT)
-        time.sleep(0.001)
+def group() -> int:
+    return os.getpgid(0)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals of a terminal")
-def test_a_worker_that_is_interrupted_while_it_starts_goes_on() -> None:
-    done = threading.Event()
-    with DocumentPool(2) as pool, ThreadPoolExecutor(1) as terminal:
-        terminal.submit(interrupt_children, done)
-        try:
-            assert [future.result() for future in [pool.submit(work_a_little) for _ in range(4)]] == [
-                "done"
-            ] * 4
-        finally:
-            done.set()
+@pytest.mark.skipif(os.name != "posix", reason="groups of processes")
+def test_a_terminal_does_not_interrupt_workers() -> None:
+    with DocumentPool(1) as pool:  # a terminal sends Ctrl-C to all processes of its group
+        assert pool.submit(group).result() != group()
+
+
+@pytest.mark.parametrize(
+    ("program", "told"), [("/bin/false", "exit code 1"), ("/no/such/python", "No such file")]
+)
+def test_workers_that_cannot_start_are_an_error_of_the_call_and_of_no_document(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str, told: str
+) -> None:
+    (tmp_path / "a.txt").write_text("Total 5")
+    monkeypatch.setattr(sys, "executable", program)
+    with pytest.raises(WorkerStartError, match=told), DocumentPool(1) as pool:
+        list(pool.load_all(list_documents(tmp_path).files))
 
 
 def test_the_limit_of_time_begins_anew_with_every_recognized_page(pool: DocumentPool) -> None:

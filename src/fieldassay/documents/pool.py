@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import signal
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
-from multiprocessing import get_context
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,21 +21,9 @@ from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.store import TranscriptStore, decode, encode
 from fieldassay.documents.transcript import DocumentError, Transcript
-from fieldassay.io.workers.pool import end_with_parent, interrupts_blocked
-
-if TYPE_CHECKING:
-    from multiprocessing.connection import Connection
+from fieldassay.io.workers.program import Worker, WorkerEndedError, WorkerLateError, beat
 
 Outcome = TypeVar("Outcome")
-
-_BEAT = ("beat",)
-"""What a worker sends while it is at work."""
-
-_PARENTS: list[Connection] = []
-"""In a worker, the connection to its parent."""
-
-_STARTING = 120.0
-"""Seconds that a worker may take to start, on a busy machine."""
 
 
 class Limits(Struct, frozen=True):
@@ -63,8 +48,8 @@ class DocumentPool:
         self._threads = ThreadPoolExecutor(max(workers, 1), thread_name_prefix="documents")
         self._ahead = 2 * max(workers, 1)
         self._is_local = workers == 0
-        self._idle: SimpleQueue[_Worker] = SimpleQueue()
-        self._started: list[_Worker] = []
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        self._started: list[Worker] = []
         self._is_closed = False
 
     def __enter__(self) -> DocumentPool:
@@ -78,6 +63,9 @@ class DocumentPool:
         self._is_closed = True
         for worker in list(self._started):
             worker.kill()
+        if kind is None:
+            for worker in self._started:
+                worker.stop()
 
     def submit(self, function: Callable[..., Outcome], *arguments: Any) -> Future[Outcome]:
         """Return the future outcome of a module's function in a worker; it fails with `DocumentError`."""
@@ -105,21 +93,27 @@ class DocumentPool:
                 yield waiting.pop(future), _transcript_of(future)
 
     def _run(self, function: Callable[..., Outcome], arguments: tuple[Any, ...]) -> Outcome:
+        call = partial(function, *arguments)
         if self._is_local:
-            return _guarded(partial(function, *arguments))
+            return _guarded(call)
         try:
             worker = self._idle.get_nowait()
         except Empty:
-            worker = _Worker(self._limits)
+            worker = Worker((__name__, function.__module__), self._limits.memory)
             self._started.append(worker)
             if self._is_closed:
                 worker.kill()
+        seconds = self._limits.seconds
         try:
-            outcome: Outcome = worker.call(function, arguments)
+            outcome: Outcome = worker.call(_guarded, call, seconds=seconds)
+            return outcome
+        except WorkerLateError:
+            raise DocumentError("loader_timeout", f"took longer than {seconds:g} s to load") from None
+        except WorkerEndedError as error:
+            raise DocumentError("loader_crash", f"ended its loader ({error})") from None
         finally:
             if worker.is_alive():
                 self._idle.put(worker)
-        return outcome
 
 
 def _transcript_of(future: Future[bytes]) -> Transcript | DocumentError:
@@ -145,104 +139,6 @@ def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore |
     return encode(made)
 
 
-def beat() -> None:
-    """Tell the parent of a worker that it makes progress: its limit of time begins anew."""
-    for connection in _PARENTS:
-        connection.send(_BEAT)
-
-
-class _Worker:
-    """A process that runs one function after the other."""
-
-    def __init__(self, limits: Limits) -> None:
-        context = get_context("spawn")
-        self._limits = limits
-        self._connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, limits.memory), daemon=True)
-        with interrupts_blocked():
-            self._process.start()
-        theirs.close()
-        self._is_ready = False
-
-    def is_alive(self) -> bool:
-        return self._process.is_alive() and not self._connection.closed
-
-    def call(self, function: Callable[..., Outcome], arguments: tuple[Any, ...]) -> Outcome:
-        """Return the outcome of a function. Raises `DocumentError`, after the process if it is to blame."""
-        if not self._is_ready:
-            self._receive(_STARTING)
-            self._is_ready = True
-        try:
-            self._connection.send((function, arguments))
-        except OSError:
-            raise self._died() from None
-        succeeded, outcome = self._receive(self._limits.seconds)
-        if not succeeded:
-            raise DocumentError(*outcome)
-        result: Outcome = outcome
-        return result
-
-    def _receive(self, seconds: float) -> tuple[bool, Any]:
-        try:
-            received: Any = _BEAT
-            while received == _BEAT:
-                if not self._connection.poll(seconds):
-                    self.stop()
-                    raise DocumentError("loader_timeout", f"took longer than {seconds:g} s to load")
-                received = self._connection.recv()
-        except (EOFError, OSError):
-            raise self._died() from None
-        succeeded, outcome = received
-        return succeeded, outcome
-
-    def _died(self) -> DocumentError:
-        self._process.join(5)
-        code = self._process.exitcode
-        self.stop()
-        return DocumentError("loader_crash", f"ended its loader ({_describe_exit(code)})")
-
-    def stop(self) -> None:
-        """End the process, by the thread that uses it."""
-        self._connection.close()
-        self.kill()
-        self._process.join(5)
-
-    def kill(self) -> None:
-        """End the process, by any thread: the one that waits for it sees its end."""
-        self._process.kill()
-
-
-def _describe_exit(code: int | None) -> str:
-    if code is None or code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"signal {-code}, {signal.Signals(-code).name}"
-    except ValueError:
-        return f"signal {-code}"
-
-
-def _serve(connection: Connection, memory: int) -> None:
-    """Run the functions that arrive until the other end is closed."""
-    end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ[name] = "1"
-    _silence()
-    _limit_memory(memory)
-    _PARENTS.append(connection)
-    connection.send((True, None))
-    while True:
-        try:
-            function, arguments = connection.recv()
-        except (EOFError, OSError):
-            return
-        try:
-            message: tuple[bool, Any] = (True, _guarded(partial(function, *arguments)))
-        except DocumentError as error:
-            message = (False, (error.kind, str(error), error.page))
-        connection.send(message)
-
-
 def _guarded(call: Callable[[], Outcome]) -> Outcome:
     """Return the outcome of a call; whatever else than `DocumentError` it raises becomes one."""
     try:
@@ -256,22 +152,3 @@ def _guarded(call: Callable[[], Outcome]) -> Outcome:
         raise DocumentError(
             "loader_crash", f"made its loader fail ({type(error).__name__}: {told})"
         ) from None
-
-
-def _silence() -> None:
-    """Keep what libraries print off the terminal."""
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    for standard in (1, 2):
-        os.dup2(nowhere, standard)
-
-
-def _limit_memory(memory: int) -> None:
-    if not memory:
-        return
-    try:
-        import resource
-
-        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    except (ImportError, OSError, ValueError):  # a system without such limits
-        return

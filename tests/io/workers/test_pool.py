@@ -6,32 +6,35 @@ import os
 import subprocess
 import sys
 import time
-from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
 
+from fieldassay.errors import ProblemsError
 from fieldassay.io.workers.pool import run_pool
+from fieldassay.io.workers.program import Worker, WorkerStartError
 
-PARENT = """
+NOTE = """
 import os
-import sys
 import time
 from pathlib import Path
-
-from fieldassay.io.workers.pool import run_pool
 
 
 def note(place: str) -> None:
     (Path(place) / str(os.getpid())).touch()
     time.sleep(0.3)
+"""
 
+PARENT = """
+import sys
 
-if __name__ == "__main__":
-    for _ in run_pool(note, [sys.argv[1]] * 6, 2):
-        pass
-    print("done", flush=True)
-    list(run_pool(note, [sys.argv[1]] * 10_000, 2))
+from notes import note
+from fieldassay.io.workers.pool import run_pool
+
+for _ in run_pool(note, [sys.argv[1]] * 6, 2):
+    pass
+print("done", flush=True)
+list(run_pool(note, [sys.argv[1]] * 10_000, 2))
 """
 
 
@@ -44,6 +47,12 @@ def is_alive(number: int) -> bool:
         return False
 
 
+def children() -> set[int]:
+    """Return the processes that this one has started and that still run."""
+    started = (one.read_text().split() for one in Path("/proc/self/task").glob("*/children"))
+    return {int(number) for numbers in started for number in numbers}
+
+
 like_linux = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="looks at processes the way Linux shows them"
 )
@@ -54,6 +63,7 @@ like_linux = pytest.mark.skipif(
 def test_workers_end_when_their_parent_is_killed(tmp_path: Path) -> None:
     script, seen = tmp_path / "parent.py", tmp_path / "seen"
     script.write_text(PARENT)
+    (tmp_path / "notes.py").write_text(NOTE)
     seen.mkdir()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     parent = subprocess.Popen(
@@ -85,10 +95,10 @@ def sleep_after_the_first(number: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [KeyboardInterrupt, GeneratorExit], ids=["interrupted", "not read on"])
 def test_workers_end_with_the_shards_in_hand_when_a_run_is_stopped(stop: type[BaseException]) -> None:
-    others = set(active_children())
+    others = children()
     outcomes = run_pool(sleep_after_the_first, range(9), 2)
     assert next(outcomes) == 0
-    workers = {child.pid for child in set(active_children()) - others if child.pid is not None}
+    workers = children() - others
     assert workers
     with pytest.raises(stop):
         outcomes.throw(stop())  # type: ignore[attr-defined]
@@ -111,3 +121,70 @@ def test_workers_digest_a_folder_as_one_process_does(tmp_path: Path, monkeypatch
     assert inputs.digest_input(str(tmp_path), 2) == alone
     (tmp_path / "1" / "1.json").write_text("changed")
     assert inputs.digest_input(str(tmp_path), 2) != alone
+
+
+EXTRACT = """
+open("billing.log", "a").write("charged\\n")
+import fieldassay as fa
+
+def read(document):
+    return {"total": 5}
+
+if MODE == "daemonic":
+    import multiprocessing
+    def work(_):
+        return fa.extract("docs", "fields: {total: number}", "out", read).counts["predicted"]
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        print(pool.map(work, [0]))
+else:
+    counts = fa.extract("docs", "fields: {total: number}", "out", read).counts
+    print([counts["predicted"]])
+    import multiprocessing
+    multiprocessing.set_start_method("spawn")
+"""
+SCORE = """
+import fieldassay as fa
+rows = [{"id": str(at), "total": at} for at in range(2_000)]
+result = fa.score(rows, rows, "fields: {total: number}", workers=2)
+print([result.value("accuracy")])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("way", ["file", "standard input", "daemonic", "scored"])
+def test_workers_run_nothing_of_the_program_that_starts_them(tmp_path: Path, way: str) -> None:
+    (tmp_path / "docs").mkdir()
+    for name in "abc":
+        (tmp_path / "docs" / f"{name}.txt").write_text("Total 5")
+    code = SCORE if way == "scored" else f"MODE = {way!r}\n{EXTRACT}"
+    (tmp_path / "script.py").write_text(code)
+    arguments = ["-"] if way == "standard input" else ["script.py"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, *arguments],
+        cwd=tmp_path,
+        env=environment,
+        input=code,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == ("[1.0]\n" if way == "scored" else "[3]\n"), done.stderr
+    if way != "scored":
+        assert (tmp_path / "billing.log").read_text() == "charged\n"
+
+
+def test_what_only_the_program_has_is_refused_before_work_is_spent() -> None:
+    def own() -> None: ...
+
+    own.__module__ = "__main__"
+    worker = Worker()
+    with pytest.raises(ProblemsError, match="move it into a module"):
+        worker.call(own)
+    worker.stop()
+
+
+def test_a_worker_that_does_not_start_says_what_it_wrote() -> None:
+    worker = Worker(("no_such_module",))
+    with pytest.raises(WorkerStartError, match="No module named 'no_such_module'"):
+        worker.call(print)
+    assert not worker.is_alive()

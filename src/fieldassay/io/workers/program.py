@@ -1,0 +1,325 @@
+"""A worker: a program of the package that runs functions for its parent, and nothing of the parent's program.
+
+`python -P -m fieldassay.io.workers.program` reads pickled calls from standard input and writes their outcomes
+to standard output. It imports the modules that its calls name, never the `__main__` of whoever started it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import pickle
+import queue
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, BinaryIO, TypeVar
+
+from msgspec import Struct
+
+from fieldassay.errors import FieldassayError, problem
+from fieldassay.io.text.shown import clip
+
+Outcome = TypeVar("Outcome")
+
+STARTING = 120.0
+"""Seconds that a worker may take to start, on a busy machine."""
+_BEAT, _RETURN, _RAISE = range(3)
+_LENGTH = 8
+_TOLD = 300
+
+
+class WorkerEndedError(FieldassayError):
+    """A worker that ended in the middle of a call; the message says how."""
+
+
+class WorkerLateError(FieldassayError):
+    """A worker that took longer for a call than it may; it is ended."""
+
+
+class WorkerStartError(FieldassayError):
+    """A worker that never said that it is ready; the message has what it wrote to its standard error."""
+
+    exit_code = 3
+
+
+class Setting(Struct, frozen=True):
+    """What a worker is told before its first call."""
+
+    path: list[str]
+    modules: tuple[str, ...]
+    memory: int
+
+
+class Worker:
+    """A process that runs one call after the other, for one thread at a time.
+
+    `modules` are imported before it is ready; `memory` are the bytes of address space that it may have
+    (0: any). It ends with its parent, sees no Ctrl-C, and its prints go nowhere.
+    """
+
+    def __init__(self, modules: tuple[str, ...] = (), memory: int = 0) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
+        package = str(Path(__file__).parents[3])
+        paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        try:
+            self._process = subprocess.Popen(
+                [sys.executable, *flags, "-P", "-m", __name__],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._errors,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                start_new_session=True,  # a terminal sends Ctrl-C to all processes of its group
+                bufsize=0,
+            )
+        except OSError as error:
+            self._errors.close()
+            raise WorkerStartError(f"a worker process did not start: {error}") from None
+        self._frames: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, name="worker", daemon=True).start()
+        self._setting = Setting(sys.path, modules, memory)
+        self._is_ready = False
+
+    def is_alive(self) -> bool:
+        """Return whether it can take a call."""
+        return self._process.poll() is None and not self._errors.closed
+
+    def call(
+        self, function: Callable[..., Outcome], *arguments: Any, seconds: float | None = None
+    ) -> Outcome:
+        """Return the outcome of a function of a module, or raise what it raises.
+
+        `seconds` (None: any) begin anew with every `beat` of the function.
+        Raises `WorkerStartError`, `WorkerEndedError` and `WorkerLateError`.
+        """
+        told = _pickled((function, arguments))
+        if not self._is_ready:
+            self._start()
+        self._send(told)
+        kind, outcome = self._receive(seconds)
+        if kind == _RAISE:
+            raise outcome
+        result: Outcome = outcome
+        return result
+
+    def stop(self) -> None:
+        """End it, by the thread that uses it."""
+        self.kill()
+        self._process.wait(5)
+        for stream in (self._process.stdin, self._errors):
+            if stream is not None:
+                with _quietly():
+                    stream.close()
+
+    def kill(self) -> None:
+        """End it, by any thread: the one that waits for it sees its end."""
+        self._process.kill()
+
+    @property
+    def pid(self) -> int:
+        """Return the number of its process."""
+        return self._process.pid
+
+    def _start(self) -> None:
+        try:
+            self._send(pickle.dumps(self._setting))
+            self._receive(STARTING)
+        except (WorkerEndedError, WorkerLateError) as error:
+            raise WorkerStartError(f"a worker process did not start: {error}") from None
+        self._is_ready = True
+
+    def _send(self, told: bytes) -> None:
+        assert self._process.stdin is not None
+        try:
+            write_frame(self._process.stdin, told)
+        except (OSError, ValueError):
+            raise self._ended() from None
+
+    def _receive(self, seconds: float | None) -> tuple[int, Any]:
+        late = None if seconds is None else time.monotonic() + seconds
+        while True:
+            frame = self._next(late)
+            if frame is None:
+                raise self._ended()
+            kind, outcome = pickle.loads(frame)
+            if kind != _BEAT:
+                return kind, outcome
+            late = None if seconds is None else time.monotonic() + seconds
+
+    def _next(self, late: float | None) -> bytes | None:
+        """Return the next frame; None at the process's end, also where a fork of this one holds its pipe."""
+        while True:
+            has_ended = self._process.poll() is not None
+            left = 1.0 if late is None else min(1.0, late - time.monotonic())
+            try:
+                return self._frames.get(timeout=max(left, 0.0))
+            except queue.Empty:
+                if has_ended:
+                    return None
+                if late is not None and time.monotonic() >= late:
+                    self.stop()
+                    raise WorkerLateError("took longer than it may") from None
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        with self._process.stdout as stream:
+            while (frame := read_frame(stream)) is not None:
+                self._frames.put(frame)
+        self._frames.put(None)
+
+    def _ended(self) -> WorkerEndedError:
+        try:
+            code: int | None = self._process.wait(5)
+        except subprocess.TimeoutExpired:
+            code = None
+        said = "" if self._errors.closed else _last_line(self._errors)
+        self.stop()
+        return WorkerEndedError(describe_exit(code) + (f": {said}" if said else ""))
+
+
+def describe_exit(code: int | None) -> str:
+    """Return the end of a process in words.
+
+    >>> describe_exit(-9), describe_exit(1)
+    ('signal 9, SIGKILL', 'exit code 1')
+    """
+    if code is None or code >= 0:
+        return f"exit code {code}"
+    try:
+        return f"signal {-code}, {signal.Signals(-code).name}"
+    except ValueError:
+        return f"signal {-code}"
+
+
+def _last_line(errors: IO[bytes]) -> str:
+    errors.seek(0, os.SEEK_END)
+    errors.seek(max(0, errors.tell() - 4096))
+    lines = errors.read().decode("utf-8", "replace").split("\n")
+    return clip(" ".join(next((line for line in reversed(lines) if line.strip()), "").split()), _TOLD)
+
+
+class _Pickler(pickle.Pickler):
+    """Refuses what only the program of the caller has: a worker does not import that."""
+
+    def reducer_override(self, obj: Any) -> Any:
+        if getattr(obj, "__module__", "") == "__main__" and isinstance(obj, type) | hasattr(obj, "__code__"):
+            what = f"{obj.__qualname__!r} is defined in the program itself, which workers do not run"
+            raise problem("workers", what, "move it into a module, or use one process", "not_importable")
+        return NotImplemented
+
+
+def _pickled(told: object) -> bytes:
+    stream = io.BytesIO()
+    _Pickler(stream, pickle.HIGHEST_PROTOCOL).dump(told)
+    return stream.getvalue()
+
+
+def write_frame(stream: IO[bytes], data: bytes) -> None:
+    """Write bytes behind their length."""
+    rest = memoryview(len(data).to_bytes(_LENGTH, "big") + data)
+    while rest:
+        rest = rest[stream.write(rest) or 0 :]
+    stream.flush()
+
+
+def read_frame(stream: IO[bytes]) -> bytes | None:
+    """Return the next bytes of a stream; None at its end, or where it breaks off."""
+    head = _read(stream, _LENGTH)
+    return None if head is None else _read(stream, int.from_bytes(head, "big"))
+
+
+def _read(stream: IO[bytes], length: int) -> bytes | None:
+    parts = []
+    while length:
+        try:
+            part = stream.read(min(length, 1 << 20))
+        except (OSError, ValueError):
+            part = b""
+        if not part:
+            return None
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
+class _quietly:  # noqa: N801 - reads like a function
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> bool:
+        return isinstance(error, OSError | ValueError)
+
+
+_ANSWERS: list[BinaryIO] = []
+"""In a worker, where its outcomes go."""
+_WRITING = threading.Lock()
+
+
+def beat() -> None:
+    """Tell the parent of a worker that it makes progress: its limit of time begins anew."""
+    if _ANSWERS:
+        _answer(_BEAT, time.monotonic())
+
+
+def _answer(kind: int, outcome: object) -> None:
+    try:
+        frame = pickle.dumps((kind, outcome), pickle.HIGHEST_PROTOCOL)
+    except Exception as error:
+        frame = pickle.dumps((_RAISE, RuntimeError(f"{type(error).__name__}: {error}")))
+    with _WRITING:
+        write_frame(_ANSWERS[0], frame)
+
+
+def serve() -> None:
+    """Run the calls of a parent until its end."""
+    calls, answers = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", 0)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)  # what libraries print is no outcome
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    _ANSWERS.append(answers)
+    frames: queue.SimpleQueue[bytes] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(calls, frames), daemon=True).start()
+    setting: Setting = pickle.loads(frames.get())
+    sys.path[:] = setting.path
+    for name in setting.modules:
+        importlib.import_module(name)
+    _limit_memory(setting.memory)
+    _answer(_RETURN, None)
+    while True:
+        try:
+            function, arguments = pickle.loads(frames.get())
+            _answer(_RETURN, function(*arguments))
+        except BaseException as error:
+            _answer(_RAISE, error)
+
+
+def _listen(calls: BinaryIO, frames: queue.SimpleQueue[bytes]) -> None:
+    while (frame := read_frame(calls)) is not None:
+        frames.put(frame)
+    os._exit(0)  # the parent has ended, or needs this worker no more
+
+
+def _limit_memory(memory: int) -> None:
+    if not memory:
+        return
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    except (ImportError, OSError, ValueError):  # a system without such limits
+        return
+
+
+if __name__ == "__main__":
+    from fieldassay.io.workers import program
+
+    program.serve()
