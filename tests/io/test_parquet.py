@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.parquet import guarded, read_parquet
+from fieldassay.io.files.parquet import guarded, read_parquet, scannable, write_parquet
 
 
 def packed() -> bytes:
@@ -55,3 +55,18 @@ def test_a_panic_is_a_problem_and_standard_error_stays_where_it_is() -> None:
     ):
         assert os.path.samestat(before, os.fstat(2))
         raise pl.exceptions.PanicException("a panic\nof two lines")
+
+
+def test_a_table_is_written_and_read_under_a_name_that_is_not_utf_8(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"caf\xe9.parquet")
+    for frame in (pl.DataFrame({"a": [1, 2]}), pl.LazyFrame({"a": [1, 2]})):
+        write_parquet(frame, path)
+        assert read_parquet(path, "table")["a"].to_list() == [1, 2]
+        assert pl.scan_parquet(scannable(path)).collect().height == 2
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no full disk here")
+def test_a_full_disk_is_an_error_of_the_system() -> None:
+    for frame in (pl.DataFrame({"a": range(100_000)}), pl.LazyFrame({"a": range(100_000)})):
+        with pytest.raises(OSError):
+            write_parquet(frame, Path("/dev/full"))

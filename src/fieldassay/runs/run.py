@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.io.files.parquet import guarded, read_parquet
+from fieldassay.io.files.parquet import guarded, read_parquet, scannable
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import check_plain
 from fieldassay.io.returned import DataFrame, LazyFrame
@@ -259,7 +259,7 @@ class Run(Struct, frozen=True, eq=False, dict=True):
                 raise self.refusal("is missing", EVIDENCE)
             return None
         with guarded(str(file), AGAIN, _DAMAGED):
-            frame = pl.scan_parquet(file)
+            frame = pl.scan_parquet(scannable(file))
             schema = frame.collect_schema()
         check_evidence(schema, str(file))
         return frame

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from fieldassay.errors import ProblemsError, problem
+from fieldassay.io.files.parquet import scannable, write_parquet
 from fieldassay.io.files.staging import list_foreign, place, replace, settle, stage
 from fieldassay.io.files.whole_files import digest_file, read_portions
 from fieldassay.metrics.evidence import evidence_schema
@@ -74,9 +75,9 @@ class RunFolder(Struct):
         if result.paired is not None:
             write_statistics(self.staging / STATISTICS, result.paired.systems)
         if result.documents is not None:
-            result.documents.write_parquet(self.staging / DOCUMENTS)
+            write_parquet(result.documents, self.staging / DOCUMENTS)
         if result.evidence is not None:
-            result.evidence.write_parquet(self.staging / EVIDENCE)
+            write_parquet(result.evidence, self.staging / EVIDENCE)
         elif facts.get("evidence") != "none":
             merge_parts(result.parts, self.staging / EVIDENCE)
         if result.violations is not None:
@@ -203,9 +204,9 @@ def merge_parts(parts: Sequence[Path], target: Path) -> None:
     if frame is None:
         import polars as pl
 
-        pl.DataFrame(schema=evidence_schema()).write_parquet(target)
+        write_parquet(pl.DataFrame(schema=evidence_schema()), target)
         return
-    frame.sink_parquet(target)
+    write_parquet(frame, target)
 
 
 def scan_parts(parts: Sequence[Path]) -> pl.LazyFrame | None:
@@ -216,7 +217,7 @@ def scan_parts(parts: Sequence[Path]) -> pl.LazyFrame | None:
     import polars as pl
 
     _check_there(parts)
-    return pl.concat([pl.scan_parquet(file) for file in parts], how="diagonal") if parts else None
+    return pl.concat([pl.scan_parquet(scannable(file)) for file in parts], how="diagonal") if parts else None
 
 
 def read_violations(parts: Sequence[bytes | Path]) -> Iterator[bytes]:
@@ -238,7 +239,7 @@ def scan_evidence(folder: Path) -> pl.LazyFrame | None:
     import polars as pl
 
     file = folder / EVIDENCE
-    return pl.scan_parquet(file) if file.is_file() else None
+    return pl.scan_parquet(scannable(file)) if file.is_file() else None
 
 
 def _refusal(path: Path, what: str, remedy: str) -> ProblemsError:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.parquet import read_parquet
+from fieldassay.io.files.parquet import read_parquet, write_parquet
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.result.documents import gather_groups
 from fieldassay.metrics.result.pairing import DocumentStatistics
@@ -149,7 +149,7 @@ def _read_repeats(values: list[int | None]) -> int:
 
 def write_statistics(file: Path, systems: Sequence[DocumentStatistics]) -> None:
     """Write the statistics of the systems' documents, `ROWS` at a time."""
-    scan_statistics(systems).sink_parquet(file, compression="zstd", row_group_size=ROWS)
+    write_parquet(scan_statistics(systems), file, compression="zstd", row_group_size=ROWS)
 
 
 def read_statistics(file: Path, wanted: Iterable[Statistic]) -> tuple[DocumentStatistics, ...]:

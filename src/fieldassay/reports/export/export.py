@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from fieldassay.errors import nearest, problem
+from fieldassay.io.files.parquet import write_parquet
 from fieldassay.io.files.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
 from fieldassay.io.files.whole_files import write_whole
 from fieldassay.io.text.shown import escape_xml
@@ -225,7 +226,7 @@ def _parquet(asked: _Asked) -> Iterator[bytes]:
     _, rows = _with_evidence(asked)
     with tempfile.TemporaryDirectory(prefix="fieldassay-") as folder:
         file = Path(folder) / "rows.parquet"
-        (rows if asked.system is None else rows.filter(pl.col("system") == asked.system)).sink_parquet(file)
+        write_parquet(rows if asked.system is None else rows.filter(pl.col("system") == asked.system), file)
         with file.open("rb") as stream:
             while portion := stream.read(_BYTES_AT_ONCE):
                 yield portion

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fieldassay.errors import problem
-from fieldassay.io.files.parquet import read_parquet
+from fieldassay.io.files.parquet import read_parquet, write_parquet
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import ANSWER_COLUMNS
 from fieldassay.metrics.result.comparison import Comparison
@@ -261,7 +261,7 @@ def _write_statistics(run: Run, redactor: Redactor, made: RunFolder) -> None:
         RecursionError,
     ) as error:
         raise run.refusal(f"not a table of statistics ({type(error).__name__})", STATISTICS) from None
-    table.write_parquet(made.staging / STATISTICS, compression="zstd")
+    write_parquet(table, made.staging / STATISTICS, compression="zstd")
 
 
 def _redacted_statistics(table: pl.DataFrame, redactor: Redactor) -> pl.DataFrame:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem
+from fieldassay.io.files.parquet import write_parquet
 from fieldassay.io.text.settled import fold_null_values, is_empty_text
 from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats
@@ -281,5 +282,5 @@ def _kept(work: Work, evidence: Evidence, number: int) -> tuple[Frame, ...]:
     if work.folder is None:
         return (rows if work.is_local else rows.table(),)
     path = work.folder / f"part-{work.number:05}-{number:05}.parquet"
-    rows.table().write_parquet(path)
+    write_parquet(rows.table(), path)
     return (path,)
