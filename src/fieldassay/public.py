@@ -1,10 +1,13 @@
-"""The door of Python: an argument of another type is a problem that names it, wherever it does its harm."""
+"""The door of Python: an argument of another type, and a fork without tables, are problems that say so."""
 
 from __future__ import annotations
 
 import inspect
+import os
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
+from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -13,6 +16,10 @@ from fieldassay.errors import FieldassayError, Problem, ProblemsError
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
 
+_WITHOUT_TABLES = frozenset({
+    "score", "extract", "read_plan", "read_spec", "write_spec", "describe", "metrics_json", "read_metrics",
+})  # fmt: skip
+"""What works in a fork of a process that had used tables."""
 _OTHERS = (FieldassayError, KeyboardInterrupt, SystemExit, MemoryError)
 
 
@@ -27,6 +34,8 @@ def public(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answe
 
     @wraps(function)
     def call(*args: Parameters.args, **keywords: Parameters.kwargs) -> Answer:
+        if function.__name__ not in _WITHOUT_TABLES:
+            check_fork()
         try:
             return function(*args, **keywords)
         except BaseException as error:  # Polars panics with one that is no Exception
@@ -76,3 +85,43 @@ def _fits(value: Any, annotation: Any) -> bool:
         return not isinstance(kind, type) or isinstance(value, kind)
     except TypeError:  # a protocol that is not made for this
         return True
+
+
+_THREADS = "polars-"
+_state = {"began": False, "is_cut": False}
+
+
+class ForkedError(FieldassayError):
+    """A call that needs tables, in a fork of a process that had used some."""
+
+    exit_code = 3
+
+
+def check_fork() -> None:
+    """Raise `ForkedError` in a fork of a process whose tables were at work, where tables would wait for ever.
+
+    >>> check_fork()
+    """
+    if _state["is_cut"]:
+        raise ForkedError(
+            "this process is a fork of one that had used tables (Polars), whose threads it does not have; start "
+            "processes by 'spawn' or 'forkserver', or fork before tables are used (`score` works here)"
+        )
+
+
+def _look() -> None:
+    """Note, before a fork, whether threads of Polars run, or whether it is loaded where none can be seen."""
+    names = Path("/proc/self/task")
+    try:
+        running = [one.read_text() for one in names.glob("*/comm")] if names.exists() else ["polars-?"]
+    except OSError:
+        running = ["polars-?"]
+    _state["began"] = "polars" in sys.modules and any(name.startswith(_THREADS) for name in running)
+
+
+def _note() -> None:
+    _state["is_cut"] = _state["is_cut"] or _state["began"]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_look, after_in_child=_note)

@@ -28,6 +28,7 @@ from fieldassay.metrics.result.notebook import (
 from fieldassay.metrics.result.pairing import PairedData
 from fieldassay.metrics.result.repeats import Repeats
 from fieldassay.metrics.result.violations import CheckCount
+from fieldassay.public import check_fork
 
 
 class SavedRun(Protocol):
@@ -151,11 +152,13 @@ class Result(Struct, frozen=True, eq=False):
                 "only a result of `fieldassay.score` can be saved; "
                 "one that was read from a run is saved already"
             )
+        check_fork()
         return self.writer(self, Path(place), in_store)
 
     @property
     def documents(self) -> DataFrame | None:
         """Return the documents, one row per system and document, made on first use; None if not kept."""
+        check_fork()
         return None if self.documents_table is None else self.documents_table().clone()
 
     @property
@@ -164,6 +167,7 @@ class Result(Struct, frozen=True, eq=False):
 
         Its texts and diagnoses are made on first use.
         """
+        check_fork()
         return None if self.evidence_table is None else self.evidence_table().clone()
 
     @property
