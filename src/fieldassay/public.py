@@ -104,8 +104,8 @@ def check_fork() -> None:
     """
     if _state["is_cut"]:
         raise ForkedError(
-            "this process is a fork of one that had used tables (Polars), whose threads it does not have; start "
-            "processes by 'spawn' or 'forkserver', or fork before tables are used (`score` works here)"
+            "this process is a fork of one that had used tables (Polars), and has none of their threads; "
+            "start processes by 'spawn' or 'forkserver', or fork before tables are used (`score` works here)"
         )
 
 

@@ -35,11 +35,11 @@ _LENGTH = 8
 _TOLD = 300
 
 
-class WorkerEndedError(FieldassayError):
+class WorkerEndedError(RuntimeError):
     """A worker that ended in the middle of a call; the message says how."""
 
 
-class WorkerLateError(FieldassayError):
+class WorkerLateError(RuntimeError):
     """A worker that took longer for a call than it may; it is ended."""
 
 
