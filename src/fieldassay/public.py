@@ -12,6 +12,7 @@ from types import UnionType
 from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from fieldassay.errors import FieldassayError, Problem, ProblemsError
+from fieldassay.regex import lazy_regex
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -87,7 +88,8 @@ def _fits(value: Any, annotation: Any) -> bool:
         return True
 
 
-_THREADS = "polars-"
+_THREADS = lazy_regex(r"polars-\d")
+"""The names of the threads that make tables; Polars has others from the time that it is loaded."""
 _state = {"began": False, "is_cut": False}
 
 
@@ -113,10 +115,10 @@ def _look() -> None:
     """Note, before a fork, whether threads of Polars run, or whether it is loaded where none can be seen."""
     names = Path("/proc/self/task")
     try:
-        running = [one.read_text() for one in names.glob("*/comm")] if names.exists() else ["polars-?"]
+        running = [one.read_text() for one in names.glob("*/comm")] if names.exists() else ["polars-0"]
     except OSError:
-        running = ["polars-?"]
-    _state["began"] = "polars" in sys.modules and any(name.startswith(_THREADS) for name in running)
+        running = ["polars-0"]
+    _state["began"] = "polars" in sys.modules and any(map(_THREADS.match, running))
 
 
 def _note() -> None:
