@@ -1,4 +1,4 @@
-"""Reads business documents whose lines name their fields; the short reader leaves the form of a company out."""
+"""Reads business documents whose lines name their fields; the short reader leaves a company's form out."""
 
 
 def read(document):
