@@ -84,6 +84,15 @@ def test_a_document_that_ruins_its_loader_fails_alone(
     assert pool.submit(load, tmp_path / "a.txt").result().pages[0].lines[0].text == "still here"
 
 
+def environment() -> dict[str, str]:
+    return dict(os.environ)
+
+
+def test_each_worker_computes_in_one_thread(pool: DocumentPool) -> None:
+    found = pool.submit(environment).result()
+    assert {found[f"{name}_NUM_THREADS"] for name in ("OPENBLAS", "OMP", "MKL")} == {"1"}
+
+
 def group() -> int:
     return os.getpgid(0)
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import islice
-from queue import Empty, SimpleQueue
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -21,9 +20,13 @@ from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.store import TranscriptStore, decode, encode
 from fieldassay.documents.transcript import DocumentError, Transcript
-from fieldassay.io.workers.program import Worker, WorkerEndedError, WorkerLateError, beat
+from fieldassay.io.workers.pool import Workers
+from fieldassay.io.workers.program import WorkerEndedError, WorkerLateError, beat
 
 Outcome = TypeVar("Outcome")
+
+_ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""Workers share the processors, and threads take of the address space that a document may have."""
 
 
 class Limits(Struct, frozen=True):
@@ -48,9 +51,7 @@ class DocumentPool:
         self._threads = ThreadPoolExecutor(max(workers, 1), thread_name_prefix="documents")
         self._ahead = 2 * max(workers, 1)
         self._is_local = workers == 0
-        self._idle: SimpleQueue[Worker] = SimpleQueue()
-        self._started: list[Worker] = []
-        self._is_closed = False
+        self._workers = Workers(limits.memory, _ONE_THREAD)
 
     def __enter__(self) -> DocumentPool:
         return self
@@ -60,12 +61,9 @@ class DocumentPool:
     ) -> None:
         """Wait for what was submitted; after an error, or an interrupt, end the workers at once."""
         self._threads.shutdown(wait=kind is None, cancel_futures=True)
-        self._is_closed = True
-        for worker in list(self._started):
-            worker.kill()
+        self._workers.kill()
         if kind is None:
-            for worker in self._started:
-                worker.stop()
+            self._workers.stop()
 
     def submit(self, function: Callable[..., Outcome], *arguments: Any) -> Future[Outcome]:
         """Return the future outcome of a module's function in a worker; it fails with `DocumentError`."""
@@ -96,24 +94,15 @@ class DocumentPool:
         call = partial(function, *arguments)
         if self._is_local:
             return _guarded(call)
-        try:
-            worker = self._idle.get_nowait()
-        except Empty:
-            worker = Worker((__name__, function.__module__), self._limits.memory)
-            self._started.append(worker)
-            if self._is_closed:
-                worker.kill()
         seconds = self._limits.seconds
         try:
-            outcome: Outcome = worker.call(_guarded, call, seconds=seconds)
-            return outcome
+            with self._workers.worker(__name__, function.__module__) as worker:
+                outcome: Outcome = worker.call(_guarded, call, seconds=seconds)
+                return outcome
         except WorkerLateError:
             raise DocumentError("loader_timeout", f"took longer than {seconds:g} s to load") from None
         except WorkerEndedError as error:
             raise DocumentError("loader_crash", f"ended its loader ({error})") from None
-        finally:
-            if worker.is_alive():
-                self._idle.put(worker)
 
 
 def _transcript_of(future: Future[bytes]) -> Transcript | DocumentError:

@@ -3,21 +3,67 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from itertools import islice
 from queue import Empty, SimpleQueue
-from threading import Event
 from typing import TypeVar
 
 from fieldassay.errors import FieldassayError
-from fieldassay.io.workers.program import Worker, WorkerEndedError
+from fieldassay.io.workers.program import NOTHING, Worker, WorkerEndedError
 
 AHEAD = 2
 """Shards per worker that are at work, waiting, or done and not yet taken."""
 
 Work = TypeVar("Work")
 Outcome = TypeVar("Outcome")
+
+
+class Workers:
+    """The workers of one caller's threads: started as they are needed, and ended together.
+
+    `memory` and `environment` are those of each `Worker`.
+    """
+
+    def __init__(self, memory: int = 0, environment: Mapping[str, str] = NOTHING) -> None:
+        self._memory, self._environment = memory, environment
+        self._idle: SimpleQueue[Worker] = SimpleQueue()
+        self._started: list[Worker] = []
+        self.is_ended = False
+        """Whether they are killed, and so is every new one."""
+
+    @contextmanager
+    def worker(self, *modules: str, is_new: bool = False) -> Iterator[Worker]:
+        """Yield an idle worker, or a new one with these modules; it is idle again if it outlives this."""
+        worker = None
+        if not is_new:
+            with suppress(Empty):
+                worker = self._idle.get_nowait()
+        worker = worker or self._start(modules)
+        try:
+            yield worker
+        finally:
+            if worker.is_alive():
+                self._idle.put(worker)
+
+    def _start(self, modules: tuple[str, ...]) -> Worker:
+        worker = Worker(modules, self._memory, self._environment)
+        self._started.append(worker)
+        if self.is_ended:
+            worker.kill()
+        return worker
+
+    def kill(self) -> None:
+        """End all, and what will be started: threads that wait for one see its end."""
+        self.is_ended = True
+        for worker in list(self._started):
+            worker.kill()
+
+    def stop(self) -> None:
+        """Let go of all, once no thread uses one any more."""
+        for worker in self._started:
+            worker.stop()
 
 
 class WorkerDiedError(FieldassayError):
@@ -34,32 +80,23 @@ def run_pool(function: Callable[[Work], Outcome], shards: Iterable[Work], worker
     own; a second death raises `WorkerDiedError`. An error or an interrupt ends the workers with the shards in
     hand. Raises `WorkerStartError` where workers do not start at all.
     """
-    idle: SimpleQueue[Worker] = SimpleQueue()
-    started: list[Worker] = []
-    is_stopped = Event()
-
-    def start() -> Worker:
-        worker = Worker((function.__module__,))
-        started.append(worker)
-        if is_stopped.is_set():
-            worker.kill()
-        return worker
+    crew = Workers()
 
     def run(number: int, shard: Work) -> Outcome:
         try:
-            worker = idle.get_nowait()
-        except Empty:
-            worker = start()
-        try:
-            return worker.call(function, shard)
+            with crew.worker(function.__module__) as worker:
+                return worker.call(function, shard)
         except WorkerEndedError:
-            if is_stopped.is_set():
+            if crew.is_ended:
                 raise
-            worker = start()
-            return _run_again(worker, function, number, shard)
-        finally:
-            if worker.is_alive():
-                idle.put(worker)
+        try:
+            with crew.worker(function.__module__, is_new=True) as worker:
+                return worker.call(function, shard)
+        except WorkerEndedError as error:
+            raise WorkerDiedError(
+                f"shard {number + 1}: the worker process was killed twice ({error}), most often for want of "
+                "memory; use fewer --workers"
+            ) from error
 
     threads = ThreadPoolExecutor(workers, thread_name_prefix="shards")
     try:
@@ -71,20 +108,7 @@ def run_pool(function: Callable[[Work], Outcome], shards: Iterable[Work], worker
                 return
             yield waiting.popleft().result()
     finally:
-        is_stopped.set()
         threads.shutdown(wait=False, cancel_futures=True)
-        for worker in list(started):
-            worker.kill()
+        crew.kill()
         threads.shutdown()
-        for worker in started:
-            worker.stop()
-
-
-def _run_again(worker: Worker, function: Callable[[Work], Outcome], number: int, shard: Work) -> Outcome:
-    try:
-        return worker.call(function, shard)
-    except WorkerEndedError as error:
-        raise WorkerDiedError(
-            f"shard {number + 1}: the worker process was killed twice ({error}), most often for want of "
-            "memory; use fewer --workers"
-        ) from error
+        crew.stop()

@@ -17,8 +17,10 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, BinaryIO, TypeVar
 
 from msgspec import Struct
@@ -28,6 +30,7 @@ from fieldassay.io.text.shown import clip
 
 Outcome = TypeVar("Outcome")
 
+NOTHING: Mapping[str, str] = MappingProxyType({})
 STARTING = 120.0
 """Seconds that a worker may take to start, on a busy machine."""
 _BEAT, _RETURN, _RAISE = range(3)
@@ -61,10 +64,13 @@ class Worker:
     """A process that runs one call after the other, for one thread at a time.
 
     `modules` are imported before it is ready; `memory` are the bytes of address space that it may have
-    (0: any). It ends with its parent, sees no Ctrl-C, and its prints go nowhere.
+    (0: any), `environment` is added to this process's. It ends with its parent, sees no Ctrl-C, and what it
+    prints goes nowhere.
     """
 
-    def __init__(self, modules: tuple[str, ...] = (), memory: int = 0) -> None:
+    def __init__(
+        self, modules: tuple[str, ...] = (), memory: int = 0, environment: Mapping[str, str] = NOTHING
+    ) -> None:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         package = str(Path(__file__).parents[3])
         paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -75,7 +81,7 @@ class Worker:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(paths)},
                 start_new_session=True,  # a terminal sends Ctrl-C to all processes of its group
                 bufsize=0,
             )
@@ -115,17 +121,12 @@ class Worker:
         self._process.wait(5)
         for stream in (self._process.stdin, self._errors):
             if stream is not None:
-                with _quietly():
+                with suppress(OSError, ValueError):
                     stream.close()
 
     def kill(self) -> None:
         """End it, by any thread: the one that waits for it sees its end."""
         self._process.kill()
-
-    @property
-    def pid(self) -> int:
-        """Return the number of its process."""
-        return self._process.pid
 
     def _start(self) -> None:
         try:
@@ -249,14 +250,6 @@ def _read(stream: IO[bytes], length: int) -> bytes | None:
     return b"".join(parts)
 
 
-class _quietly:  # noqa: N801 - reads like a function
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> bool:
-        return isinstance(error, OSError | ValueError)
-
-
 _ANSWERS: list[BinaryIO] = []
 """In a worker, where its outcomes go."""
 _WRITING = threading.Lock()
@@ -292,6 +285,7 @@ def serve() -> None:
     for name in setting.modules:
         importlib.import_module(name)
     _limit_memory(setting.memory)
+    os.dup2(nowhere, 2)  # so far it says why a worker does not start
     _answer(_RETURN, None)
     while True:
         try:
