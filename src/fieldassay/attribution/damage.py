@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fieldassay.attribution.presence import Found, SentText
-from fieldassay.extraction.places.search import SearchedPage, fold, surface_forms
-from fieldassay.regex import lazy_regex
+from fieldassay.extraction.places.search import fold, surface_forms
 from fieldassay.values.diagnosis.folding import fold_confusable
 
 if TYPE_CHECKING:
@@ -19,10 +18,11 @@ LIKE_PREDICTED = 0.6
 """The least similarity to the gold value of a predicted text that may be the damaged value."""
 LIKE_UNSEEN = 0.8
 """The least similarity of a text that nobody predicted."""
+_LEAST = 60.0
+"""The least similarity, of 100, of a text that is looked at."""
 _NEAR_LINES = 6
 """Lines among which scattered words are near each other."""
 _SHORTEST = 4
-_WORD = lazy_regex(r"\S+")
 
 
 class Damage(Struct, frozen=True):
@@ -66,28 +66,16 @@ def _unseen(text: SentText, leaf: Leaf, forms: list[str]) -> Damage | None:
     best: Damage | None = None
     for page in text.search.pages:
         for form in forms:
-            found = _window(page, form)
-            if found is None:
+            alike = page.most_alike(form, _LEAST)
+            if alike is None:
                 continue
+            found = page.text[slice(*alike[1])]
             errors = _errors(form, _folded(found))
             is_text = leaf.type in ("text", "any") and not any(char.isdigit() for char in form)
             is_damage = _are_confused(form, _folded(found)) or (is_text and 1.0 - errors >= LIKE_UNSEEN)
             if is_damage and (best is None or errors < best.errors):
                 best = Damage(found, page.number, errors, False)
     return best
-
-
-def _window(page: SearchedPage, form: str) -> str | None:
-    """Return the whole words of a page that are most similar to a text."""
-    from rapidfuzz import fuzz
-
-    folded, places = page.folded
-    found = fuzz.partial_ratio_alignment(form, folded, score_cutoff=60.0)
-    if found is None or found.dest_end <= found.dest_start:
-        return None
-    start = folded.rfind(" ", 0, found.dest_start + 1) + 1
-    end = (folded + " ").find(" ", found.dest_end - 1)
-    return page.text[places[start] : places[end - 1] + 1] if end > start else None
 
 
 def _folded(text: str) -> str:

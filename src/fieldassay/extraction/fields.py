@@ -7,11 +7,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeVar
 
 from fieldassay.extraction.answers import Steps
-from fieldassay.extraction.evidence import label_words
+from fieldassay.extraction.evidence import Locator, label_words
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, split_path
 
 if TYPE_CHECKING:
+    from fieldassay.extraction.places.search import Search
     from fieldassay.spec.language.model import Field, Spec
     from fieldassay.spec.plan.nodes import Leaf, Plan
 
@@ -73,6 +74,12 @@ def plan_leaves(plan: Plan) -> Mapping[Steps, Leaf]:
     from fieldassay.spec.plan.nodes import list_leaves
 
     return {tuple(split_path(leaf.path)): leaf for leaf in list_leaves(plan.root)}
+
+
+def locator(search: Search, spec: Spec, pages: Collection[int] | None = None) -> Locator:
+    """Return what finds the values of a spec's records on some pages of a document, by default on all."""
+    chosen = range(len(search.pages)) if pages is None else pages
+    return Locator(search, chosen, plan_leaves(plan_of_spec(spec)), field_labels(spec))
 
 
 def canonical_text(plan: Plan, steps: Steps, value: Json) -> str:

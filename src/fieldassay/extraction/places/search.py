@@ -139,6 +139,20 @@ class SearchedPage(Struct, frozen=True, dict=True):
             forms.append(joined)
         return tuple(map(_words, forms))
 
+    def most_alike(self, wanted: str, least: float) -> tuple[float, tuple[int, int], str] | None:
+        """Return the similarity (of 100), the place and the folded text of the words most like a text."""
+        from rapidfuzz import fuzz
+
+        folded, places = self.folded
+        found = fuzz.partial_ratio_alignment(wanted, folded, score_cutoff=least)
+        if found is None or found.dest_end <= found.dest_start:
+            return None
+        start = folded.rfind(" ", 0, found.dest_start + 1) + 1
+        end = (folded + " ").find(" ", found.dest_end - 1)
+        if end <= start:
+            return None
+        return found.score, (places[start], places[end - 1] + 1), folded[start:end]
+
     @cached_property
     def line_starts(self) -> list[int]:
         """Return where each line of the text starts."""
@@ -425,23 +439,19 @@ class Search:
         wanted = fold(quote.strip())[0].strip()
         if len(wanted) < _SHORTEST:
             return None
-        from rapidfuzz import fuzz
         from rapidfuzz.distance import Levenshtein
 
+        most = len(wanted) // _PER_EDIT
         best: tuple[float, Place] | None = None
         for number in pages:
-            folded, places = self.pages[number].folded
-            found = fuzz.partial_ratio_alignment(wanted, folded, score_cutoff=_CLOSE)
-            if found is None or found.dest_end <= found.dest_start:
+            found = self.pages[number].most_alike(wanted, _CLOSE)
+            if found is None:
                 continue
-            start = folded.rfind(" ", 0, found.dest_start + 1) + 1
-            end = (folded + " ").find(" ", found.dest_end - 1)
-            piece = folded[start:end]
-            edits = Levenshtein.distance(wanted, piece, score_cutoff=len(wanted) // _PER_EDIT)
-            is_close = edits <= len(wanted) // _PER_EDIT and _DIGITS.findall(piece) == _DIGITS.findall(wanted)
-            if is_close and (best is None or found.score > best[0]):
-                place = Place(number, places[start], places[end - 1] + 1)
-                best = (found.score, place)
+            score, (start, end), piece = found
+            is_close = Levenshtein.distance(wanted, piece, score_cutoff=most) <= most
+            is_close = is_close and _DIGITS.findall(piece) == _DIGITS.findall(wanted)
+            if is_close and (best is None or score > best[0]):
+                best = score, Place(number, start, end)
         return best[1] if best is not None else None
 
     def holds_words(self, text: str, pages: Collection[int], window: Place | None = None) -> bool:

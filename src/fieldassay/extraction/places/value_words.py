@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.options import option_names, with_options
@@ -66,6 +67,7 @@ def may_be_one(kind: str, text: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=256)
 def variant_readers(reader: Reader) -> tuple[Reader, ...]:
     """Return a reader with the readers of every other notation: decimal marks, orders of day and month.
 

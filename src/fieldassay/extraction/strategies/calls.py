@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from fieldassay.documents.layout.text import transcript_text
 from fieldassay.extraction.answers import build_record, read_data
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request
-from fieldassay.extraction.evidence import Locator, as_evidence
-from fieldassay.extraction.fields import field_labels, plan_leaves, plan_of_spec
+from fieldassay.extraction.evidence import as_evidence
+from fieldassay.extraction.fields import locator
 from fieldassay.extraction.places.search import Search
 from fieldassay.extraction.schema import AnswerShape
 from fieldassay.extraction.strategy import AT_LEAST_ONE, Extracted, Task
@@ -102,8 +102,7 @@ def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
         for steps, one in reading.values.items()
     }
     search = Search.of(document.pages)
-    leaves = plan_leaves(plan_of_spec(task.spec))
-    found = Locator(search, range(len(search.pages)), leaves, field_labels(task.spec)).locate(values, {})
+    found = locator(search, task.spec).locate(values, {})
     sure = _confidences(_by_path(beside.get("confidence")))
     paths = {join_path(steps): one for steps, one in found.items()}
     return Extracted(

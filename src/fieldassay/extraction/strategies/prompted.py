@@ -15,12 +15,12 @@ from msgspec.structs import replace
 from fieldassay.extraction.answers import Reading, Steps, build_record, leaves_of, read_answer
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
 from fieldassay.extraction.endpoints.outcome import room_left
-from fieldassay.extraction.evidence import Found, Locator, as_evidence, field_steps, mark_leaks
+from fieldassay.extraction.evidence import Found, as_evidence, field_steps, mark_leaks
 from fieldassay.extraction.examples.examples import Shown, choose_examples, without_copies
 from fieldassay.extraction.fields import (
     canonical_text,
-    field_labels,
     leaf_fields,
+    locator,
     plan_leaves,
     plan_of_spec,
     without_value,
@@ -326,9 +326,9 @@ class _Run:
     def located(self, part: _Part, answer: Answer) -> dict[Steps, Found]:
         """Return the values of a part with their places and confidences."""
         leaves = leaf_fields(self.task.spec)
-        planned = plan_leaves(plan_of_spec(self.task.spec))
-        locator = Locator(self.search, part.pages, planned, field_labels(self.task.spec))
-        found = locator.locate(part.reading.values, part.reading.rows)
+        found = locator(self.search, self.task.spec, part.pages).locate(
+            part.reading.values, part.reading.rows
+        )
         texts = [
             given.at
             for steps, given in part.reading.values.items()

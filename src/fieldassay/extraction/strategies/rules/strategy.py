@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fieldassay.extraction.answers import Given, Steps, build_record, leaves_of
-from fieldassay.extraction.evidence import Found, Locator, as_evidence, field_steps
+from fieldassay.extraction.evidence import Found, as_evidence, field_steps
 from fieldassay.extraction.examples.examples import ExampleFile
-from fieldassay.extraction.fields import field_labels, leaf_fields, plan_leaves, plan_of_spec
+from fieldassay.extraction.fields import field_labels, leaf_fields, locator, plan_leaves, plan_of_spec
 from fieldassay.extraction.places.search import Search
 from fieldassay.extraction.strategies.rules.roles import RoleRule, learn_roles
 from fieldassay.extraction.strategies.rules.rows import Sheet
@@ -130,6 +130,5 @@ def _look(spec: Spec, example: Example) -> _Shown:
     order = {steps: at for at, steps in enumerate(leaf_fields(spec))}
     given = [(steps, value) for steps, value in leaves_of(dict(example.record)) if str(value).strip()]
     record = dict(sorted(given, key=lambda pair: order.get(field_steps(pair[0]), len(order))))
-    locator = Locator(search, range(len(search.pages)), plan_leaves(plan_of_spec(spec)), field_labels(spec))
-    values = locator.locate({steps: Given(value) for steps, value in record.items()}, {})
+    values = locator(search, spec).locate({steps: Given(value) for steps, value in record.items()}, {})
     return _Shown(Sheet.of(search), values, record)
