@@ -98,3 +98,13 @@ def test_the_unseen_document_is_a_coin_and_an_exponential_weight_by_quantiles(re
     assert abs(int((drawn > 0).sum()) - int((drawn < 0).sum())) <= replicates % 2
     for rank in range(0, replicates, max(1, replicates // 7)):  # P(|g| > x) = exp(-x)
         assert math.exp(-ordered[rank]) == pytest.approx((rank + 1) / replicates, abs=1.01 / replicates)
+
+
+@pytest.mark.parametrize("away", [-np.inf, np.inf])
+def test_the_last_bit_of_a_logarithm_which_processors_round_differently_does_not_show(
+    away: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, log1p = (weight_table(), unseen_weights(0, 2000)), np.log1p
+    monkeypatch.setattr(np, "log1p", lambda values: np.nextafter(log1p(values), away))
+    for one, other in zip(made, (weight_table(), unseen_weights(0, 2000)), strict=True):
+        assert np.array_equal(one, other)

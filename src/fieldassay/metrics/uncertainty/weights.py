@@ -24,6 +24,7 @@ _POISSON = (24109, 48219, 60273, 64292, 65296, 65497, 65531, 65535)
 
 _UNSEEN = np.uint64(0x48414C5645530001)
 """Keeps the weights of the unseen document apart from those of documents."""
+_UNSEEN_STEPS = 2.0**24
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX_A = np.uint64(0xBF58476D1CE4E5B9)
@@ -107,7 +108,7 @@ def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
 
     Laplace(1): the weight is that of any document, Exp(1), and a coin says whether it is right (positive) or
     wrong. The draws are the quantiles in random order, since with independent ones the bound of a perfect run
-    moves with the seed.
+    moves with the seed. They are in steps of 2^-24: the last bits of a logarithm differ between processors.
 
     >>> drawn = unseen_weights(0, 2000)
     >>> round(float(np.abs(drawn).mean()), 2), int((drawn > 0).sum()), round(float(drawn.max()), 1)
@@ -115,7 +116,7 @@ def unseen_weights(seed: int, replicates: int) -> npt.NDArray[np.float64]:
     """
     order = np.argsort(draw_words(document_keys([""], seed) ^ _UNSEEN, 0, replicates)[0], kind="stable")
     share = (order + 0.5) / max(replicates, 1)
-    magnitude = -np.log1p(-np.abs(2.0 * share - 1.0))
+    magnitude = np.rint(-np.log1p(-np.abs(2.0 * share - 1.0)) * _UNSEEN_STEPS) / _UNSEEN_STEPS
     found: npt.NDArray[np.float64] = np.copysign(magnitude, share - 0.5)
     return found
 
