@@ -11,6 +11,7 @@ arXiv 2010.09686. That bound is proven.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import log, log1p
 
 import numpy as np
 import numpy.typing as npt
@@ -89,7 +90,7 @@ def risk_upper(losses: Losses, delta: float, *, is_proven: bool = False) -> floa
     """Return the upper bound of the risk at 1 - delta: the least risk whose p value is at most delta."""
     if losses.is_yes_no:
         return clopper_pearson_upper(losses.count_errors(), round(losses.size), delta)
-    return _invert(lambda risk: risk_p_value(losses, risk, is_proven=is_proven) - delta)
+    return _invert(lambda risk: _log_odds(risk_p_value(losses, risk, is_proven=is_proven)) - _log_odds(delta))
 
 
 def risk_lower(losses: Losses, delta: float, *, is_proven: bool = False) -> float:
@@ -98,7 +99,14 @@ def risk_lower(losses: Losses, delta: float, *, is_proven: bool = False) -> floa
         return clopper_pearson_lower(losses.count_errors(), round(losses.size), delta)
     if not losses.wrong.any():
         return 0.0
-    return _invert(lambda risk: delta - lower_p_value(losses, risk, is_proven=is_proven))
+    return _invert(
+        lambda risk: _log_odds(delta) - _log_odds(lower_p_value(losses, risk, is_proven=is_proven))
+    )
+
+
+def _log_odds(p: float) -> float:
+    """Return the logarithm of the odds, nearly linear in a risk, so that few p values find a bound."""
+    return log(max(p, 1e-300)) - log1p(-min(p, 1.0 - 1e-16))
 
 
 _MOST_AT_STAKE = 0.9
@@ -146,7 +154,7 @@ def _upper_tail(factors: Floats, count: Floats) -> float:
     width = min(1.0, 4.0 / (room * float(np.sqrt(terms.sum() + saddle**-2.0))))
     step, most_bend = _STEP * width, _BEND * width
 
-    def line(u: Floats, bend: float) -> tuple[Complexes, Complexes]:
+    def line(u: Floats, bend: float | Floats) -> tuple[Complexes, Complexes]:
         """Return the logarithm of the integrand and the direction of the line."""
         points: Complexes = saddle + room * (bend * (np.cosh(u) - 1.0) + 1j * np.sinh(u))
         logarithms: Complexes = np.log(1.0 - factors[:, None] * points)
@@ -154,8 +162,8 @@ def _upper_tail(factors: Floats, count: Floats) -> float:
         direction: Complexes = bend * np.sinh(u) + 1j * np.cosh(u)
         return height, direction
 
-    bend = min((most_bend, -most_bend), key=lambda one: float(line(_AWAY, one)[0][0].real))
-    peak, total = float(line(np.zeros(1), bend)[0][0].real), 0.0
+    peak, one_side, other_side = line(_AWAY, most_bend * _SIDES)[0].real.tolist()
+    bend, total = most_bend if one_side <= other_side else -most_bend, 0.0
     for start in range(0, _MOST_STEPS, _AT_ONCE):
         u: Floats = step * np.arange(start, start + _AT_ONCE, dtype=np.float64)
         height, direction = line(u, bend)
@@ -169,8 +177,8 @@ def _upper_tail(factors: Floats, count: Floats) -> float:
     return float(min(1.0, np.exp(peak) * room * step * total / np.pi))
 
 
-_AWAY = np.array([2.0])
-_STEP, _BEND, _AT_ONCE, _MOST_STEPS, _NEGLIGIBLE = 0.125, 0.7, 64, 4096, 1e-16
+_AWAY, _SIDES = np.array([0.0, 2.0, 2.0]), np.array([0.0, 1.0, -1.0])
+_STEP, _BEND, _AT_ONCE, _MOST_STEPS, _NEGLIGIBLE = 0.125, 0.7, 40, 4096, 1e-16
 
 
 def _find_saddle(factors: Floats, count: Floats) -> tuple[float, float]:

@@ -229,21 +229,19 @@ def documents_to_show_share(share: float, threshold: float, alpha: float = 0.05)
         return None
     from scipy.stats import binom
 
-    def passes(n: int) -> bool:
-        wrong = np.arange(n + 1)
-        held = (
-            binom.cdf(wrong - 1, n, 1.0 - threshold) + 0.5 * binom.pmf(wrong, n, 1.0 - threshold)
-            <= 0.9 * alpha / 2.0
-        )
-        most = int(held.sum()) - 1  # the tail rises with the number of wrong documents
-        return most >= 0 and float(binom.cdf(most, n, 1.0 - share)) >= POWER
+    level, wrong = 0.9 * alpha / 2.0, 1.0 - threshold
+
+    def find_least(n: npt.NDArray[np.float64]) -> int | None:
+        most = binom.ppf(level, n, wrong)  # the first count of wrong documents whose tail reaches the level
+        most -= binom.cdf(most - 1, n, wrong) + 0.5 * binom.pmf(most, n, wrong) > level
+        passing = n[(most >= 0) & (binom.cdf(most, n, 1.0 - share) >= POWER)]
+        return int(passing[0]) if len(passing) else None
 
     first = max(1, math.floor(math.log(alpha) / math.log(threshold)) - 1) if threshold > 0.0 else 1
-    step = next((n for n in _growing(first) if passes(n)), None)
+    step = find_least(np.array(_growing(first), dtype=np.float64))
     if step is None:
         return None
-    low = max(first, step * 3 // 4)
-    return next(n for n in range(low, step + 1) if passes(n))
+    return find_least(np.arange(max(first, step * 3 // 4), step + 1, dtype=np.float64))
 
 
 def _growing(first: int) -> list[int]:
