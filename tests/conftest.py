@@ -54,7 +54,6 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from fieldassay.commands.cli.main import main
 
     base = tmp_path_factory.getbasetemp()
-    base = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
     printed = base / "demo.txt"
     with FileLock(base / "demo.lock"):
         if not printed.exists():

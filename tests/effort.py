@@ -18,8 +18,8 @@ def is_full() -> bool:
     return settings.default.max_examples >= _FULL
 
 
-def trials(number: int, part: int = 10) -> int:
-    """Return the number of trials of a simulation: a tenth of it, or another part, unless the run is full."""
+def trials(number: int, part: int = 20) -> int:
+    """Return the number of trials of a simulation: a twentieth of it, or another part, unless the run is full."""
     return number if is_full() else number // part
 
 

@@ -120,6 +120,6 @@ def look_at(client: Client, path: str) -> None:
 
 def test_assertions_of_the_plugin_keep_no_memory(tmp_path: Path) -> None:
     (tmp_path / "test_many.py").write_text(PLUGIN_TESTS)
-    options = ("-p", "no:xdist", "-p", "no:cacheprovider", "--rootdir", tmp_path)
+    options = ("-p", "no:cacheprovider", "--rootdir", tmp_path)
     run_apart("-m", "pytest", *options, folder=tmp_path)
     assert int((tmp_path / "growth").read_text()) <= LIMIT

@@ -54,7 +54,7 @@ def run_session(
 
 def test_pytest_finds_the_plugin_by_itself(folder: Path) -> None:
     """The other tests name it, and fork a pytest that has started."""
-    program = [sys.executable, "-m", "pytest", "-p", "no:xdist"]
+    program = [sys.executable, "-m", "pytest"]
     code, out = run_session(program, folder, os.environ, *scored("--fieldassay-pred", "good.jsonl"))
     assert (code, "2 passed" in out) == (0, True), out
 

@@ -86,7 +86,7 @@ CONTENTS = {
     "blank_lines.jsonl": b"\n" + as_lines().replace(b"\n", b"\r\n\r\n") + b"\n",
     "lines_named.json": as_lines(),
     "r.json": json.dumps(RECORDS, indent=1).encode(),
-    "r.parquet": as_parquet(),
+    "r.parquet": None,
     "bom.jsonl": b"\xef\xbb\xbf" + as_lines(),
     "old_line_ends.csv": as_table(",").replace(b"\r\n", b"\r"),
     "bom.csv": b"\xef\xbb\xbf" + as_table(","),
@@ -94,6 +94,7 @@ CONTENTS = {
     "utf16.csv": as_table(",").decode().encode("utf-16"),
     "utf16be.json": json.dumps(RECORDS, ensure_ascii=False).encode("utf-16-be"),
 }
+"""A table of Parquet is made in its test: a module that makes one while it is imported stops the workers."""
 PACKINGS = {
     "plain": ("", bytes),
     "gzip": (".gz", gzip.compress),
@@ -113,7 +114,7 @@ def read_all(source: Source) -> list[tuple[str, object]]:
 def test_every_format_gives_the_same_records(tmp_path: Path, name: str, packing: str) -> None:
     suffix, pack = PACKINGS[packing]
     path = tmp_path / (name + suffix)
-    path.write_bytes(pack(CONTENTS[name]))
+    path.write_bytes(pack(CONTENTS[name] or as_parquet()))
     source = open_source(path, OPTIONS)
     assert read_all(source) == EXPECTED
     assert read_all(pickle.loads(pickle.dumps(source))) == EXPECTED
@@ -125,7 +126,7 @@ def test_every_format_gives_the_same_records(tmp_path: Path, name: str, packing:
 def test_standard_input_gives_the_same_records(
     monkeypatch: pytest.MonkeyPatch, name: str, packing: str
 ) -> None:
-    content = PACKINGS[packing][1](CONTENTS[name])
+    content = PACKINGS[packing][1](CONTENTS[name] or as_parquet())
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(content)))
     source = open_source("-", OPTIONS)
     assert read_all(source) == EXPECTED
@@ -165,11 +166,12 @@ def test_a_directory_gives_the_same_records(tmp_path: Path, packing: str) -> Non
         tuple(RECORDS),
         iter(RECORDS),
         {r["id"]: {k: v for k, v in r.items() if k != "id"} for r in RECORDS},
-        pl.DataFrame(RECORDS),
+        "polars",
     ],
     ids=["list", "tuple", "iterator", "mapping", "polars"],
 )
 def test_memory_gives_the_same_records(held: object) -> None:
+    held = pl.DataFrame(RECORDS) if held == "polars" else held
     assert read_all(hold_records(held, OPTIONS)) == EXPECTED
 
 

@@ -14,7 +14,7 @@ USUAL, *OTHERS = NULLS
 
 
 def test_equal_extractors_are_rarely_told_apart_by_documents_and_often_by_single_fields() -> None:
-    accuracy, f1, documents, naive = measure_nulls(trials(200), 22, (USUAL,))
+    accuracy, f1, documents, naive = measure_nulls(trials(200, 10), 22, (USUAL,))
     for rate in (accuracy, f1, documents):
         assert rate.is_kept, rate
     assert {"halves", "mcnemar"} == {
@@ -42,7 +42,7 @@ def test_a_loss_of_the_margin_rarely_passes_and_no_loss_rarely_fails() -> None:
 
 
 def test_false_alarms_of_twelve_fields_are_rare_and_not_everything_is_refused() -> None:
-    alone, adjusted, among_others, found = measure_families(trials(120), 31)
+    alone, adjusted, among_others, found = measure_families(trials(120, 10), 31)
     for rate in (adjusted, among_others):
         assert rate.is_kept, rate
     assert not Rate("", "", alone.count, alone.trials, most=0.05).is_kept, (

@@ -28,7 +28,9 @@ def test_a_wider_level_holds_it_more_often_and_a_narrower_one_less() -> None:
     for level in (0.5, 0.8, 0.99):
         held = [
             one.interval is not None and one.interval[0] <= world.expect("accuracy", "a") <= one.interval[1]
-            for one in simulate(world, trials(100), 13, ("accuracy",), level=level).estimates("accuracy", "a")
+            for one in simulate(world, trials(100, 10), 13, ("accuracy",), level=level).estimates(
+                "accuracy", "a"
+            )
         ]
         shares.append(count("levels", f"{level}", held, level - 0.06, level + 0.04))
         assert shares[-1].is_kept, shares[-1]
@@ -39,7 +41,7 @@ def test_an_interval_that_takes_fields_for_independent_holds_it_too_rarely() -> 
     """What shows that the simulation can tell."""
     world = World({"a": SHARED}, documents=100, hard=0.06)
     truth, held = world.expect("accuracy_pooled", "a"), []
-    for one in simulate(world, TRIALS, 11, ("accuracy_pooled",), replicates=0).estimates(
+    for one in simulate(world, trials(150, 10), 11, ("accuracy_pooled",), replicates=0).estimates(
         "accuracy_pooled", "a"
     ):
         assert one.value is not None

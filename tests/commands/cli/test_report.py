@@ -370,7 +370,7 @@ DATA = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", 
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> tuple[dict[str, str], Path]:
+def opener(tmp_path: Path) -> tuple[dict[str, str], Path]:
     """Return the environment of a browser, and the file that it writes the opened addresses to."""
     opened, program = tmp_path / "opened", tmp_path / "browser"
     program.write_text(f'#!/bin/sh\necho "$1" >> {opened}\necho noise\n')
@@ -390,9 +390,9 @@ def browser(tmp_path: Path) -> tuple[dict[str, str], Path]:
     ids=["run", "file", "score", "score to a file"],
 )
 def test_open_opens_the_html_report_in_the_browser(
-    scored: Path, browser: tuple[dict[str, str], Path], programs: Path, command: tuple[str, ...], page: str
+    scored: Path, opener: tuple[dict[str, str], Path], programs: Path, command: tuple[str, ...], page: str
 ) -> None:
-    environment, opened = browser
+    environment, opened = opener
     out, _ = spawn(*command, programs=programs, environment=environment).communicate()
     assert opened.read_text().split() == [Path(page).resolve().as_uri()]
     assert "<html" in Path(page).read_text() and b"noise" not in out
