@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as with_options
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -28,6 +29,7 @@ from fieldassay.extraction.fields import (
 from fieldassay.extraction.places.search import Search, surface_forms
 from fieldassay.extraction.schema import QUOTE, VALUE, AnswerShape, Values, is_tree, quote_key, split_fields
 from fieldassay.extraction.strategies.confidence import value_confidences
+from fieldassay.extraction.strategies.detect import Detect, DocumentTypes
 from fieldassay.extraction.strategies.merge import Merged, merge
 from fieldassay.extraction.strategies.prompts import Prompt, describe_fields, fence, schema_text
 from fieldassay.extraction.strategies.verify import (
@@ -112,6 +114,7 @@ class Prompted:
     model: str
     input: Input = Input()
     examples: Shown | None = None
+    detect: Detect | None = None
     prompt: Prompt = Prompt()
     decode: Decode = Decode()
     verify: Verify = Verify()
@@ -123,7 +126,13 @@ class Prompted:
         self, document: Transcript, task: Task
     ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
         """Yield the requests of a document, all parts at once, and return its record."""
-        run = _Run(self, document, task)
+        run: _Run | Extracted
+        if self.detect is None:
+            run = _Run(self, document, task, task.spec.fields)
+        else:
+            run = yield from self._detected(self.detect, document, task)
+        if isinstance(run, Extracted):
+            return run
         if not run.has_input():
             kind = "no_text" if self.input.form == "text" else "no_images"
             return Extracted(None, failure=Failure(kind, "the document has nothing to send", "strategy"))
@@ -136,6 +145,40 @@ class Prompted:
         if self.verify.checks == "reask" and task.spec.checks:
             merged = yield from run.ask_about_checks(merged)
         return run.extracted(merged)
+
+    def _detected(
+        self, detect: Detect, document: Transcript, task: Task
+    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], _Run | Extracted]:
+        """Ask for the type of a document, and return the run that asks for its fields, or the failure."""
+        types = DocumentTypes.of(task.spec)
+        asking = with_options(
+            self,
+            prompt=detect.prompt,
+            model=detect.model or self.model,
+            endpoint=detect.endpoint or self.endpoint,
+            verify=Verify(),
+            split=Split(),
+        )
+        start = replace(document, pages=document.pages[: self.split.pages])
+        shown = replace(task, examples=types.examples(task.examples))
+        run = _Run(asking, start, shown, (types.choice,), "detect")
+        failure = (yield from run.ask(run.parts)) if run.has_input() else None
+        if failure is not None:
+            return Extracted(None, run.raw(), failure=failure, notes=run.counts())
+        found = run.parts[0].values.get((types.choice.name,))
+        kind = types.read(found and found.value)
+        if found is None or kind is None:
+            run.notes["unknown_type"] += 1
+            return _Run(self, document, task, task.spec.fields, answers=run.answers, notes=run.notes)
+        return _Run(
+            with_options(self, prompt=detect.prompts.get(kind, self.prompt)),
+            document,
+            replace(task, examples=tuple(one for one in task.examples if types.type_of(one.record) == kind)),
+            types.fields_of(kind, task.spec.fields),
+            detected={types.steps: found} if types.steps in leaf_fields(task.spec) else {},
+            answers=run.answers,
+            notes=run.notes,
+        )
 
 
 class _Part(Struct):
@@ -159,6 +202,11 @@ class _Run:
     strategy: Prompted
     document: Transcript
     task: Task
+    fields: tuple[Field, ...]
+    """The fields that are asked for: those of the spec, or some of them."""
+    step: str = "extract"
+    detected: Mapping[Steps, Found] = field(default_factory=dict)
+    """The type of the document, if a call of its own decided it."""
     search: Search = field(init=False)
     parts: list[_Part] = field(init=False)
     shown: tuple[Example, ...] = ()
@@ -175,16 +223,17 @@ class _Run:
             known = without_copies(self.document, self.task.examples)
             self.notes["near_copies"] += len(self.task.examples) - len(known)
             self.shown = choose_examples(self.document, known, strategy.examples)
-        groups = strategy.split.groups(self.task.spec.fields)
+        groups = strategy.split.groups(self.fields)
         ranges = strategy.split.page_ranges(len(self.document.pages))
         count = len(groups) * len(ranges)
         self.parts = [
             _Part(
                 fields, pages, self._messages(fields, pages),
-                f"chunk {at + 1}/{count}" if count > 1 else "extract",
+                f"chunk {at + 1}/{count}" if count > 1 else self.step,
                 max_tokens=strategy.decode.max_tokens, format=strategy.decode.format,
             )
             for at, (pages, fields) in enumerate((pages, fields) for pages in ranges for fields in groups)
+            if fields
         ]  # fmt: skip
 
     def has_input(self) -> bool:
@@ -377,7 +426,7 @@ class _Run:
         def canonical(steps: Steps, found: Found) -> str:
             return canonical_text(plan, field_steps(steps), found.value)
 
-        joined = merge(first, self.search.line_of, canonical)
+        joined = merge([self.detected, *first], self.search.line_of, canonical)
         if not any(added):
             return joined
         whole = merge([joined.values, *added], self.search.line_of, canonical)
@@ -388,7 +437,7 @@ class _Run:
         """Ask once more with the violations of the checks; return the record with fewer of them."""
         plan = plan_of_spec(self.task.spec)
         found = violations(plan, self.record(merged.values))
-        if not found or len(self.parts) > 1:
+        if not found or len(self.parts) != 1:
             self.notes.update({"checks_not_asked": 1} if found else {})
             return merged
         self.notes["checks_reasked"] += 1
@@ -421,7 +470,7 @@ class _Run:
             leaked = sum(found.kind == "example" for found in values.values())
             self.notes.update({"leaked_example": leaked} if leaked else {})
             if self.strategy.verify.quotes == "require":
-                dropped = unsupported(values)
+                dropped = unsupported(values) - self.detected.keys()
                 self.notes.update({"unquoted": len(dropped)} if dropped else {})
                 values = without_value(values, dropped)
         values = renumbered(values)

@@ -23,8 +23,15 @@ from fieldassay.extraction.examples.example_files import Given, load_examples
 from fieldassay.extraction.examples.examples import ExampleFile
 from fieldassay.extraction.extract import System
 from fieldassay.extraction.strategies.calls import CALL, Command, Function
+from fieldassay.extraction.strategies.detect import Detect
 from fieldassay.extraction.strategy import Example, Strategy, Task
-from fieldassay.extraction.systems.systems_file import EXTRACTORS, SystemEntry, SystemsFile, read_systems
+from fieldassay.extraction.systems.systems_file import (
+    EXTRACTORS,
+    SystemEntry,
+    SystemsFile,
+    asked_endpoints,
+    read_systems,
+)
 from fieldassay.io.json_value import Json
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.plan.digest import digest_of
@@ -84,6 +91,9 @@ def _opened(
     function: Callable[..., Any] | None = None,
 ) -> Iterator[System]:
     strategy: Strategy = entry.strategy
+    detect: Detect | None = getattr(strategy, "detect", None)
+    if detect is not None:
+        detect.check(spec, f"{entry.where}.detect".lstrip("."))
     shown: ExampleFile | None = getattr(strategy, "examples", None)
     examples = () if shown is None else load_examples(shown, spec, given, folder)
     table = {model: dict(kinds) for model, kinds in spec.prices}
@@ -126,10 +136,10 @@ def _channels(
 ) -> tuple[dict[str, Channel], dict[str, Endpoint]]:
     channels: dict[str, Channel] = {}
     asked: dict[str, Endpoint] = {}
-    name = getattr(strategy, "endpoint", None)
-    if isinstance(name, str) and name in endpoints:
-        asked[name] = endpoints[name]
-        channels[name] = ChatChannel(endpoints[name], read_key(endpoints[name], os.environ))
+    for name in dict.fromkeys(asked_endpoints(strategy).values()):
+        if name in endpoints:
+            asked[name] = endpoints[name]
+            channels[name] = ChatChannel(endpoints[name], read_key(endpoints[name], os.environ))
     if isinstance(strategy, Command):
         channels[CALL] = CommandChannel(strategy.run, workers=strategy.workers, timeout_s=strategy.timeout_s)
     if isinstance(strategy, Function):

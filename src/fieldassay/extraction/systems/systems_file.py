@@ -265,11 +265,12 @@ class _Reader:
         """Return the value of an option by its type; MISSING where it does not fit, which is noted."""
         value = cursor.data[key]
         if get_origin(hint) in (Union, types.UnionType):
-            options = [option for option in get_args(hint) if option is not type(None)]
-            is_text = options[0] is str or "none" in get_args(options[0])
+            hint = next(option for option in get_args(hint) if option is not type(None))
+            is_text = hint is str or "none" in get_args(hint)
+            if isinstance(value, bool) and is_dataclass(hint):
+                value = {} if value else None
             if value is None or (value == "none" and not is_text):
                 return None
-            hint = options[0]
         if value in ("none", None) and is_dataclass(hint):
             return MISSING
         if getattr(hint, "named", None) is not None and isinstance(value, str):
@@ -285,6 +286,9 @@ class _Reader:
                 return MISSING
             made = self._build(hint, Cursor(value, (*cursor.steps, key), self._report), {})
             return MISSING if made is None else made
+        if get_origin(hint) is Mapping and is_dataclass(get_args(hint)[1]):
+            inner = Cursor(cursor.mapping(key), (*cursor.steps, key), self._report)
+            return {name: self._value(get_args(hint)[1], inner, name, one) for name in inner.data}
         return _plain(hint, cursor, key, one)
 
     def _named(self, hint: Any, cursor: Cursor, key: str, value: str) -> Any:
@@ -327,13 +331,16 @@ def _plain(hint: Any, cursor: Cursor, key: str, one: Any) -> Any:
     return cursor.texts(key) if origin is tuple else given
 
 
+def asked_endpoints(strategy: Any) -> dict[tuple[str, ...], str]:
+    """Return the names of the endpoints that a strategy asks, by the keys of its options that name them."""
+    held = {("endpoint",): strategy, ("detect", "endpoint"): getattr(strategy, "detect", None)}
+    named = {keys: getattr(options, "endpoint", None) for keys, options in held.items()}
+    return {keys: name for keys, name in named.items() if isinstance(name, str)}
+
+
 def _check_endpoint(entry: SystemEntry, endpoints: Mapping[str, Endpoint], report: Report) -> None:
-    asked = getattr(entry.strategy, "endpoint", None)
-    if isinstance(asked, str) and asked not in endpoints:
-        remedy = nearest(asked, endpoints) if endpoints else "write it under `endpoints:`"
-        report.add(
-            ("systems", entry.base or entry.name, "endpoint"),
-            f"no endpoint {asked!r}",
-            remedy,
-            "unknown_name",
-        )
+    for keys, asked in asked_endpoints(entry.strategy).items():
+        if asked not in endpoints:
+            remedy = nearest(asked, endpoints) if endpoints else "write it under `endpoints:`"
+            at = ("systems", entry.base or entry.name, *keys)
+            report.add(at, f"no endpoint {asked!r}", remedy, "unknown_name")
