@@ -114,42 +114,27 @@ class Prompted:
     model: str
     input: Input = Input()
     examples: Shown | None = None
-    detect: Detect | None = None
     prompt: Prompt = Prompt()
     decode: Decode = Decode()
     verify: Verify = Verify()
     split: Split = Split()
     reask: int = 1
     """How often an answer that cannot be used is asked for again."""
+    detect: Detect | None = None
+    """A first call for the type of the document; None: one prompt has the fields of all types."""
 
     def extract(
         self, document: Transcript, task: Task
     ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
         """Yield the requests of a document, all parts at once, and return its record."""
-        run: _Run | Extracted
         if self.detect is None:
-            run = _Run(self, document, task, task.spec.fields)
-        else:
-            run = yield from self._detected(self.detect, document, task)
-        if isinstance(run, Extracted):
-            return run
-        if not run.has_input():
-            kind = "no_text" if self.input.form == "text" else "no_images"
-            return Extracted(None, failure=Failure(kind, "the document has nothing to send", "strategy"))
-        failure = yield from run.ask(run.parts)
-        if failure is None and self.verify.omissions == "ask":
-            failure = yield from run.ask_for_omissions()
-        if failure is not None:
-            return Extracted(None, run.raw(), failure=failure, notes=run.counts())
-        merged = run.merged()
-        if self.verify.checks == "reask" and task.spec.checks:
-            merged = yield from run.ask_about_checks(merged)
-        return run.extracted(merged)
+            return (yield from _Run(self, document, task, task.spec.fields).extract())
+        return (yield from self._extract_by_type(self.detect, document, task))
 
-    def _detected(
+    def _extract_by_type(
         self, detect: Detect, document: Transcript, task: Task
-    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], _Run | Extracted]:
-        """Ask for the type of a document, and return the run that asks for its fields, or the failure."""
+    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+        """Ask for the type of a document, and then for the fields of that type; for all if it is unknown."""
         types = DocumentTypes.of(task.spec)
         asking = with_options(
             self,
@@ -169,16 +154,19 @@ class Prompted:
         kind = types.read(found and found.value)
         if found is None or kind is None:
             run.notes["unknown_type"] += 1
-            return _Run(self, document, task, task.spec.fields, answers=run.answers, notes=run.notes)
-        return _Run(
+            whole = _Run(self, document, task, task.spec.fields, answers=run.answers, notes=run.notes)
+            return (yield from whole.extract())
+        alike = tuple(one for one in task.examples if types.type_of(one.record) == kind)
+        part = _Run(
             with_options(self, prompt=detect.prompts.get(kind, self.prompt)),
             document,
-            replace(task, examples=tuple(one for one in task.examples if types.type_of(one.record) == kind)),
+            replace(task, examples=alike),
             types.fields_of(kind, task.spec.fields),
             detected={types.steps: found} if types.steps in leaf_fields(task.spec) else {},
             answers=run.answers,
             notes=run.notes,
         )
+        return (yield from part.extract())
 
 
 class _Part(Struct):
@@ -221,7 +209,8 @@ class _Run:
         self.shape = AnswerShape(strategy.decode.values, strategy.verify.quotes != "none")
         if strategy.examples is not None:
             known = without_copies(self.document, self.task.examples)
-            self.notes["near_copies"] += len(self.task.examples) - len(known)
+            copies = len(self.task.examples) - len(known)
+            self.notes["near_copies"] = max(self.notes["near_copies"], copies)
             self.shown = choose_examples(self.document, known, strategy.examples)
         groups = strategy.split.groups(self.fields)
         ranges = strategy.split.page_ranges(len(self.document.pages))
@@ -235,6 +224,22 @@ class _Run:
             for at, (pages, fields) in enumerate((pages, fields) for pages in ranges for fields in groups)
             if fields
         ]  # fmt: skip
+
+    def extract(self) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+        """Ask for all parts at once, verify the answers, and return the record."""
+        verify = self.strategy.verify
+        if not self.has_input():
+            kind = "no_text" if self.strategy.input.form == "text" else "no_images"
+            return Extracted(None, failure=Failure(kind, "the document has nothing to send", "strategy"))
+        failure = yield from self.ask(self.parts)
+        if failure is None and verify.omissions == "ask":
+            failure = yield from self.ask_for_omissions()
+        if failure is not None:
+            return Extracted(None, self.raw(), failure=failure, notes=self.counts())
+        merged = self.merged()
+        if verify.checks == "reask" and self.task.spec.checks:
+            merged = yield from self.ask_about_checks(merged)
+        return self.extracted(merged)
 
     def has_input(self) -> bool:
         """Return whether there is anything to send."""
