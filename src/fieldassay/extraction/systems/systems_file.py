@@ -116,7 +116,7 @@ def slug(level: Json) -> str:
         parts = parts or [f"{key}-{value}" for key, value in level.items()]
         text = "-".join(parts)
     else:
-        text = "none" if level is None else str(level)
+        text = "none" if level is None else "true" if level is True else str(level)
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", text).strip("-")[:40] or "empty"
 
 
