@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from extraction import answer, document, play
-from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
+from tests.extraction.endpoints.scripted_server import Reply, ScriptedServer, completion
+from tests.extraction.strategies.extraction import answer, document, play
 
 from fieldassay.commands.extract import ExtractOptions, extract
 from fieldassay.errors import ProblemsError
@@ -40,16 +36,17 @@ SPEC: dict[str, Any] = {
     "prices": {"m": {"prompt": 1.0, "completion": 0.0}, "small": {"prompt": 10.0, "completion": 0.0}},
 }
 PAGES = "Invoice\nTotal 5.00", "Oak"
-PICTURES = tuple(Attachment(name, "image/png", bytes) for name in "ab")
-EXAMPLES = tuple(
-    Example(document(text, name=text), {"kind": kind, "total": total})
-    for text, kind, total in [("Tax Invoice 7.00", "TAX INVOICE", "7.00"), ("Bank", "statement", None)]
+TASK = Task(
+    read_spec(SPEC),
+    tuple(
+        Example(document(text, name=text), {"kind": kind})
+        for text, kind in [("Tax Invoice 7.00", "TAX INVOICE"), ("Bank", "statement")]
+    ),
+    images=tuple(Attachment(name, "image/png", bytes) for name in "ab"),
 )
-TASK = Task(read_spec(SPEC), EXAMPLES, images=PICTURES)
 BASE = Prompted("e", "m", detect=Detect(prompts={"invoice": Prompt("Only invoices.")}))
 PART = {"total": "5.00", "lines": [{"name": "Oak"}]}
 WHOLE = {"kind": "invoice", "total": "5.00", "days": [], "lines": [{"name": "Oak", "iban": None}]}
-NOTHING = {"kind": None, "total": None, "days": [], "lines": []}
 
 
 def sent(request: Any) -> str:
@@ -92,10 +89,10 @@ def test_the_second_call_asks_for_the_fields_of_the_type_with_the_prompt_of_the_
 def test_the_answer_to_a_detection_is_closed_and_its_model_may_be_another() -> None:
     own = Detect(Prompt("Which?"), "small", "f", {})
     (first, second), _ = play(replace(BASE, detect=own), document(*PAGES), TASK, reply("Tax  Invoice"))
-    schema = first.body["response_format"]["json_schema"]["schema"]["properties"]
-    assert schema == {"kind": {"type": ["string", "null"], "enum": ["invoice", "statement", "memo", None]}}
-    assert (first.endpoint, first.body["model"]) == ("f", "small") and "Which?" in sent(first)
-    assert (second.endpoint, second.body["model"]) == ("e", "m") and "- total" in sent(second)
+    (told,) = first.body["response_format"]["json_schema"]["schema"]["properties"].values()
+    assert told == {"type": ["string", "null"], "enum": ["invoice", "statement", "memo", None]}
+    assert "Which?" in sent(first) and "- total" in sent(second)
+    assert [(one.endpoint, one.body["model"]) for one in (first, second)] == [("f", "small"), ("e", "m")]
 
 
 @pytest.mark.parametrize("kind", [None, "letter", "NOT_FOUND"])
@@ -106,10 +103,9 @@ def test_an_unknown_type_is_asked_for_all_fields_with_the_one_prompt_and_counted
 
 
 def test_a_type_that_no_word_of_the_document_bears_stays_and_its_missing_fields_are_not_asked_for() -> None:
-    strict = replace(BASE, verify=Verify(quotes="require"))
-    requests, found = play(strict, document(*PAGES), TASK, reply("memo"))
-    assert len(requests) == 1 and found.record == {**NOTHING, "kind": "memo"}
-    assert found.evidence["kind"].kind == "absent"
+    requests, found = play(replace(BASE, verify=Verify("require")), document(*PAGES), TASK, reply("memo"))
+    assert len(requests) == 1 and found.evidence["kind"].kind == "absent"
+    assert found.record == {**WHOLE, "kind": "memo", "total": None, "lines": []}
 
 
 @pytest.mark.parametrize("bad", [Answer(None, Failure("refused", "", "answer")), answer("no idea")])
@@ -119,17 +115,18 @@ def test_a_detection_that_fails_is_the_failure_of_the_document(bad: Answer) -> N
     assert {one.step for one in requests} <= {"detect", "reask"}
 
 
-def systems(folder: Path, url: str, detect: object) -> str:
-    (folder / "invoice.txt").write_text("Only invoices.")
+def given(folder: Path, url: str, detect: object, spec: object = SPEC) -> tuple[Any, ...]:
+    """Return what `extract` is given for one document and a system of a file."""
     base = {"strategy": "prompted", "endpoint": "local", "model": "m", "detect": detect}
-    ends = {"local": {"url": url}, "other": {"url": url}}
-    (folder / "systems.json").write_text(json.dumps({"endpoints": ends, "systems": {"base": base}}, indent=0))
-    return f"{folder / 'systems.json'}#base"
+    file = {"endpoints": {"local": {"url": url}, "other": {"url": url}}, "systems": {"base": base}}
+    texts = {"a.txt": "\n".join(PAGES), "invoice.txt": "Only invoices.", "systems.json": json.dumps(file)}
+    for name, text in texts.items():
+        (folder / name).write_text(text)
+    return folder / "a.txt", spec, folder / "out", folder / "systems.json", ExtractOptions(jobs=0)
 
 
-UNTYPED = {"fields": {"total": "money"}}
 PROBLEMS: list[tuple[object, dict[str, Any], str]] = [
-    (True, UNTYPED, ".detect: the spec names no types of documents; write `document_type: {field: NAME, aliases"),
+    (True, {"fields": {"total": "money"}}, ".detect: the spec names no types of documents; write `document_type: {field: NAME, aliases"),
     ({"prompts": {"invoise": "invoice.txt"}}, SPEC, "prompts.invoise: unknown document type 'invoise'; did you mean 'invoice'"),
     ({"prompts": {"invoice": "invoyce"}}, SPEC, ".detect.prompts.invoice: unknown prompt 'invoyce'"),
     ({"endpoint": "othr"}, SPEC, ".detect.endpoint: no endpoint 'othr'; did you mean 'other'?"),
@@ -141,33 +138,24 @@ PROBLEMS: list[tuple[object, dict[str, Any], str]] = [
 def test_what_cannot_be_detected_is_named_at_its_key(
     detect: object, spec: dict[str, Any], told: str, tmp_path: Path
 ) -> None:
-    (tmp_path / "a.txt").write_text("Total 5.00")
     with pytest.raises(ProblemsError) as caught:
-        extract(tmp_path, spec, tmp_path / "out", systems(tmp_path, "http://127.0.0.1:1/v1", detect))
+        extract(*given(tmp_path, "http://127.0.0.1:1/v1", detect, spec))
     assert told in str(caught.value) and "systems.json:" in str(caught.value)
 
 
 def test_both_calls_are_billed_once_summed_and_resumed(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "a.txt").write_text("\n".join(PAGES))
-
-    def script(hit: Hit) -> Reply:
-        return Reply(
-            body=completion(json.dumps({"kind": "invoice"} if hit.body["model"] == "small" else PART))
-        )
-
-    with ScriptedServer(lambda hit: script(hit) if hit.body["model"] == "small" else Reply(401)) as server:
-        detect = {"model": "small", "endpoint": "other", "prompts": {"invoice": "invoice.txt"}}
-        system = systems(tmp_path, server.url, detect)
-        assert not extract(
-            tmp_path / "docs", SPEC, tmp_path / "out", system, ExtractOptions(jobs=0)
-        ).is_complete
-        server.script = script
-        done = extract(tmp_path / "docs", SPEC, tmp_path / "out", system, ExtractOptions(jobs=0))
-    assert done.is_complete and sorted(server.billed.values()) == [1, 1]
+    says = {"small": {"kind": "invoice"}, "m": PART}
+    with ScriptedServer() as server:
+        for status in (401, 200):
+            server.script = lambda hit, status=status: Reply(  # type: ignore[misc]
+                status if hit.body["model"] == "m" else 200, completion(json.dumps(says[hit.body["model"]]))
+            )
+            own = {"model": "small", "endpoint": "other", "prompts": {"invoice": "invoice.txt"}}
+            done = extract(*given(tmp_path, server.url, own))
     row = json.loads(done.predictions.read_text())
-    assert row["pred"] == WHOLE and row["usage"]["calls"] == 2
-    assert row["usage"]["cost_usd"] == pytest.approx(100 * (10.0 + 1.0) / 1e6)
-    first, *_, last = [hit.body for hit in server.hits]
-    assert "Only invoices." in last["messages"][0]["content"] and "iban" not in json.dumps(last)
-    assert "one of invoice, statement, memo" in first["messages"][0]["content"]
+    assert ([hit.body["model"] for hit in server.hits], [*server.billed.values()]) == (
+        ["small", "m", "m"],
+        [1, 1],
+    )
+    assert (row["pred"], row["usage"]["calls"], row["usage"]["cost_usd"]) == (WHOLE, 2, pytest.approx(0.0011))
+    assert "Only invoices.\\n\\n- total: money\\n- lines[]" in json.dumps(server.hits[-1].body)

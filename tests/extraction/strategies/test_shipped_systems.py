@@ -25,11 +25,6 @@ from fieldassay.extraction.strategies.prompted import Prompted
 from fieldassay.extraction.systems.systems_file import read_systems
 
 RECORD = {"shop": "Oak Ltd", "total": "12.50"}
-ANSWERS = {**RECORD, "kind": "receipt"}
-SPEC = """
-fields: {shop: text, total: money}
-document_type: {field: kind, aliases: {invoice: [], receipt: [], bank_statement: []}}
-"""
 SHOWN = [
     (name, text)
     for name in TEXTS
@@ -44,7 +39,7 @@ def whole(hit: Hit, **choice: Any) -> Reply:
     """Answer with what the schema asks for, with quotes where it has them; it must be a strict one."""
     schema = hit.body["response_format"]["json_schema"]["schema"]
     assert schema["required"] == [*schema["properties"]] and not schema["additionalProperties"]
-    values = {name: value for name, value in ANSWERS.items() if name in schema["properties"]}
+    values = RECORD if "shop" in schema["properties"] else {"kind": "receipt"}
     quoted = {name: {"value": value, "quote": value} for name, value in values.items()}
     text = json.dumps(quoted if "properties" in str(schema["properties"]) else values)
     message = {"role": "assistant", "content": text, "reasoning_content": "Is it 12?"}
@@ -78,7 +73,8 @@ def test_every_prompted_system_of_a_page_extracts_at_the_first_run(
         monkeypatch.setenv("OPENAI_API_KEY", "sk-1")
         lines = [json.dumps({"id": f"t{at}.txt", "shop": "Elm", "total": "3"}) for at in range(3)]
         files = {
-            "spec.yaml": SPEC,
+            "spec.yaml": "fields: {shop: text, total: money}\n"
+            "document_type: {field: kind, aliases: {invoice: [], receipt: [], bank_statement: []}}",
             **{f"{name}.txt": "Read." for name in ("detection", "invoice", "receipt", "statement")},
             "systems.yaml": yaml.safe_dump(file, sort_keys=False),
             "train.jsonl": "\n".join(lines),

@@ -71,20 +71,20 @@ class DocumentTypes(Struct, frozen=True):
         >>> DocumentTypes.of(spec).read("INVOICE"), DocumentTypes.of(spec).read("memo")
         ('Invoice', None)
         """
-        from fieldassay.spec.language.model import Field, fold_type
+        from fieldassay.spec.language.model import DocumentType, Field, fold_type
 
-        kind = spec.document_type
-        steps = tuple(split_path(kind.field)) if kind is not None else ()
-        declared = leaf_fields(spec).get(steps) or Field(str(steps[-1]) if steps else "")
-        aliases = dict(kind.aliases) if kind is not None else {}
-        types = tuple(aliases) or (enum_values(declared) if kind is not None else ())
-        if not types:
+        kind = spec.document_type or DocumentType("")
+        steps = tuple(split_path(kind.field))
+        declared = leaf_fields(spec).get(steps) or Field(kind.field)
+        named = kind.aliases or tuple((value, ()) for value in enum_values(declared))
+        if not named:
             remedy = (
                 "write `document_type: {field: NAME, aliases: {invoice: [], receipt: []}}` in the spec, "
                 "or leave out `detect`"
             )
             raise problem(where, "the spec names no types of documents", remedy, "missing_key")
-        names = {fold_type(name): one for one in types for name in (one, *aliases.get(one, ()))}
+        names = {fold_type(text): name for name, aliases in named for text in (name, *aliases)}
+        types = tuple(name for name, _ in named)
         return cls(steps, replace(declared, type="enum", options=(("values", types),)), names)
 
     def read(self, value: object) -> str | None:
