@@ -81,18 +81,17 @@ def test_the_second_call_asks_for_the_fields_of_the_type_with_the_prompt_of_the_
     assert [one.step for one in requests] == steps and first in told[0] and last in told[-1]
     assert ("Oak" in told[0]) is (name not in ("pages", "images")) and "Only invoices" not in told[0]
     assert all("Only invoices." in one and "- days" not in one and "Bank" not in one for one in told[1:])
-    assert found.record == WHOLE and list(found.record) == list(WHOLE)
     assert found.evidence == {} if name == "images" else found.evidence["kind"].quote == "Invoice"
-    assert len(json.loads(found.raw)) == len(steps) and '"invoice"' in json.loads(found.raw)[0]
+    assert list(found.record.items()) == list(WHOLE.items()) and len(json.loads(found.raw)) == len(steps)
 
 
 def test_the_answer_to_a_detection_is_closed_and_its_model_may_be_another() -> None:
-    own = Detect(Prompt("Which?"), "small", "f", {})
-    (first, second), _ = play(replace(BASE, detect=own), document(*PAGES), TASK, reply("Tax  Invoice"))
+    strategy = replace(BASE, detect=Detect(Prompt("Which?"), "small", "f"))
+    (first, second), _ = play(strategy, document(*PAGES), TASK, reply("Tax  Invoice"))
     (told,) = first.body["response_format"]["json_schema"]["schema"]["properties"].values()
     assert told == {"type": ["string", "null"], "enum": ["invoice", "statement", "memo", None]}
-    assert "Which?" in sent(first) and "- total" in sent(second)
-    assert [(one.endpoint, one.body["model"]) for one in (first, second)] == [("f", "small"), ("e", "m")]
+    assert ("Which?" in sent(first), first.endpoint, first.body["model"]) == (True, "f", "small")
+    assert ("- total" in sent(second), second.endpoint, second.body["model"]) == (True, "e", "m")
 
 
 @pytest.mark.parametrize("kind", [None, "letter", "NOT_FOUND"])
@@ -111,8 +110,8 @@ def test_a_type_that_no_word_of_the_document_bears_stays_and_its_missing_fields_
 @pytest.mark.parametrize("bad", [Answer(None, Failure("refused", "", "answer")), answer("no idea")])
 def test_a_detection_that_fails_is_the_failure_of_the_document(bad: Answer) -> None:
     requests, found = play(BASE, document(*PAGES), TASK, lambda request: bad)
-    assert found.record is None and found.failure.kind == (bad.failure.kind if bad.failure else "not_json")
-    assert {one.step for one in requests} <= {"detect", "reask"}
+    steps, kind = [one.step for one in requests], found.failure.kind
+    assert (steps, kind) in ((["detect"], "refused"), (["detect", "reask"], "not_json")) and not found.record
 
 
 def given(folder: Path, url: str, detect: object, spec: object = SPEC) -> tuple[Any, ...]:

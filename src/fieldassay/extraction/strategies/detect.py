@@ -75,7 +75,7 @@ class DocumentTypes(Struct, frozen=True):
 
         kind = spec.document_type or DocumentType("")
         steps = tuple(split_path(kind.field))
-        declared = leaf_fields(spec).get(steps) or Field(kind.field)
+        declared = leaf_fields(spec).get(steps) or Field(str(steps[-1] if steps else ""))
         named = kind.aliases or tuple((value, ()) for value in enum_values(declared))
         if not named:
             remedy = (
