@@ -91,8 +91,8 @@ def _opened(
     function: Callable[..., Any] | None = None,
 ) -> Iterator[System]:
     strategy: Strategy = entry.strategy
-    detect: Detect | None = getattr(strategy, "detect", None)
-    if detect is not None:
+    detect = getattr(strategy, "detect", None)
+    if isinstance(detect, Detect):
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
     shown: ExampleFile | None = getattr(strategy, "examples", None)
     examples = () if shown is None else load_examples(shown, spec, given, folder)

@@ -116,7 +116,7 @@ def slug(level: Json) -> str:
         parts = parts or [f"{key}-{value}" for key, value in level.items()]
         text = "-".join(parts)
     else:
-        text = "none" if level is None else "true" if level is True else str(level)
+        text = "none" if level is None else str(level).lower() if isinstance(level, bool) else str(level)
     return re.sub(r"[^A-Za-z0-9.+-]+", "-", text).strip("-")[:40] or "empty"
 
 
@@ -288,7 +288,8 @@ class _Reader:
             return MISSING if made is None else made
         if get_origin(hint) is Mapping and is_dataclass(get_args(hint)[1]):
             inner = Cursor(cursor.mapping(key), (*cursor.steps, key), self._report)
-            return {name: self._value(get_args(hint)[1], inner, name, one) for name in inner.data}
+            made = {name: self._value(get_args(hint)[1], inner, name, one) for name in inner.data}
+            return {name: value for name, value in made.items() if value is not MISSING}
         return _plain(hint, cursor, key, one)
 
     def _named(self, hint: Any, cursor: Cursor, key: str, value: str) -> Any:
