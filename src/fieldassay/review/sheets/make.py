@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from msgspec import Struct, field
@@ -20,9 +21,10 @@ from fieldassay.decisions.calibration.policy_file import policy_bytes
 from fieldassay.decisions.calibration.queue import find_plan
 from fieldassay.decisions.calibration.result import Promise
 from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.sealed_json import checksum
 from fieldassay.io.json_value import read_given
+from fieldassay.io.text.shown import format_count
 from fieldassay.records.ids import stem_of
 from fieldassay.records.record import Record
 from fieldassay.records.sources.source import CHUNK, Source
@@ -79,6 +81,7 @@ class _Known(Struct, frozen=True, eq=False):
     names: Sequence[str]
     values: Mapping[str, Sequence[Predicted]] = field(default_factory=dict)
     tasks: Mapping[str, Mapping[str, Task]] = field(default_factory=dict)
+    variants: Mapping[str, str] = field(default_factory=dict)
     truth: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     gold_digests: Mapping[str, str] = field(default_factory=dict)
     accepted: int = 0
@@ -124,7 +127,7 @@ def _read(request: Request) -> _Known:
     if request.predictions:
         known = _read_predictions(plan, request)
     elif request.documents is not None:
-        known = _Known(plan, None, tuple(_files(request.documents)))
+        known = _Known(plan, None, tuple(file.id for file in list_documents(request.documents).files))
     else:
         remedy = "give --pred NAME=FILE, or --documents DIR to label from the beginning"
         raise problem("review", "there is nothing to review", remedy, "missing_option")
@@ -134,9 +137,7 @@ def _read(request: Request) -> _Known:
 def _read_predictions(plan: Plan, request: Request) -> _Known:
     sources = open_predictions(plan, request.predictions, request.inputs)
     if len(sources) != 1:
-        what = f"predictions of several systems ({', '.join(sources)})"[:300]
-        remedy = "review those of one system at a time"
-        raise problem("--pred", what, remedy, "policy_mismatch")
+        raise _several(sources, request)
     [(system, source)] = sources.items()
     if request.policy is not None and system != request.policy.system:
         what = f"the policy is for the system {request.policy.system!r}, not for {system!r}"
@@ -157,8 +158,31 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
             f"{source.label}: {len(unread):,} answers could not be read, such as that of {unread[0]!r}: they "
             "count as documents without predictions"
         )
-    names = tuple(source.ids())
-    return _Known(plan, system, names, values, tasks, accepted=planned.accepted, notes=tuple(notes))
+    variants = {record.id: found for record in _records(source) if (found := record.meta.variant)}
+    held = list(dict.fromkeys(variants.values()))
+    if len(held) > 1:
+        notes.append(f"{source.label}: its records are of several variants ({list_names(held, _MOST_NAMED)})")
+    return _Known(
+        plan,
+        system,
+        tuple(source.ids()),
+        values,
+        tasks,
+        variants,
+        accepted=planned.accepted,
+        notes=tuple(notes),
+    )
+
+
+def _several(systems: Iterable[str], request: Request) -> ProblemsError:
+    """Return the error for predictions of several systems, variants or runs."""
+    first = next(iter(systems))
+    name = next(iter(request.predictions))
+    remedy = "review one run at a time: give a file with the rows of that run alone"
+    if first == name or first.startswith(f"{name}/"):
+        remedy = f"review one at a time, as in --pred {shlex.quote(f'{first}=FILE')}"
+    what = f"predictions of several systems ({', '.join(systems)})"[:300]
+    return problem("--pred", what, remedy, "ambiguous_system")
 
 
 def _with_gold(known: _Known, request: Request) -> _Known:
@@ -206,13 +230,16 @@ def _create(folder: Path, request: Request, known: _Known, asked: Mapping[str, Q
     if not asked:
         what = "no value is sent to review, audited or drawn"
         raise problem("review", what, "nothing is left to review", "nothing_to_review")
-    files = {} if request.documents is None else _find_files(request.documents, tuple(asked))
+    notes, files = list(known.notes), dict[str, DocumentFile]()
+    if request.documents is not None:
+        files = _find_files(request.documents, known, asked)
+        notes += _remarks(request.documents, known, files)
     ordered = _place(asked, request.shares.seed)
     entries = (_facts(request, known), *_events(ordered, files, known))
     store = create_store(folder, entries)
     counted = [one for questions in asked.values() for one in questions.asked if one.shown != "context"]
     slots = sum(questions.slots for questions in asked.values())
-    return Made(store, len(asked), slots, len(counted), known.notes)
+    return Made(store, len(asked), slots, len(counted), tuple(notes))
 
 
 def _facts(request: Request, known: _Known) -> Entry:
@@ -282,33 +309,57 @@ def _files(folder: Path) -> dict[str, DocumentFile]:
     return {file.id: file for file in list_documents(folder).files}
 
 
-def _find_files(folder: Path, names: Sequence[str]) -> dict[str, DocumentFile]:
-    """Return the file of each document: with its id as its name, or else as the only one with that stem."""
-    files = _files(folder)
-    stems: dict[str, list[DocumentFile]] = {}
-    for file in files.values():
-        stems.setdefault(stem_of(file.id), []).append(file)
+def _find_files(folder: Path, known: _Known, names: Iterable[str]) -> dict[str, DocumentFile]:
+    """Return the file of each document: named after its id, or else the only one with that stem.
+
+    Those in a folder with the name of the document's variant come first: values are shown beside the reading
+    that they are from.
+    """
+    stems = _by_stem(folder)
     found: dict[str, DocumentFile] = {}
-    missing = []
+    problems: list[Problem] = []
     for name in names:
-        same = [files[name]] if name in files else stems.get(stem_of(name), [])
-        if len(same) == 1:
-            found[name] = same[0]
-        else:
-            missing.append((name, len(same)))
-    if missing:
-        problems = [
-            Problem(
-                str(folder),
-                f"{count or 'no'} file{'s' if count else ''} for the document {name[:100]!r}",
-                "name files by the ids of the documents",
-                "no_document_file",
-            )
-            for name, count in missing[:_MOST_NAMED]
-        ]
-        more = len(missing) - len(problems)
-        if more:
-            what = f"the same of {more:,} more documents"
-            problems.append(Problem(str(folder), what, "", "no_document_file"))
-        raise ProblemsError(problems)
+        same, variant = stems.get(stem_of(name), []), known.variants.get(name)
+        readings = [file for file in same if variant in PurePosixPath(file.id).parts[:-1]]
+        whole = [file for file in readings if name in (file.id, file.id.replace(f"{variant}/", "", 1))]
+        fitting = whole or [file for file in same if file.id == name] or readings or same
+        if len(fitting) == 1:
+            found[name] = fitting[0]
+            continue
+        what, remedy = f"no file for the document {name[:100]!r}", "name files by the ids of the documents"
+        if fitting:
+            listed = list_names([file.id for file in fitting], _MOST_NAMED)
+            what = f"{len(fitting)} files for the document {name[:100]!r} ({listed})"
+            remedy = f"give --documents the folder of one of them, or {remedy}"
+        problems.append(Problem(str(folder), what, remedy, "no_document_file"))
+    if problems:
+        more = len(problems) - _MOST_NAMED
+        what = f"the same of {more:,} more documents"
+        last = [Problem(str(folder), what, "", "no_document_file")] if more > 0 else []
+        raise ProblemsError([*problems[:_MOST_NAMED], *last])
     return found
+
+
+def _remarks(folder: Path, known: _Known, found: Mapping[str, DocumentFile]) -> Iterator[str]:
+    """Yield which documents are shown in no reading of their variant, and which have no prediction."""
+    around = (folder.resolve().name, folder.resolve().stem)
+    others = [
+        name
+        for name, file in found.items()
+        if known.variants.get(name, around[0]) not in (*around, *PurePosixPath(file.id).parts[:-1])
+    ]
+    if others:
+        some = f"{format_count(len(others), 'document')} ({list_names(others, _MOST_NAMED)})"
+        yield f"{folder}: no folder is named after the variant of {some}: another reading may be shown"
+    predicted = {stem_of(name) for name in known.names}
+    left = [stem for stem in _by_stem(folder) if stem not in predicted]
+    if left and known.system is not None:
+        some = f"{format_count(len(left), 'document')} ({list_names(left, _MOST_NAMED)})"
+        yield f"{folder}: {some} without a prediction of {known.system}: not in this review"
+
+
+def _by_stem(folder: Path) -> dict[str, list[DocumentFile]]:
+    stems: dict[str, list[DocumentFile]] = {}
+    for file in list_documents(folder).files:
+        stems.setdefault(stem_of(file.id), []).append(file)
+    return stems
