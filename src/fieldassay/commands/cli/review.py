@@ -56,7 +56,8 @@ def review() -> None:
     group="Inputs",
     metavar="[NAME=]PATH",
     multiple=True,
-    help="The predictions of one system. Without them every field is asked, and nothing shown.",
+    help="The predictions of one system, or of one variant, m/raw=PATH. Without them every field is asked, "
+    "and nothing shown.",
 )
 @option("--pred-key", group="Inputs", metavar="KEY", help="Where in a row of predictions the record is.")
 @option(

@@ -25,7 +25,7 @@ from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.sealed_json import checksum
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
-from fieldassay.records.ids import stem_of
+from fieldassay.records.ids import cap_problems, stem_of
 from fieldassay.records.record import Record
 from fieldassay.records.sources.source import CHUNK, Source
 from fieldassay.review.log.journal import Entry
@@ -305,17 +305,15 @@ def _events(
         yield Entry("document", body, "command")
 
 
-def _files(folder: Path) -> dict[str, DocumentFile]:
-    return {file.id: file for file in list_documents(folder).files}
-
-
 def _find_files(folder: Path, known: _Known, names: Iterable[str]) -> dict[str, DocumentFile]:
     """Return the file of each document: named after its id, or else the only one with that stem.
 
     Those in a folder with the name of the document's variant come first: values are shown beside the reading
     that they are from.
     """
-    stems = _by_stem(folder)
+    stems: dict[str, list[DocumentFile]] = {}
+    for file in list_documents(folder).files:
+        stems.setdefault(stem_of(file.id), []).append(file)
     found: dict[str, DocumentFile] = {}
     problems: list[Problem] = []
     for name in names:
@@ -323,20 +321,19 @@ def _find_files(folder: Path, known: _Known, names: Iterable[str]) -> dict[str, 
         readings = [file for file in same if variant in PurePosixPath(file.id).parts[:-1]]
         whole = [file for file in readings if name in (file.id, file.id.replace(f"{variant}/", "", 1))]
         fitting = whole or [file for file in same if file.id == name] or readings or same
+        remedy = "name files by the ids of the documents"
         if len(fitting) == 1:
             found[name] = fitting[0]
-            continue
-        what, remedy = f"no file for the document {name[:100]!r}", "name files by the ids of the documents"
-        if fitting:
+        elif fitting:
             listed = list_names([file.id for file in fitting], _MOST_NAMED)
             what = f"{len(fitting)} files for the document {name[:100]!r} ({listed})"
             remedy = f"give --documents the folder of one of them, or {remedy}"
-        problems.append(Problem(str(folder), what, remedy, "no_document_file"))
+            problems.append(Problem(str(folder), what, remedy, "no_document_file"))
+        else:
+            what = f"no file for the document {name[:100]!r}"
+            problems.append(Problem(str(folder), what, remedy, "no_document_file"))
     if problems:
-        more = len(problems) - _MOST_NAMED
-        what = f"the same of {more:,} more documents"
-        last = [Problem(str(folder), what, "", "no_document_file")] if more > 0 else []
-        raise ProblemsError([*problems[:_MOST_NAMED], *last])
+        raise ProblemsError(cap_problems(problems))
     return found
 
 
@@ -351,15 +348,9 @@ def _remarks(folder: Path, known: _Known, found: Mapping[str, DocumentFile]) -> 
     if others:
         some = f"{format_count(len(others), 'document')} ({list_names(others, _MOST_NAMED)})"
         yield f"{folder}: no folder is named after the variant of {some}: another reading may be shown"
-    predicted = {stem_of(name) for name in known.names}
-    left = [stem for stem in _by_stem(folder) if stem not in predicted]
+    predicted = set(map(stem_of, known.names))
+    stems = dict.fromkeys(stem_of(file.id) for file in list_documents(folder).files)
+    left = [stem for stem in stems if stem not in predicted]
     if left and known.system is not None:
         some = f"{format_count(len(left), 'document')} ({list_names(left, _MOST_NAMED)})"
         yield f"{folder}: {some} without a prediction of {known.system}: not in this review"
-
-
-def _by_stem(folder: Path) -> dict[str, list[DocumentFile]]:
-    stems: dict[str, list[DocumentFile]] = {}
-    for file in list_documents(folder).files:
-        stems.setdefault(stem_of(file.id), []).append(file)
-    return stems
