@@ -10,8 +10,6 @@ import polars as pl
 import pytest
 from command_runs import Ran
 
-from fieldassay import score
-
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
@@ -46,29 +44,3 @@ def test_cases_in_folders_by_type_meet_their_case_files(run: Callable[..., Ran],
     )
     assert sorted(rows["doc"]) == ["case_csv_001", "case_unit_001", "case_value_001", "case_value_004"]
     assert rows["has_prediction"].all()
-
-
-@pytest.mark.full
-@pytest.mark.parametrize(
-    ("protocol", "gold", "pred", "is_right"),
-    [
-        ("prescription", {"dosis": "5 mg"}, {"dosis": ".5 mg"}, False),
-        ("prescription", {"dosis": "0.5 mg"}, {"dosis": ".5 mg"}, True),
-        ("prescription", {"dosis": "5,0 mg"}, {"dosis": "5.0 mg"}, True),
-        ("prescription", {"dosis": "1/2 tableta"}, {"dosis": "1 2 tableta"}, False),
-        ("prescription", {"instrucciones": "con alimentos"}, {"instrucciones": "Con alimentos."}, True),
-        ("lab-report", {"unidad": "%"}, {"unidad": ""}, False),
-        ("lab-report", {"valor": "-"}, {"valor": ""}, False),
-        ("lab-report", {"valor": "5,0"}, {"valor": 5.1}, True),
-        ("lab-report", {"valor": "5,0"}, {"valor": 5.11}, False),
-    ],
-)
-def test_rows_of_the_clinical_protocol(
-    protocol: str, gold: dict[str, object], pred: dict[str, object], is_right: bool
-) -> None:
-    key, name, metric = {
-        "prescription": ("medications", "nombre_medicamento", "attribute_accuracy"),
-        "lab-report": ("results", "nombre_prueba", "lab_field_accuracy"),
-    }[protocol]
-    records = [[{"doc_id": "a", key: [{name: "X"} | one]}] for one in (gold, pred)]
-    assert (score(*records, {"protocol": protocol}).value(metric) == 1.0) is is_right
