@@ -36,9 +36,7 @@ def shape(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
     [
         pytest.param(ROWS, {"m/raw": ["a", "b"], "m/clean": ["a", "b"]}, id="each-id-once-per-variant"),
         pytest.param(ROWS[:3], {"m/raw": ["a", "b"], "m/clean": ["a"]}, id="a-variant-may-lack-documents"),
-        pytest.param(
-            [*ROWS, {"id": "a", "x": 3}], {"m": ["a", "b", "a", "b", "a"]}, id="a-record-without-variant"
-        ),
+        pytest.param([ROWS[0], {"id": "a", "x": 3}], {"m": ["a", "a"]}, id="as-many-records-without-variant"),
         pytest.param(ROWS[:2], {"m": ["a", "b"]}, id="ids-that-do-not-repeat"),
         pytest.param([*ROWS, ROWS[0]], {"m": ["a", "b", "a", "b", "a"]}, id="repeated-within-a-variant"),
         pytest.param([{"id": "a"}, {"id": "a"}], {"m": ["a", "a"]}, id="no-variant-at-all"),
@@ -73,11 +71,21 @@ def test_variants_are_scored_as_systems_against_the_same_gold_and_a_note_says_so
     ]  # fmt: skip
 
 
-def test_a_system_named_after_a_variant_has_that_one_alone() -> None:
-    result = score(GOLD, {"m/raw": ROWS, "other": GOLD}, SPEC)
-    assert result.systems == ("m/raw", "other")
-    assert result.value("accuracy", "m/raw") == 0.5
-    assert result.notes == ()
+@pytest.mark.parametrize(("rows", "missing"), [(ROWS, 0), (ROWS[1:3], 1)], ids=["repeating", "once"])
+def test_a_system_named_after_a_variant_has_that_one_alone(rows: list[dict[str, Any]], missing: int) -> None:
+    result = score(GOLD, {"m/raw": rows, "m/other": GOLD}, SPEC)
+    assert result.systems == ("m/raw", "m/other")
+    assert result.counts["systems"]["m/raw"]["missing"] == missing
+    assert result.value("accuracy", "m/raw") == (0.5 if not missing else 0.0)
+    assert len(result.notes) == missing  # which documents have no prediction
+
+
+def test_a_record_without_a_variant_among_named_ones_is_the_problem() -> None:
+    with pytest.raises(ProblemsError) as told:
+        split_variants("m", hold_records([*ROWS, {"id": "a", "x": 3}]))
+    assert [str(one) for one in told.value.problems] == [
+        "records[4]: names no variant, as most records here do; add `variant`, or leave it out"
+    ]
 
 
 def test_a_line_whose_variant_cannot_be_seen_is_left_out_and_noted(tmp_path: Path) -> None:

@@ -57,6 +57,15 @@ def test_gold_may_use_other_names_and_absent_fields_are_seen_under_them() -> Non
     assert result.warnings[0] == "fields that no gold record has are not judged: lines"
 
 
+@pytest.mark.parametrize("extra", ["ignore", "spurious"])
+def test_a_skipped_field_and_its_unit_are_neither_judged_nor_undeclared(extra: str) -> None:
+    weight = "weight: {type: quantity, unit_field: weight_unit}"
+    spec = f"{{fields: {{sum: number, {weight}}}, absent_fields: skip, extra: {extra}}}"
+    result = score([{"id": 1, "sum": 5}], [{"id": 1, "sum": 5, "weight": 3, "weight_unit": "kg"}], spec)
+    assert result.value("accuracy") == 1.0
+    assert result.warnings == ("fields that no gold record has are not judged: weight",)
+
+
 def test_other_names_are_no_undeclared_keys_and_a_second_one_is() -> None:
     result = score(GOLD, [{**GOLD[0], "sum": 6}], f"extra: spurious\n{SPEC}")
     spurious = result.evidence.filter(result.evidence["outcome"] == "spurious")

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, list_names
+from fieldassay.errors import Problem, ProblemsError, list_names
 from fieldassay.records.ids import MAX_LISTED, cap_problems
 from fieldassay.records.sources.source import CHUNK, Source
 
@@ -17,20 +17,23 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
 
     That is, where ids repeat, every readable record names its variant, and no id repeats within one; any
     other source is returned whole, under its own name. A system that is itself named after one of the
-    variants (`model/raw`) has that one alone. Records that cannot be read, and whose variant is unknown, are
-    left out with a note.
+    variants (`model/raw`) has that one alone, whether ids repeat or not. Records that cannot be read, and
+    whose variant is unknown, are left out with a note. Raises `ProblemsError` with the places of records
+    without a variant where most name theirs.
     """
     ids = source.ids()
-    if source.is_numbered or len(set(ids)) == len(ids):
+    is_repeating = len(set(ids)) < len(ids)
+    if source.is_numbered or not (is_repeating or "/" in system):
         return {system: source}
     places, lost = _places(source)
-    wholly_named = None not in places
-    if not wholly_named or any(
-        len({ids[position] for position in found}) < len(found) for found in places.values()
-    ):
-        return {system: source}
-    named = {f"{system}/{variant}": found for variant, found in places.items()}
+    unnamed = places.pop(None, [])
     own = next((found for variant, found in places.items() if system.endswith(f"/{variant}")), None)
+    is_apart = all(len({ids[position] for position in found}) == len(found) for found in places.values())
+    if not is_apart or len(unnamed) >= sum(map(len, places.values())) or not (is_repeating or own):
+        return {system: source}
+    if unnamed:
+        raise ProblemsError(cap_problems([_unnamed(source.place(position)) for position in unnamed]))
+    named = {f"{system}/{variant}": found for variant, found in places.items()}
     if own is not None:
         named = {system: own}
     parts = {name: source.take(np.array(found, dtype=np.int64)) for name, found in named.items()}
@@ -39,6 +42,12 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
     return {first: replace(parts[first], notes=tuple(notes))} | {
         name: replace(parts[name], notes=()) for name in others
     }
+
+
+def _unnamed(place: str) -> Problem:
+    return Problem(
+        place, "names no variant, as most records here do", "add `variant`, or leave it out", "variants"
+    )
 
 
 def _places(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]:

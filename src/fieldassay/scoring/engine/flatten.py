@@ -218,7 +218,7 @@ class Flattener(Struct, frozen=True, eq=False):
         values: tuple[list[Any], list[Any]],
         ancestors: tuple[ObjectPlace, ...],
     ) -> None:
-        declared = {child.name for child in node.children}
+        declared = {child.name for child in node.children} | node.skipped
         declared.update(
             name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields
         )

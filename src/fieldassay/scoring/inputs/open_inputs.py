@@ -232,7 +232,10 @@ def drop_absent_fields(plan: Plan, matching: Matching) -> Plan:
     slots = tuple(name for name in plan.slots if name in present)
     kept = {name: number for number, name in enumerate(slots)}
     fields = tuple(replace(info, slot=kept.get(plan.slots[info.slot], -1)) for info in plan.fields)
-    return replace(plan, root=replace(plan.root, children=children), fields=fields, slots=slots)
+    absent = (child for child in plan.root.children if child.name not in present)
+    skipped = frozenset(name for child in absent for name in (child.name, *getattr(child, "unit_fields", ())))
+    root = replace(plan.root, children=children, skipped=skipped)
+    return replace(plan, root=root, fields=fields, slots=slots)
 
 
 def _named(predictions: Mapping[str, Records] | Records) -> dict[str, Records]:

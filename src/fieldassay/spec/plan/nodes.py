@@ -98,6 +98,8 @@ class ObjectNode(Struct, frozen=True):
     other_names: OtherNames = ()
     """Alternative keys of the object's children."""
     accepted: tuple[object, ...] = ()
+    skipped: frozenset[str] = frozenset()
+    """Keys that the spec declares and that are not judged, since gold never has them."""
 
 
 class ListNode(Struct, frozen=True):

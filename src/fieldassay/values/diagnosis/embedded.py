@@ -10,8 +10,10 @@ from fieldassay.values.diagnosis.catalogue import BIT
 MAX_WRITTEN = 200
 """The maximum of characters in a text searched for numbers."""
 
-_DIGIT_RUN = lazy_regex(r"[0-9]+")
-_NUMBER = lazy_regex(r"[0-9]+(?:[.,][0-9]+)*")
+_POINT_FIRST = r"(?:(?<![\w.,])[.,])?"
+"""The decimal sign of a number without a whole part, such as `.5`; that of `No.5` is none."""
+_DIGIT_RUN = lazy_regex(rf"{_POINT_FIRST}[0-9]+")
+_NUMBER = lazy_regex(rf"{_POINT_FIRST}[0-9]+(?:[.,][0-9]+)*")
 _WHOLE = lazy_regex(
     r"([-+\N{MINUS SIGN}]?)\s?([0-9]+(?:[.,' \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}][0-9]+)*)\s?(%?)"
 )
@@ -20,10 +22,10 @@ _GROUPED = lazy_regex(r"[0-9]{1,3}(?:(.)[0-9]{3})(?:\1[0-9]{3})*")
 
 
 def find_digit_runs(text: str) -> list[str]:
-    """Return the runs of digits, in order.
+    """Return the runs of digits, in order; a decimal sign that begins a number belongs to it.
 
-    >>> find_digit_runs("1-2 of 30.5")
-    ['1', '2', '30', '5']
+    >>> find_digit_runs("1-2 of 30.5"), find_digit_runs("No.5, .5 mg")
+    (['1', '2', '30', '5'], ['5', '.5'])
     """
     return _DIGIT_RUN.findall(text)
 
@@ -35,15 +37,15 @@ def number_candidates(written: str) -> tuple[Decimal, ...]:
 
     >>> number_candidates("1,500.5"), number_candidates("1,500")
     ((Decimal('1500.5'),), (Decimal('1500'), Decimal('1.500')))
-    >>> number_candidates("1.2.3"), number_candidates("007")
-    ((), ())
+    >>> number_candidates("1.2.3"), number_candidates("007"), number_candidates(".5")
+    ((), (), (Decimal('0.5'),))
     """
     whole, sign, fraction = _split_at_last_sign(written)
     if not sign:
         return _whole_number(written)
     if sign not in ".,":
         return _whole_number(written)
-    as_fraction = tuple(Decimal(f"{value}.{fraction}") for value in _whole_number(whole, sign))
+    as_fraction = tuple(Decimal(f"{value}.{fraction}") for value in _whole_number(whole or "0", sign))
     as_whole = _whole_number(written)
     return as_whole + as_fraction if sign == "," else as_fraction + as_whole
 
