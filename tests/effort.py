@@ -24,11 +24,11 @@ def trials(number: int, part: int = 20) -> int:
 
 
 def characters(number: int) -> int:
-    """Return the length of a hostile text: a tenth unless the run is full.
+    """Return the length of a hostile text: a twentieth unless the run is full.
 
     That is still far too long for anything not linear.
     """
-    return number if is_full() else number // 10
+    return number if is_full() else number // 20
 
 
 def few_examples() -> settings:

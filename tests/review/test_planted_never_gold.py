@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.review.receipts import SPEC, add, form_of, make_receipts, prediction, take
 
@@ -46,7 +46,7 @@ def _answer(form: Any, one: dict[str, Any], how: str) -> sheets.Answer:
 
 
 @pytest.mark.parametrize("way", ["from the review", "from its labels file", "from settled labels"])
-@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=settings.default.max_examples // 5)
 @given(data=st.data())
 def test_a_planted_value_never_reaches_gold(
     tmp_path_factory: pytest.TempPathFactory, way: str, data: st.DataObject

@@ -142,7 +142,7 @@ TRIALS = 1900
 @pytest.mark.parametrize("name", FEW)
 def test_the_interval_from_few_wrong_values_holds_the_true_share_as_often_as_it_says(name: str) -> None:
     held, widths, undefined = [], [], 0
-    for seed in range(trials(TRIALS, 40)):
+    for seed in range(trials(TRIALS, 80)):
         world = FEW[name][seed % len(FEW[name])]
         whole = simulate(world, 20_000 + seed)
         found = whole.share("reading")
@@ -172,11 +172,11 @@ UNKNOWN = {
 def test_the_interval_holds_the_true_share_whatever_is_missed_without_a_word(is_known: bool) -> None:
     """With perfect texts the share is of the values that are found there."""
     held = []
-    for seed in range(trials(TRIALS, 40)):
+    for seed in range(trials(TRIALS, 80)):
         world = list(UNKNOWN.values())[seed % len(UNKNOWN)]
         found = simulate(replace(world, is_perfect_known=is_known), 40_000 + seed).share("reading")
         truth = replace(world, errors_if_missed=None).truth if is_known else world.truth
         if found.interval is not None:
             held.append(found.interval[0] <= truth <= found.interval[1])
-    assert len(held) >= 0.95 * trials(TRIALS, 40)
+    assert len(held) >= 0.95 * trials(TRIALS, 80)
     assert (rate := count("attribution", "missed", held, least=0.93)).is_kept, rate

@@ -37,7 +37,7 @@ def test_equal_extractors_are_rarely_told_apart_whatever_the_documents_are_like(
 
 
 def test_a_loss_of_the_margin_rarely_passes_and_no_loss_rarely_fails() -> None:
-    for rate in measure_regressions(trials(100), 51, (50, 100)):
+    for rate in measure_regressions(trials(100, 50), 51, (50, 100)):
         assert rate.is_kept, rate
 
 

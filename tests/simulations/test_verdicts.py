@@ -31,7 +31,7 @@ MEASURES = {
 @pytest.mark.parametrize("name", MEASURES)
 def test_what_is_promised_of_the_verdict_is_kept(name: str) -> None:
     measure, size = MEASURES[name]
-    for rate in measure(trials(size) if is_full() else size // 32, 2026):
+    for rate in measure(trials(size) if is_full() else size // 64, 2026):
         assert rate.is_kept, rate
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,7 @@ def document_keys(documents: Sequence[str], seed: int) -> npt.NDArray[np.uint64]
     return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64)
 
 
+@lru_cache(maxsize=4)
 def weight_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
     """Return the quantiles of Exp(1) at 16 bits, in steps of 1/16: the weight of each of 65,536 draws.
 
@@ -58,6 +60,7 @@ def weight_table(dtype: npt.DTypeLike = np.uint8) -> npt.NDArray[np.generic]:
     """
     shares = (np.arange(65536) + 0.5) / 65536
     found: npt.NDArray[np.generic] = np.rint(-np.log1p(-shares) * STEPS).astype(dtype)
+    found.flags.writeable = False
     return found
 
 

@@ -15,7 +15,7 @@ from fieldassay.scoring.engine.blocks import Block
 from fieldassay.scoring.engine.coding import Coded, json_text
 from fieldassay.scoring.engine.diagnose import diagnose
 from fieldassay.scoring.engine.judge import Judged
-from fieldassay.scoring.engine.paths_of_rows import Gathered, RowPaths, gather
+from fieldassay.scoring.engine.paths_of_rows import Gathered, RowPaths, gather, take
 from fieldassay.values.diagnosis.catalogue import diagnosis_names
 
 Texts: TypeAlias = Sequence[pl.Series | None]
@@ -33,7 +33,7 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
     names = text_series([info.path for info in fields])
     given, read = _texts(blocks)
     columns: dict[str, Any] = {
-        "system": pl.repeat(make_printable(evidence.system), len(evidence), eager=True, dtype=pl.String),
+        "system": _repeat(make_printable(evidence.system), len(evidence)),
         "doc": _named(evidence.documents, evidence.doc),
         "field": _named([info.path for info in fields], evidence.field),
         "gold_path": gather([paths.of(block, fields[block.field], "gold") for block in blocks]),
@@ -45,13 +45,13 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
         "gold_value": _values(blocks, read, "gold", has_raws=False),
         "pred_value": _values(blocks, read, "pred", has_raws=False),
         "outcome": _named(outcomes, evidence.outcome),
-        "score": pl.Series(evidence.score, dtype=pl.Float64).fill_nan(None),
+        "score": pl.Series(evidence.score, dtype=pl.Float64, nan_to_null=True),
         "reason": _named(evidence.reasons, evidence.reason),
         "diagnoses": _bit_lists(
             np.concatenate([found.bits for found in diagnosed] or [np.zeros(0, np.int64)]), diagnosis_names
         ),
         "flags": _bit_lists(evidence.flags, flag_names),
-        "confidence": pl.Series(evidence.confidence, dtype=pl.Float64).fill_nan(None),
+        "confidence": pl.Series(evidence.confidence, dtype=pl.Float64, nan_to_null=True),
         "weight": evidence.weight,
         "critical": evidence.critical,
         "other_field": gather(
@@ -59,8 +59,8 @@ def evidence_table(evidence: Evidence, judged: Judged) -> pl.DataFrame:
         ),
     }
     if evidence.repeat:
-        columns[REPEAT] = pl.repeat(evidence.repeat, len(evidence), eager=True, dtype=pl.Int64)
-    columns |= {name: pl.Series(values).fill_nan(None) for name, values in evidence.extras.items()}
+        columns[REPEAT] = _repeat(evidence.repeat, len(evidence))
+    columns |= {name: pl.Series(values, nan_to_null=True) for name, values in evidence.extras.items()}
     return pl.DataFrame(columns)
 
 
@@ -99,7 +99,7 @@ def row_confidence(
         path = fields[block.field].path
         rows = np.flatnonzero(has[block.pairs.doc])
         concrete = (
-            gather([paths.of(block, fields[block.field], "pred")]).gather(rows).to_list() if len(rows) else []
+            take(gather([paths.of(block, fields[block.field], "pred")]), rows).to_list() if len(rows) else []
         )
         for row, own in zip(rows.tolist(), concrete, strict=True):
             confidence = given[block.pairs.doc[row]] or {}
@@ -156,22 +156,25 @@ def given_texts(coded: Coded) -> pl.Series:
     if kinds != {str}:
         return text_series([json_text(raw) for raw in coded.raws])
     raws = text_series(coded.raws)
-    quoted = '"' + raws + '"'
+    quoted, joined = pl.Series(['"']) + raws + '"', "".join(coded.raws)
+    if joined.isprintable() and '"' not in joined and "\\" not in joined:
+        return quoted
     odd = raws.str.contains(_NEEDS_ESCAPE).arg_true()
-    if len(odd):
-        quoted = quoted.scatter(odd, [json_text(coded.raws[index]) for index in odd])
-    return quoted
+    return quoted.scatter(odd, [json_text(coded.raws[index]) for index in odd])
 
 
 def _named(names: Sequence[str], codes: npt.NDArray[Any]) -> pl.Series:
-    table = text_series(names)
-    return table.gather(codes.astype(np.uint32)) if len(codes) else pl.Series([], dtype=pl.String)
+    return take(text_series(names), codes) if len(codes) else pl.Series([], dtype=pl.String)
+
+
+def _repeat(value: str | int, count: int) -> pl.Series:
+    return pl.Series([value]).new_from_index(0, count)
 
 
 def _bit_lists(bits: npt.NDArray[np.int64], names: Any) -> pl.Series:
     at = np.flatnonzero(bits)  # most rows have none
     distinct, inverse = np.unique(bits[at], return_inverse=True)
     table = pl.Series([[], *(list(names(int(mask))) for mask in distinct)], dtype=pl.List(pl.String))
-    codes = np.zeros(len(bits), dtype=np.uint32)
+    codes = np.zeros(len(bits), dtype=np.int64)
     codes[at] = inverse + 1
-    return table.gather(codes)
+    return take(table, codes)
