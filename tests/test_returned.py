@@ -16,7 +16,7 @@ import fieldassay as fa
 
 NAMES = [name for name in fa.__all__ if name != "__version__"]
 JOBS = fa.ExtractOptions(jobs=0)
-SPEC = {"fields": {f"f{at}": "number" for at in range(30)}, "slices": ["kind"]}
+SPEC = {"fields": {f"f{at}": "number" for at in range(12)}, "slices": ["kind"]}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -39,8 +39,8 @@ def test_dir_and_help_of_the_package_are_the_public_names() -> None:
 
 @pytest.fixture(scope="module")
 def returned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    gold = [{"id": at, "kind": str(at % 9), **{f"f{n}": at for n in range(30)}} for at in range(300)]
-    sure = [row | {"f1": 7, "confidence": {f"f{n}": n / 30 for n in range(30)}} for row in gold]
+    gold = [{"id": at, "kind": str(at % 9), **{f"f{n}": at for n in range(12)}} for at in range(60)]
+    sure = [row | {"f1": 7, "confidence": {f"f{n}": n / 12 for n in range(12)}} for row in gold]
     folder = tmp_path_factory.mktemp("returned")
     result = fa.score(gold, {"a": gold, "b": sure}, SPEC, replicates=200)
     run, file = result.save(folder / "run"), folder / "baseline.json"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +18,8 @@ from fieldassay.reports.content.run.summary import Summary, summarize
 from fieldassay.reports.content.run.terminal import render_answer, render_terminal
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.writers.page import Screen
+from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs.options import ScoreOptions
-from fieldassay.scoring.sampling import sample
 from fieldassay.scoring.score import score
 
 SPEC = "{name: bills, fields: {total: number, name: text}, gates: [accuracy >= 0.8]}"
@@ -42,9 +43,8 @@ def shown(systems: dict[str, int], spec: str = SPEC, **options: Any) -> Summary:
 
 
 @pytest.fixture(scope="module")
-def demo() -> tuple[Result, Summary]:
-    files = sample()
-    result = score(files.gold, files.predictions, files.spec, ScoreOptions(inputs=files.inputs))
+def demo(demo_run: Path) -> tuple[Result, Summary]:
+    result = Run.open(demo_run).result
     return result, summarize(result, decisions=decide_result(result))
 
 
@@ -145,7 +145,8 @@ def test_a_comment_folds_every_table_but_the_first(demo: tuple[Result, Summary])
 
 
 def test_twenty_systems_with_long_names_have_their_answer_and_their_table_on_one_screen() -> None:
-    summary = shown({f"vendor/model-with-a-long-name-20250514-prompt-{at:02}": at for at in range(20)})
+    systems = {f"vendor/model-with-a-long-name-20250514-prompt-{at:02}": at for at in range(20)}
+    summary = shown(systems, metrics=("accuracy",))
     lines = render_answer(summary, Screen(80)).splitlines()
     assert max(map(len, lines)) <= 80
     assert next(at for at, line in enumerate(lines) if line.startswith("place")) <= 19

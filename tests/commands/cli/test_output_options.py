@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 from command_runs import Files, Ran
+from scored_runs import scored
 
 from fieldassay.commands.cli.grouping import FiniteRange
 from fieldassay.commands.cli.main import COMMANDS, commands
@@ -40,10 +41,8 @@ def _options_of(command: click.Command) -> list[click.Parameter]:
 
 
 @pytest.fixture
-def folder(run: Run, files: Files, tmp_path: Path) -> str:
-    made = tmp_path / "made"
-    assert run("score", *files.inputs, "-o", str(made), "-q", "--bootstrap", "0").code == 0
-    return str(made)
+def folder() -> str:
+    return str(scored() / "run")
 
 
 @pytest.mark.parametrize(
@@ -145,8 +144,9 @@ def test_a_threshold_is_a_gate_under_either_name(
 def test_a_regression_is_asked_for_in_one_grammar(
     run: Run, files: Files, folder: str, arguments: list[str]
 ) -> None:
-    assert run("score", *files.inputs, "-q", *arguments).code == 2  # there is no baseline
+    fast = (*files.inputs, "--bootstrap", "50")
+    assert run("score", *fast, "-q", *arguments).code == 2  # there is no baseline
     baseline = str(files.folder / "baseline.json")
     assert run("baseline", "set", folder, "-o", baseline).code == 0
-    ran = run("score", *files.inputs, "--verbose", "--baseline", baseline, *arguments)
+    ran = run("score", *fast, "--verbose", "--baseline", baseline, *arguments)
     assert ran.code == 0 and "regression(accuracy) > -0.02" in ran.out
