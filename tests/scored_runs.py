@@ -47,7 +47,8 @@ def replace_file(file: Path, data: bytes | str) -> None:
     file.write_bytes(data.encode() if isinstance(data, str) else data)
 
 
-def _kept_until_the_end() -> Path:
+def kept_folder() -> Path:
+    """Return a new folder that stays until the process ends."""
     folder = Path(tempfile.mkdtemp(prefix="fieldassay-scored-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -59,7 +60,7 @@ def scored_files(files: tuple[tuple[str, str], ...], arguments: tuple[str, ...],
 
     Its gates may fail. Nobody writes there: `linked` makes the folder of a test, or its run.
     """
-    folder = _kept_until_the_end()
+    folder = kept_folder()
     for file, text in files:
         (folder / file).write_text(text, encoding="utf-8")
     with chdir(folder):
@@ -75,7 +76,7 @@ def scored(systems: tuple[str, ...] = ONE, spec_end: str = "", *, code: int = 0,
 
     Nobody writes there: `linked` makes the folder of a test.
     """
-    folder = _kept_until_the_end()
+    folder = kept_folder()
     files = write_tiny(folder)
     spec = files.folder / "spec.yaml"
     spec.write_text(spec.read_text() + spec_end)

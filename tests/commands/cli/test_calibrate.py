@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_runs import Files, Ran
+from scored_runs import kept_folder, linked, scored_files
+
+from fieldassay.commands.cli.main import main
 
 Run = Callable[..., Ran]
 
@@ -16,45 +21,33 @@ Run = Callable[..., Ran]
 pytestmark = pytest.mark.usefixtures("few_draws")
 
 
-def make_run(run: Run, files: Files, name: str, n: int = 400, wrong: int = 40, *more: str) -> Path:
+SPEC = "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text}}"
+
+
+def lines(rows: list[dict[str, Any]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+@cache
+def make_run(name: str = "a", n: int = 400, wrong: int = 40, *more: str) -> Path:
     """Return the folder of a run: confidences fall with the document's number, the last ones are wrong."""
-    spec = files.folder / "bills.yaml"
-    spec.write_text(
-        "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text}}", encoding="utf-8"
-    )
-    gold = files.write(
-        f"{name}-gold.jsonl", [{"id": f"{name}{at}", "total": 5, "name": "Elm"} for at in range(n)]
-    )
-    rows = [
-        {
-            "id": f"{name}{at}",
-            "total": 5 + (at >= n - wrong),
-            "name": "Elm",
-            "confidence": {"total": 0.99 - 0.9 * at / n, "name": 0.97},
-        }
-        for at in range(n)
+    gold = [{"id": f"{name}{at}", "total": 5, "name": "Elm"} for at in range(n)]
+    pred = [
+        {**row, "total": 5 + (at >= n - wrong), "confidence": {"total": 0.99 - 0.9 * at / n, "name": 0.97}}
+        for at, row in enumerate(gold)
     ]
-    pred = files.write(f"{name}-pred.jsonl", rows)
-    out = files.folder / name
-    assert (
-        run(
-            "score",
-            "--spec",
-            spec,
-            "--gold",
-            gold,
-            "--pred",
-            f"llama={pred}",
-            "--out",
-            out,
-            "--quiet",
-            "--bootstrap",
-            0,
-            *more,
-        ).code
-        == 0
-    )
-    return out
+    texts = (("bills.yaml", SPEC), ("gold.jsonl", lines(gold)), ("pred.jsonl", lines(pred)))
+    inputs = ("--spec", "bills.yaml", "--gold", "gold.jsonl", "--pred", "llama=pred.jsonl")
+    return scored_files(texts, (*inputs, "--quiet", "--bootstrap", "0", *more), name) / name
+
+
+@cache
+def make_policy(*more: str, folder: Path | None = None) -> Path:
+    """Return a policy of a run (the first one), without an audit."""
+    policy = kept_folder() / "policy.json"
+    promise = ("--risk", "0.05", "--audit-share", "0", *more)
+    assert main(["calibrate", str(folder or make_run()), *promise, "--out", str(policy)]) == 0
+    return policy
 
 
 def test_the_plan_needs_no_run_and_says_how_many_labels_it_takes(run: Run) -> None:
@@ -71,10 +64,8 @@ def test_the_plan_for_several_fields_shares_the_confidence(run: Run) -> None:
     assert (data["families"], data["needed"][0]) == (5, 459)
 
 
-def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(
-    run: Run, files: Files, tmp_path: Path
-) -> None:
-    first, second, policy = make_run(run, files, "a"), make_run(run, files, "b"), tmp_path / "policy.json"
+def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(run: Run, tmp_path: Path) -> None:
+    first, second, policy = make_run(), make_run("b"), tmp_path / "policy.json"
     ran = run("calibrate", first, "--risk", 0.05, "--per-field", "--out", policy)
     assert (ran.code, ran.err) == (0, f"policy written to {policy}\n")
     for title in (
@@ -91,13 +82,8 @@ def test_a_run_is_calibrated_a_policy_written_and_another_run_checked(
     assert ran.out.count("held") == 2
 
 
-def test_a_broken_promise_ends_with_code_1(run: Run, files: Files, tmp_path: Path) -> None:
-    first, second, policy = (
-        make_run(run, files, "a"),
-        make_run(run, files, "b", 400, 300),
-        tmp_path / "policy.json",
-    )
-    assert run("calibrate", first, "--risk", 0.05, "--per-field", "--out", policy).code == 0
+def test_a_broken_promise_ends_with_code_1(run: Run) -> None:
+    second, policy = make_run("c", 400, 390), make_policy("--per-field")
     ran = run("calibrate", second, "--apply", policy)
     assert ran.code == 1
     assert "broken" in ran.out
@@ -105,18 +91,16 @@ def test_a_broken_promise_ends_with_code_1(run: Run, files: Files, tmp_path: Pat
     assert [check["standing"] for check in data["checks"]] == ["broken", "held"]
 
 
-def test_too_few_labels_write_a_policy_that_reviews_everything(
-    run: Run, files: Files, tmp_path: Path
-) -> None:
-    ran = run("calibrate", make_run(run, files, "a", 60, 3), "--out", tmp_path / "policy.json")
+def test_too_few_labels_write_a_policy_that_reviews_everything(run: Run, tmp_path: Path) -> None:
+    ran = run("calibrate", make_run("a", 60, 3), "--out", tmp_path / "policy.json")
     assert ran.code == 0
     assert ran.err.endswith("; it reviews everything\n")
     assert "it takes at least 89 more labeled documents (149 in all" in " ".join(ran.out.split())
     assert json.loads((tmp_path / "policy.json").read_text())["rules"][0]["threshold"] is None
 
 
-def test_json_holds_what_the_page_shows(run: Run, files: Files) -> None:
-    data = json.loads(run("calibrate", make_run(run, files, "a"), "--field", "total", "--json").out)
+def test_json_holds_what_the_page_shows(run: Run) -> None:
+    data = json.loads(run("calibrate", make_run(), "--field", "total", "--json").out)
     assert data["pooled"]["census"]["observed"] == 400
     assert len(data["pooled"]["selection"]["points"]) <= 200
     assert data["promise"] == {
@@ -139,8 +123,8 @@ def test_more_labels_make_a_planned_promise_likelier(run: Run) -> None:
     assert data["rows"][0]["expected"][0]["chance"] > data["rows"][0]["expected"][2]["chance"]
 
 
-def test_a_plan_from_labels_says_what_more_of_them_bring(run: Run, files: Files) -> None:
-    folder = make_run(run, files, "a", 200, 20)
+def test_a_plan_from_labels_says_what_more_of_them_bring(run: Run) -> None:
+    folder = make_run("a", 200, 20)
     text = " ".join(run("calibrate", folder, "--field", "total", "--plan").out.split())
     assert "with more labels" in text and "400: nearly sure" in text
     data = json.loads(run("calibrate", folder, "--field", "total", "--plan", "--json").out)
@@ -177,10 +161,8 @@ def test_confidences_that_are_nearly_all_1_are_certified(run: Run, files: Files)
 
 
 @pytest.mark.parametrize("kind", ["value", "document", "residual"])
-def test_a_policy_keeps_the_kind_of_its_promise(run: Run, files: Files, tmp_path: Path, kind: str) -> None:
-    first, policy = make_run(run, files, "a"), tmp_path / "policy.json"
-    second, worse = make_run(run, files, "b"), make_run(run, files, "c", 400, 390)
-    assert run("calibrate", first, "--risk", 0.05, "--promise", kind, "--out", policy).code == 0
+def test_a_policy_keeps_the_kind_of_its_promise(run: Run, kind: str) -> None:
+    policy, second, worse = make_policy("--promise", kind), make_run("b"), make_run("c", 400, 390)
     assert json.loads(policy.read_text())["promise"]["kind"] == kind
     data = json.loads(run("calibrate", second, "--apply", policy, "--json").out)
     assert (data["promise"]["kind"], data["checks"][0]["standing"]) == (kind, "held")
@@ -191,9 +173,7 @@ def test_a_policy_keeps_the_kind_of_its_promise(run: Run, files: Files, tmp_path
 def test_by_documents_a_reviewed_document_is_in_the_queue_with_all_its_values(
     run: Run, files: Files, tmp_path: Path
 ) -> None:
-    first, policy, out = make_run(run, files, "a"), tmp_path / "policy.json", tmp_path / "queue.json"
-    options = ("--risk", 0.05, "--promise", "document", "--audit-share", 0)
-    assert run("calibrate", first, *options, "--out", policy).code == 0
+    policy, out = make_policy("--promise", "document"), tmp_path / "queue.json"
     pred = files.write(
         "new.jsonl",
         [
@@ -216,8 +196,8 @@ def test_by_documents_a_reviewed_document_is_in_the_queue_with_all_its_values(
     assert any("1 documents have no predicted value" in note for note in data["notes"])
 
 
-def test_evidence_of_errors_only_is_refused(run: Run, files: Files) -> None:
-    ran = run("calibrate", make_run(run, files, "a", 60, 3, "--evidence", "errors"))
+def test_evidence_of_errors_only_is_refused(run: Run) -> None:
+    ran = run("calibrate", make_run("a", 60, 3, "--evidence", "errors"))
     assert ran.code == 2
     assert "--evidence all" in ran.err
 
@@ -248,31 +228,20 @@ def test_what_cannot_be_meant_is_refused(run: Run, arguments: list[str], said: s
     assert ran.out == ""
 
 
-def test_a_policy_is_not_written_into_the_run(run: Run, files: Files) -> None:
-    folder = make_run(run, files, "a", 60, 3)
+def test_a_policy_is_not_written_into_the_run(run: Run) -> None:
+    folder = make_run("a", 60, 3)
     before = sorted(path.name for path in folder.iterdir())
     assert run("calibrate", folder, "--out", folder / "policy.json").code == 2
     assert sorted(path.name for path in folder.iterdir()) == before
 
 
-def test_a_run_of_a_store_is_found_by_its_tag(run: Run, files: Files, tmp_path: Path) -> None:
-    folder = make_run(run, files, "a")
-    store = tmp_path / "runs"
-    store.mkdir()
+def test_a_run_of_a_store_is_found_by_its_tag(run: Run, tmp_path: Path) -> None:
+    store, folder = tmp_path / "runs", make_run()
     id = json.loads((folder / "run.json").read_text(encoding="utf-8"))["id"]
-    folder.rename(store / f"20260101T000000Z_bills_llama_{id[:8]}")
+    linked(folder, store / f"20260101T000000Z_bills_llama_{id[:8]}")
     assert run("calibrate", "latest", "--runs", store, "--json").code == 0
     ran = run("calibrate", "nothing", "--runs", store)
     assert (ran.code, "nothing" in ran.err) == (2, True)
-
-
-def make_policy(run: Run, files: Files) -> Path:
-    policy = files.folder / "policy.json"
-    assert (
-        run("calibrate", make_run(run, files, "a"), "--risk", 0.05, "--out", policy, "--audit-share", 0).code
-        == 0
-    )
-    return policy
 
 
 def new_predictions(files: Files, **confidence: float) -> Path:
@@ -289,7 +258,7 @@ def test_new_predictions_become_a_queue_in_the_order_of_what_a_look_is_worth(
 ) -> None:
     import polars as pl
 
-    policy, pred = make_policy(run, files), new_predictions(files, total=0.12, name=0.99)
+    policy, pred = make_policy(), new_predictions(files, total=0.12, name=0.99)
     out = files.folder / f"queue.{ending}"
     ran = run("calibrate", "--policy", policy, "--pred", pred, "-o", out)
     assert (ran.code, ran.err) == (0, f"queue written to {out}\n")
@@ -314,9 +283,15 @@ def test_new_predictions_become_a_queue_in_the_order_of_what_a_look_is_worth(
 def test_the_queue_is_printed_without_a_file_and_knows_a_value_without_confidence(
     run: Run, files: Files
 ) -> None:
-    policy, pred = make_policy(run, files), new_predictions(files, total=0.12)
+    policy, pred = make_policy(), new_predictions(files, total=0.12)
     ran = run(
-        "calibrate", "--policy", policy, "--pred", f"llama={pred}", "--spec", files.folder / "bills.yaml"
+        "calibrate",
+        "--policy",
+        policy,
+        "--pred",
+        f"llama={pred}",
+        "--spec",
+        make_run().with_name("bills.yaml"),
     )
     assert ran.code == 0
     assert "no confidence: 3" in ran.out and "below the threshold: 3" in ran.out
@@ -351,18 +326,19 @@ def test_predictions_that_the_policy_is_not_for_are_refused(
 ) -> None:
     confidence, more, told = MISMATCHES[name]
     monkeypatch.chdir(files.folder)
-    policy = make_policy(run, files)
     new_predictions(files, **confidence)
     (files.folder / "other.yaml").write_text("{name: bills, id: id, fields: {total: number}}")
+    policy = make_policy()
     if name == "no run":
+        policy = make_policy(folder=linked(make_run(), files.folder / "a"))
         (files.folder / "a").rename(files.folder / "elsewhere")
     ran = run("calibrate", "--policy", policy, *(more or ["--pred", "new.jsonl"]))
     assert ran.code == 2
     assert told in " ".join(ran.err.split())
 
 
-def test_where_nothing_can_be_certified_one_number_says_what_it_takes(run: Run, files: Files) -> None:
-    folder = make_run(run, files, "a", 200, 20)
+def test_where_nothing_can_be_certified_one_number_says_what_it_takes(run: Run) -> None:
+    folder = make_run("a", 200, 20)
     ran = run("calibrate", folder, "--field", "total", "--risk", 0.005, "--json")
     found = json.loads(ran.out)["thresholds"][0]
     assert (found["threshold"], found["needed"]) == (None, 598)
@@ -374,10 +350,8 @@ def test_where_nothing_can_be_certified_one_number_says_what_it_takes(run: Run, 
     assert "nearest" not in text
 
 
-def test_a_proven_bound_is_one_switch(run: Run, files: Files, tmp_path: Path) -> None:
-    policy = tmp_path / "policy.json"
-    folder = make_run(run, files, "a")
-    assert run("calibrate", folder, "--risk", 0.05, "--proven", "--out", policy).code == 0
+def test_a_proven_bound_is_one_switch(run: Run) -> None:
+    policy = make_policy("--proven")
     assert json.loads(policy.read_text())["promise"]["is_proven"] is True
-    data = json.loads(run("calibrate", make_run(run, files, "b"), "--apply", policy, "--json").out)
+    data = json.loads(run("calibrate", make_run("b"), "--apply", policy, "--json").out)
     assert data["checks"][0]["standing"] == "held"
