@@ -28,7 +28,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "calibrate": ("calibrate", "bad", "--system", "llama"),
     "baseline": ("baseline", "set", "bad", "--out", "new-baseline.json"),
     "check": ("baseline", "check", "bad", "baseline.json"),
-    "rescore": ("score", "--run", "bad", "--out", "again"),
+    "rescore": ("score", "--run", "bad", "--out", "again", "--bootstrap", "0", "--quiet"),
     "runs": ("runs", "show", "bad"),
     "redact": ("redact", "bad", "--out", "redacted"),
 }
@@ -37,7 +37,9 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a run of two systems, and a baseline and gates beside it."""
-    folder = linked(scored(TWO, name="good"), tmp_path_factory.mktemp("made") / "data")
+    folder = linked(
+        scored(TWO, "metrics: [accuracy]\n", name="good"), tmp_path_factory.mktemp("made") / "data"
+    )
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         assert main(["baseline", "set", "good", "--out", "baseline.json"]) == 0
