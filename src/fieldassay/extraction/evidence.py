@@ -180,7 +180,10 @@ class Locator(Struct, frozen=True, dict=True):
         taken: set[tuple[int, int]],
         last: tuple[int, int],
     ) -> Place | None:
-        """Return the line with most of an item's values on it and on the next one."""
+        """Return the line with most of an item's values on it and on the next one.
+
+        Where none is left below the item before, it may be on the same line as that one.
+        """
         votes: dict[tuple[int, int], float] = defaultdict(float)
         for text, places in values:
             lines = {self.search.line_of(place) for place in places}
@@ -191,9 +194,11 @@ class Locator(Struct, frozen=True, dict=True):
                 if (page, line - 1) in votes and (page, line - 1) not in lines:
                     votes[page, line - 1] += weight / 2
         free = {line: vote for line, vote in votes.items() if line not in taken}
+        if last in votes and last >= max(free, default=last):
+            free[last] = votes[last]
         if not free:
             return None
-        best = max(free, key=lambda line: (free[line], line > last, -line[0], -line[1]))
+        best = max(free, key=lambda line: (free[line], line >= last, -line[0], -line[1]))
         start, end = self.search.pages[best[0]].line_span(best[1])
         return Place(best[0], start, end)
 

@@ -65,11 +65,50 @@ def joined(answers):
     return merge(answers, lambda place: (place.page, place.start // 10), lambda steps, one: str(one.value))
 
 
+def items_of(result):
+    """Return the items of a joined list, whatever their order, and the other values."""
+    items = {}
+    for steps, one in result.values.items():
+        items.setdefault(steps[:2], []).append((steps[2:], repr(one)))
+    return sorted(map(sorted, items.values()))
+
+
 @given(answers=ANSWERS, order=st.randoms(use_true_random=False))
-def test_the_order_of_the_answers_does_not_matter(answers, order):
+def test_the_order_of_the_answers_decides_nothing_but_the_order_of_items(answers, order):
     shuffled = list(answers)
     order.shuffle(shuffled)
-    assert joined(answers) == joined(shuffled)
+    assert items_of(joined(answers)) == items_of(joined(shuffled))
+
+
+LINES = {
+    "one line": ("Fees: $950.00 | $874.75 | $774.75", [["950.00", "874.75", "774.75"]]),
+    "one of them above, too": ("Sum 874.75\nFees: 950.00 | 874.75", [["950.00", "874.75"]]),
+    "nowhere": ("x", [["b", "c", "a"]]),
+    "some nowhere": ("Fee 3.00\nFee 5.00", [["b", "3.00", "c", "a", "5.00", "0"]]),
+    "parts": ("Fees 9.00 | 8.00 | 7.00\n\fFee 1.00\n\fFees 6.00 | 9.00", [["9.00", "8.00", "7.00", "1.00"], ["1.00", "6.00", "9.00"]]),
+    "parts nowhere": ("a\fb\fc", [["z", "y"], ["y", "x"]]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_items_without_a_line_of_their_own_keep_the_order_of_their_answer(name):
+    text, answers = LINES[name]
+    pages = text.split("\f")
+    task = Task(read_spec({"fields": {"fees": {"items": "text"}, "note": "text"}}))
+    strategy = Prompted("e", "m", split=Split(pages=2, overlap=1))
+    _, found = play(
+        strategy, document(*pages), task, [answer({"fees": one, "note": None}) for one in answers]
+    )
+    assert found.record["fees"] == [*answers[0], *answers[-1][1 if len(answers) > 1 else len(answers[0]) :]]
+
+
+def test_rows_that_an_answer_has_out_of_their_order_come_in_that_of_the_document():
+    lines = [
+        {"item": item, "amount": amount}
+        for item, amount in [("Cap", "3.00"), ("Pump", "1.00"), ("Seal", "2.00")]
+    ]
+    _, found = play(Prompted("e", "m"), document("Pump 1.00 Seal 2.00\nCap 3.00"), Task(SPEC), [answer({"lines": lines})])  # fmt: skip
+    assert [one["item"] for one in found.record["lines"]] == ["Pump", "Seal", "Cap"]
 
 
 @given(answers=ANSWERS)

@@ -36,12 +36,12 @@ class Merged(Struct, frozen=True):
 
 
 def merge(answers: Sequence[Mapping[Steps, Found]], line_of: LineOf, canonical: Canonical) -> Merged:
-    """Return the values of the answers as one, whatever the order of the answers.
+    """Return the values of the answers as one; the answers are in the order of the parts.
 
     Items of a list with their rows at one place are one item; at two places they are two, however equal.
-    Items without a place follow, as often as the answer that has them most often. A value that answers
-    disagree on is the one with the best evidence, then the highest confidence, then the first one in the
-    document.
+    Items without a row are as many as in the answer that has them most often. The order is that of the rows;
+    an item without one follows the item before it in its answer. A value that answers disagree on is the one
+    with the best evidence, then the highest confidence, then the first one in the document.
     """
     keys = [_item_keys(answer, line_of, canonical) for answer in answers]
     indices, duplicates = _indices(keys)
@@ -95,15 +95,19 @@ def _content(values: Sequence[tuple[Steps, Found]], depth: int, canonical: Canon
     return repr(sorted((repr(steps[depth:]), canonical(steps, found)) for steps, found in values))
 
 
-def _indices(keys: Sequence[Mapping[Steps, _Key]]) -> tuple[dict[Steps, dict[_Key, int]], int]:
+def _indices(keys: Sequence[dict[Steps, _Key]]) -> tuple[dict[Steps, dict[_Key, int]], int]:
     """Return the index of each item in its joined list, and how many items were seen again."""
-    lists: dict[Steps, set[_Key]] = defaultdict(set)
+    lists: dict[Steps, dict[_Key, tuple[int, int]]] = defaultdict(dict)
     for own in keys:
+        rows = {item[:-1]: key[:2] for item, key in reversed(own.items()) if key[0] != _NOWHERE}
         for item, key in own.items():
-            lists[item[:-1]].add(key)
+            if key[0] != _NOWHERE:
+                rows[item[:-1]] = key[:2]
+            lists[item[:-1]].setdefault(key, rows.get(item[:-1], (_NOWHERE, 0)))
     duplicates = sum(map(len, keys)) - sum(map(len, lists.values()))
     return {
-        at: {key: index for index, key in enumerate(sorted(found))} for at, found in lists.items()
+        at: {key: index for index, key in enumerate(sorted(found, key=found.__getitem__))}
+        for at, found in lists.items()
     }, duplicates
 
 
