@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 from fieldassay.documents.options import LoadOptions, Ocr
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.documents.transcript import DocumentError, Transcript
+from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.extraction.endpoints.budget import CostEstimate, expected_usage
 from fieldassay.extraction.endpoints.driver import DriveOptions
@@ -23,7 +24,16 @@ from fieldassay.extraction.endpoints.jobs import Progress
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import ReadJournal
 from fieldassay.extraction.examples.example_files import Given
-from fieldassay.extraction.extract import Extraction, System, Work, changed_parts, extract_documents
+from fieldassay.extraction.extract import (
+    Extraction,
+    LoadedDocument,
+    Pictures,
+    System,
+    Work,
+    changed_parts,
+    extract_documents,
+    load_documents,
+)
 from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.systems.open_system import open_system
 from fieldassay.public import public
@@ -232,23 +242,22 @@ def estimate_system(
     system: System, files: Sequence[DocumentFile], options: ExtractOptions, stack: ExitStack
 ) -> CostEstimate:
     """Return what a system would ask and cost; documents are loaded, nothing is sent."""
-    pool = stack.enter_context(DocumentPool(options.jobs))
-    loaded = pool.load_all(files, LoadOptions(ocr=options.ocr))
-    return estimate_requests(system, (transcript for _, transcript in loaded), options.repeats)
+    folder = Path(stack.enter_context(TemporaryDirectory()))
+    pictures = Pictures(folder, stack.enter_context(DocumentPool(options.jobs)))
+    loaded = load_documents(system.strategy, files, LoadOptions(ocr=options.ocr), pictures)
+    return _estimate_requests(system, loaded, options.repeats)
 
 
-def estimate_requests(
-    system: System, transcripts: Iterable[Transcript | DocumentError], many: int = 1
-) -> CostEstimate:
-    """Return what a system would ask and cost for transcripts, each so many times; nothing is sent."""
+def _estimate_requests(system: System, loaded: Iterable[LoadedDocument], many: int) -> CostEstimate:
+    """Return what a system would ask and cost for documents, each so many times; nothing is sent."""
     documents = failed = calls = prompt = completion = 0
     costs: list[tuple[float | None, float | None]] = []
-    for transcript in transcripts:
+    for one in loaded:
         documents += 1
-        if isinstance(transcript, DocumentError):
+        if isinstance(one.transcript, DocumentError):
             failed += 1
             continue
-        steps = system.strategy.extract(transcript, system.task)
+        steps = system.strategy.extract(one.transcript, replace(system.task, images=one.images))
         requests = next(steps, ())
         steps.close()
         for request in requests:

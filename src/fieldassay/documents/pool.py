@@ -128,6 +128,12 @@ def load_file(file: DocumentFile, options: LoadOptions, store: TranscriptStore |
     return encode(made)
 
 
+def timed(function: Callable[..., Outcome], *arguments: Any) -> tuple[Outcome, float]:
+    """Return the outcome of a function, and the milliseconds that it took where it ran."""
+    begun = time.monotonic()
+    return function(*arguments), round((time.monotonic() - begun) * 1000, 3)
+
+
 def _guarded(call: Callable[[], Outcome]) -> Outcome:
     """Return the outcome of a call; whatever else than `DocumentError` it raises becomes one."""
     try:

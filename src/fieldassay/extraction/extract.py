@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import partial
@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.pages import PictureOptions, render_pages
-from fieldassay.documents.pool import DEFAULT_LIMITS, DocumentPool, Limits
+from fieldassay.documents.pool import DocumentPool, timed
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.store import TranscriptStore
 from fieldassay.documents.transcript import DocumentError, Page, Transcript
@@ -28,7 +28,7 @@ from fieldassay.extraction.endpoints.channel import Channel
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
 from fieldassay.extraction.endpoints.exchange import Attachment, Failure
 from fieldassay.extraction.endpoints.jobs import Finished, Job, Progress, RunSummary
-from fieldassay.extraction.endpoints.journal import Journal
+from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
 from fieldassay.extraction.endpoints.prices import Prices
 from fieldassay.extraction.predictions import RowSpool, failure_of, prediction_row
 from fieldassay.extraction.strategy import Extracted, Strategy, Task
@@ -69,18 +69,13 @@ class Work(Struct, frozen=True):
     """How an extraction is done; nothing here decides a prediction but `loading` and `repeats`."""
 
     loading: LoadOptions = DEFAULTS
-    limits: Limits = DEFAULT_LIMITS
     jobs: int = 2
     """Processes that load documents; 0: this one."""
     repeats: int = 1
-    first_repeat: int = 0
-    """The number of the first repetition: that of another extraction asks for its answers."""
     drive: DriveOptions = DriveOptions()
     watch: Callable[[Progress], None] = lambda progress: None  # noqa: ARG005
     store: Path | None = None
     """The folder of transcripts; by default one inside the extraction."""
-    read: Callable[[DocumentFile], Transcript | DocumentError] | None = None
-    """Makes the transcript of each document, instead of loading its file."""
 
 
 class Extraction(Brief, Struct, frozen=True):
@@ -144,7 +139,7 @@ def extract_documents(system: System, files: Sequence[DocumentFile], folder: Pat
         told = {"parts": dict(system.parts), "options": head["options"], "endpoints": dict(system.endpoints)}
         journal.write("run", {"system": system.name, **told})
         spool = stack.enter_context(RowSpool(folder))
-        pool = stack.enter_context(DocumentPool(work.jobs, work.limits))
+        pool = stack.enter_context(DocumentPool(work.jobs))
         tally = _Tally()
         drive = stack.enter_context(_drive(system, files, folder, work, journal, pool))
         numbers = {file.id: at for at, file in enumerate(files)}
@@ -154,7 +149,7 @@ def extract_documents(system: System, files: Sequence[DocumentFile], folder: Pat
                 row = prediction_row(document, finished, system.name)
                 if work.repeats > 1:
                     row["repeat"] = repeat + 1
-                spool.add(numbers[document] * work.repeats + repeat - work.first_repeat, row)
+                spool.add(numbers[document] * work.repeats + repeat, row)
                 tally.add(finished, row)
             summary = drive.summary
         except KeyboardInterrupt:
@@ -192,15 +187,11 @@ def _drive(
 ) -> Drive[Extracted]:
     store = TranscriptStore(work.store or folder / "transcripts")
     _warm_up(system)
-    read = work.read
-    loaded = (
-        pool.load_all(files, work.loading, store) if read is None else ((file, read(file)) for file in files)
-    )
+    documents = load_documents(system.strategy, files, work.loading, Pictures(folder, pool), store)
     options = replace(work.drive, on_progress=work.watch)
     if system.prices is not None:
         options = replace(options, price=system.prices.cost)
-    repeats = range(work.first_repeat, work.first_repeat + work.repeats)
-    jobs = _jobs(system, loaded, repeats, Pictures(folder, pool))
+    jobs = _jobs(system, documents, work.repeats, (journal, *work.drive.reuse))
     return Drive(jobs, journal, system.channels, options)
 
 
@@ -212,46 +203,77 @@ def _warm_up(system: System) -> None:
         steps.close()
 
 
-def _jobs(
-    system: System,
-    loaded: Iterator[tuple[DocumentFile, Transcript | DocumentError]],
-    repeats: range,
+class LoadedDocument(Struct, frozen=True):
+    """A document as a strategy is given it: its transcript, or why there is none, and its pictures."""
+
+    file: DocumentFile
+    transcript: Transcript | DocumentError
+    images: tuple[Attachment, ...] = ()
+    images_ms: float = 0.0
+    """The time that rendering the pictures took, in milliseconds."""
+
+
+def load_documents(
+    strategy: Strategy,
+    files: Iterable[DocumentFile],
+    loading: LoadOptions,
     pictures: Pictures,
+    store: TranscriptStore | None = None,
+) -> Iterator[LoadedDocument]:
+    """Yield the documents, as they are ready, with what a strategy looks at and nothing else.
+
+    Their text is not loaded, and nothing is recognized, for a strategy whose `uses_text` is False; their
+    pages are not rendered for one that is sent no pictures.
+    """
+    wanted = picture_options(strategy)
+    if getattr(strategy, "uses_text", True):
+        loaded = pictures.pool.load_all(files, loading, store)
+    else:
+        loaded = ((file, DocumentError("no_text", "its text is not loaded")) for file in files)
+    for file, found in loaded:
+        if wanted is None or (sends_text(strategy) and isinstance(found, DocumentError)):
+            yield LoadedDocument(file, found)
+            continue
+        try:
+            transcript = found if isinstance(found, Transcript) else _without_text(file)
+            images, took = pictures.of(file, len(transcript.pages), wanted)
+        except DocumentError as error:
+            yield LoadedDocument(file, error.with_traceback(None))
+            continue
+        if not transcript.pages:
+            transcript = replace(transcript, pages=tuple(map(Page, range(1, len(images) + 1))))
+        yield LoadedDocument(file, transcript, images, took)
+
+
+def _without_text(file: DocumentFile) -> Transcript:
+    """Return the transcript of a document that is only seen: its pages are not known yet."""
+    return Transcript(file.id, hashlib.sha256(file.read()).hexdigest(), "image", ())
+
+
+def _jobs(
+    system: System, documents: Iterable[LoadedDocument], repeats: int, journals: Sequence[ReadJournal]
 ) -> Iterator[Job[Extracted]]:
     wanted = picture_options(system.strategy)
-    for file, found in loaded:
-        images: tuple[Attachment, ...] = ()
-        transcript = found
-        try:
-            if wanted is not None:
-                transcript, images = _seen(file, found, system.strategy, pictures, wanted)
-        except DocumentError as error:
-            transcript = error.with_traceback(None)
-        for repeat in repeats:
-            name = job_id(file.id, repeat)
-            if isinstance(transcript, DocumentError):
-                place = "" if transcript.page is None else f" (page {transcript.page})"
-                yield Job(name, None, Failure(transcript.kind, f"{transcript}{place}", "load"))
-            else:
-                task = replace(system.task, repeat=repeat, images=images)
-                start = partial(system.strategy.extract, transcript, task)
-                yield Job(name, start, load_ms=transcript.load_ms, facts={"sha256": transcript.sha256})
-
-
-def _seen(
-    file: DocumentFile,
-    found: Transcript | DocumentError,
-    strategy: Strategy,
-    pictures: Pictures,
-    options: PictureOptions,
-) -> tuple[Transcript | DocumentError, tuple[Attachment, ...]]:
-    """Return the transcript with the pictures of its pages; one without text, if the strategy needs none."""
-    if isinstance(found, Transcript):
-        return found, pictures.of(file, found, options)
-    if needs_text(strategy) or found.kind not in ("no_text", "missing_extra"):
-        return found, ()
-    images = pictures.of(file, Transcript(file.id, "", "image", ()), options)
-    return without_text(file, len(images)), images
+    for one in documents:
+        transcript = one.transcript
+        if isinstance(transcript, DocumentError):
+            place = "" if transcript.page is None else f" (page {transcript.page})"
+            failure = Failure(transcript.kind, f"{transcript}{place}", "load")
+            yield from (Job(job_id(one.file.id, repeat), None, failure) for repeat in range(repeats))
+            continue
+        load_ms = transcript.load_ms if sends_text(system.strategy) else 0.0
+        facts: dict[str, Json] = {"sha256": transcript.sha256}
+        if wanted is not None:
+            facts["rendering"] = {"dpi": wanted.dpi, "max_side": wanted.max_side}
+            lines = [journal.load(one.file.id) for journal in journals]
+            known = [float(line["images_ms"]) for line in lines if facts.items() <= line.items()]
+            took = next(iter(known), one.images_ms)  # the time of the first rendering, as that of an answer
+            facts["images_ms"] = took
+            load_ms += took
+        for repeat in range(repeats):
+            task = replace(system.task, repeat=repeat, images=one.images)
+            start = partial(system.strategy.extract, transcript, task)
+            yield Job(job_id(one.file.id, repeat), start, load_ms=load_ms, facts=facts)
 
 
 class _Tally(Struct):
@@ -362,23 +384,27 @@ class Pictures(Struct, frozen=True):
     pool: DocumentPool
 
     def of(
-        self, file: DocumentFile, transcript: Transcript, options: PictureOptions
-    ) -> tuple[Attachment, ...]:
-        """Return the pictures of all pages. Raises `DocumentError` for documents that have none."""
-        return tuple(self._keep(made) for made in self._rendered(file, len(transcript.pages), options))
+        self, file: DocumentFile, pages: int, options: PictureOptions
+    ) -> tuple[tuple[Attachment, ...], float]:
+        """Return the pictures of all pages, 0 for an unknown number of them, and the milliseconds they took.
 
-    def _rendered(self, file: DocumentFile, pages: int, options: PictureOptions) -> Iterator[bytes]:
-        """Yield the pictures of the pages; of a document of unknown length, until there is none."""
+        Raises `DocumentError` for documents that have none.
+        """
+        kept: list[Attachment] = []
+        milliseconds = 0.0
         for first in range(1, pages + 1, _TOGETHER) if pages else count(1, _TOGETHER):
-            last = min(first + _TOGETHER - 1, pages) if pages else first + _TOGETHER - 1
+            last = min(first + _TOGETHER - 1, pages or first + _TOGETHER)
             asked = [(number, options) for number in range(first, last + 1)]
-            for number, made in enumerate(self.pool.submit(render_pages, file, asked).result(), start=first):
+            rendered, took = self.pool.submit(timed, render_pages, file, asked).result()
+            milliseconds += took
+            for made in rendered:
                 if not isinstance(made, DocumentError):
-                    yield made
-                elif pages or number == 1 or made.kind != "no_image":
+                    kept.append(self._keep(made))
+                elif pages or not kept or made.kind != "no_image":
                     raise made
                 else:
-                    return
+                    return tuple(kept), milliseconds
+        return tuple(kept), milliseconds
 
     def _keep(self, picture: bytes) -> Attachment:
         digest = hashlib.sha256(picture).hexdigest()
@@ -397,12 +423,6 @@ def picture_options(strategy: Strategy) -> PictureOptions | None:
     return PictureOptions(asked.dpi, asked.max_side)
 
 
-def needs_text(strategy: Strategy) -> bool:
-    """Return whether a strategy can do nothing with a document without text."""
+def sends_text(strategy: Strategy) -> bool:
+    """Return whether a strategy sends the text of a document, and can do nothing without it."""
     return getattr(getattr(strategy, "input", None), "form", "text") != "images"
-
-
-def without_text(file: DocumentFile, pages: int) -> Transcript:
-    """Return the transcript of a document that is only seen: pages without text."""
-    digest = hashlib.sha256(file.read()).hexdigest()
-    return Transcript(file.id, digest, "image", tuple(Page(number) for number in range(1, pages + 1)))

@@ -16,6 +16,7 @@ from fieldassay.documents.loaders.pdf_calls import CharacterBoxes
 from fieldassay.documents.loaders.pdf_drawings import Drawings
 from fieldassay.documents.loaders.pdf_words import find_words
 from fieldassay.documents.loaders.recognize import can_recognize, recognized_words
+from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.transcript import Box, DocumentError, Page
 
 _TOO_FEW_CHARACTERS = 4
@@ -36,10 +37,8 @@ _PASSWORD_ERROR = 4
 def load_pdf(data: bytes, task: Task) -> Content:
     """Return the pages of a PDF; pages without text are recognized if the options and the extra allow it."""
     pages, notes = [], set[str]()
-    with open_pdf(data) as document:
+    with open_pdf(data, task.options) as document:
         reused = _Reused()
-        if len(document) > task.options.max_pages:
-            raise DocumentError("too_large", f"has more than {task.options.max_pages:,} pages")
         for number in range(1, len(document) + 1):
             with open_page(document, number) as page:
                 made, told = _load_page(page, number, task, reused)
@@ -56,8 +55,11 @@ def load_pdf(data: bytes, task: Task) -> Content:
 
 
 @contextlib.contextmanager
-def open_pdf(data: bytes) -> Iterator[Any]:
-    """Yield a PDF that pypdfium2 opened. Raises `DocumentError` if it is damaged or has a password."""
+def open_pdf(data: bytes, options: LoadOptions = DEFAULTS) -> Iterator[Any]:
+    """Yield a PDF that pypdfium2 opened.
+
+    Raises `DocumentError` if it is damaged, has a password, or more pages than the options allow.
+    """
     require("pypdfium2", "documents")
     import pypdfium2
 
@@ -71,6 +73,8 @@ def open_pdf(data: bytes) -> Iterator[Any]:
     if not count:
         raise DocumentError("unreadable", "has no page")
     try:
+        if count > options.max_pages:
+            raise DocumentError("too_large", f"has more than {options.max_pages:,} pages")
         yield document
     finally:
         document.close()

@@ -47,15 +47,15 @@ class Index:
         self._places: dict[bytes, int] = {}
         self._open: dict[bytes, tuple[int, int, int]] = {}
         self._again: dict[bytes, int] = {}
-        self.loads: dict[str, int] = {}
-        """The checksum of the last `load` line of each document."""
+        self.loads: dict[str, tuple[int, int, int]] = {}
+        """The offset, the length and the checksum of the last `load` line of each document."""
         self.lines = 0
 
     def note(self, head: _Head, offset: int, length: int, crc: int) -> None:
         """Take note of a line."""
         self.lines += 1
         if head.kind == "load":
-            self.loads[head.document] = crc
+            self.loads[head.document] = (offset, length, crc)
         if not head.key:
             return
         key = bytes.fromhex(head.key)
@@ -107,10 +107,15 @@ class ReadJournal:
     def find(self, key: str) -> dict[str, Any] | None:
         """Return the line that answers a request, None if there is none."""
         place = self.index.place(key)
-        if place is None:
-            return None
-        line = os.pread(self._file.fileno(), place[1], place[0])
-        found: dict[str, Any] = msgspec.json.decode(line[9:])
+        return None if place is None else self._read(*place)
+
+    def load(self, document: str) -> dict[str, Any]:
+        """Return what the journal says of a document that was loaded, nothing if it says nothing."""
+        place = self.index.loads.get(document)
+        return {} if place is None else self._read(*place[:2])
+
+    def _read(self, offset: int, length: int) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.json.decode(os.pread(self._file.fileno(), length, offset)[9:])
         return found
 
     def close(self) -> None:
@@ -167,7 +172,7 @@ class Journal(ReadJournal):
         """Append what is known of a document, unless the journal says exactly that already."""
         fields = {"document": document, **facts}
         crc = zlib.crc32(_encode({"kind": "load", **fields}))
-        if self.index.loads.get(document) != crc:
+        if self.index.loads.get(document, ())[-1:] != (crc,):
             self.write("load", fields)
 
     def _append(self, line: bytes) -> None:

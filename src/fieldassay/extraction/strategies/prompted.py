@@ -123,6 +123,16 @@ class Prompted:
     detect: Detect | None = None
     """A first call for the type of the document; None: one prompt has the fields of all types."""
 
+    @property
+    def uses_text(self) -> bool:
+        """Whether it looks at the text: sends it, chooses examples by it, or tells items apart by it."""
+        return (
+            self.input.form != "images"
+            or self.examples is not None
+            or self.split.pages is not None
+            or self.verify.omissions == "ask"
+        )
+
     def extract(
         self, document: Transcript, task: Task
     ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
