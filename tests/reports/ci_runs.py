@@ -76,6 +76,12 @@ def made(
 
 
 @cache
+def small() -> Reported:
+    """Return the scored run of the records."""
+    return made()
+
+
+@cache
 def hostile() -> Reported:
     """Return a run in which every value, document, system and type is hostile."""
     gold = [

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from reports.ci_runs import hostile, made, records
+from reports.ci_runs import hostile, made, records, small
+from tests.effort import few_examples
 
 from fieldassay.reports.ci import comment, step_summary
 from fieldassay.reports.ci.annotations import command, render_annotations
@@ -39,7 +40,7 @@ def large(documents: int = 1500) -> Reported:
 
 @pytest.mark.parametrize("maker", PAGES.values(), ids=PAGES)
 def test_the_verdict_comes_first_then_the_numbers_with_their_intervals(maker: Maker) -> None:
-    page = text(maker, made())
+    page = text(maker, small())
     lines = [line for line in page.splitlines() if line and not line.startswith("<!--")]
     assert lines[0] == "## NO-GO: bills"
     assert lines[1].startswith("Of 3 gates 1 failed, 1 cannot be decided, 1 passed; 6 documents.")
@@ -96,6 +97,7 @@ def test_what_a_page_has_already_is_taken_off_its_limit() -> None:
     assert "Left out" in page
 
 
+@few_examples()
 @given(st.integers(400, 3_000), st.lists(st.tuples(st.text(max_size=60), st.integers(0, 30)), max_size=6))
 def test_blocks_never_exceed_their_limit(limit: int, parts: list[tuple[str, int]]) -> None:
     blocks = [
@@ -146,7 +148,7 @@ def test_any_value_is_inert_as_code_and_as_prose(value: str) -> None:
     ],
 )
 def test_the_marker_is_alone_on_the_first_line_and_cannot_be_broken(name: str, marker: str) -> None:
-    page = text(render_comment, made(), options=ReportOptions(name=name))
+    page = text(render_comment, small(), options=ReportOptions(name=name))
     assert page.split("\n")[0] == mark(name) == f"<!-- fieldassay:{marker} -->"
 
 
@@ -155,7 +157,7 @@ def annotations(*runs: Reported) -> list[str]:
 
 
 def test_failed_gates_come_first_then_the_worst_documents_then_undecided_gates_as_warnings() -> None:
-    lines = annotations(made())
+    lines = annotations(small())
     assert lines[0].startswith("::error title=gate failed%3A accuracy >= 0.9::llama: ")
     assert lines[1].startswith("::error title=d1 by llama::") and "gold Shop 1, predicted Shop 0" in lines[1]
     assert lines[-1].startswith(
@@ -196,7 +198,7 @@ def test_any_text_stays_one_command(message: str, title: str) -> None:
 
 def test_the_place_of_gold_is_named_where_it_is_known() -> None:
     run = replace(
-        made(), find_places=lambda names: {"d1": Place("data/gold.jsonl", 2), "d2": Place("data/gold.json")}
+        small(), find_places=lambda names: {"d1": Place("data/gold.jsonl", 2), "d2": Place("data/gold.json")}
     )
     lines = annotations(run)
     assert any(line.startswith("::error file=data/gold.jsonl,line=2,title=d1 by llama::") for line in lines)

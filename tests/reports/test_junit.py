@@ -7,7 +7,8 @@ import xml.etree.ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reports.ci_runs import HOSTILE, hostile, made, records
+from reports.ci_runs import HOSTILE, hostile, made, records, small
+from tests.effort import few_examples
 
 from fieldassay.reports.ci.junit import render_junit
 from fieldassay.reports.findings.cases import read_cases
@@ -55,7 +56,7 @@ def case(found: ET.Element, place: str, name: str) -> ET.Element:
 
 
 def test_each_value_is_counted_once_in_a_suite_of_gates_and_one_of_all_documents() -> None:
-    root = parsed(made())
+    root = parsed(small())
     assert [one.attrib["name"] for one in root] == ["gates", "all documents"]
     names = [(one.attrib["classname"], one.attrib["name"]) for one in root.iter("testcase")]
     assert len(names) == len(set(names))
@@ -84,7 +85,7 @@ def test_gates_that_fail_fail_and_gates_that_cannot_be_decided_are_errors() -> N
 
 
 def test_a_case_fails_with_gold_prediction_and_diagnosis_if_a_value_of_its_field_is_wrong() -> None:
-    found = suite(parsed(made()), "all documents")
+    found = suite(parsed(small()), "all documents")
     assert len(found) == 6 * 5
     failure = case(found, "all documents/llama/d3", "name")[0]
     assert failure.attrib["type"] == "mismatch"
@@ -113,7 +114,7 @@ def test_what_the_run_did_not_keep_is_said_and_never_passes(evidence: str) -> No
 
 @pytest.mark.parametrize("most", [1, 5, 17])
 def test_a_file_that_is_cut_lists_failures_first_and_says_so(most: int) -> None:
-    whole, root = parsed(made()), parsed(made(), most=most)
+    whole, root = parsed(small()), parsed(small(), most=most)
     assert sum(int(one.attrib["tests"]) for one in root if one.attrib["name"] != "gates") <= most
     for cut in list(root)[1:]:
         before = suite(whole, cut.attrib["name"])
@@ -138,6 +139,7 @@ def test_hostile_values_documents_and_systems_are_valid_and_cut() -> None:
     assert len(names) == len(set(names))
 
 
+@few_examples()
 @given(st.lists(st.text(st.characters(), max_size=40), min_size=1, max_size=4, unique_by=str.strip))
 def test_any_text_gives_a_valid_file(texts: list[str]) -> None:
     gold = [{"id": str(number), "name": text} for number, text in enumerate(texts)]
@@ -148,7 +150,7 @@ def test_any_text_gives_a_valid_file(texts: list[str]) -> None:
 def test_two_runs_are_told_apart() -> None:
     from msgspec.structs import replace
 
-    root = parsed(replace(made(), label="runs/a"), replace(made(), label="runs/b"))
+    root = parsed(replace(small(), label="runs/a"), replace(small(), label="runs/b"))
     assert [one.attrib["name"] for one in root if "all" in one.attrib["name"]] == [
         "runs/a: all documents",
         "runs/b: all documents",
@@ -158,7 +160,7 @@ def test_two_runs_are_told_apart() -> None:
 @pytest.mark.parametrize("batch", [1, 2, 1000])
 def test_cases_do_not_depend_on_how_the_evidence_is_read(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("fieldassay.reports.findings.cases._ROWS_AT_ONCE", batch)
-    run = made()
+    run = small()
     assert run.evidence is not None
     cases = read_cases(run.evidence)
     assert sum(size for _, size in cases.portions) == run.evidence.collect().height

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import few_examples
 
 from fieldassay import report, score
 from fieldassay.metrics.result.result import Result
@@ -36,6 +37,7 @@ def scored(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Result:
     )
 
 
+@few_examples()
 @given(st.lists(st.tuples(_RECORD, _RECORD), min_size=1, max_size=8))
 def test_losses_add_up_to_what_accuracy_lacks(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
     result = scored(pairs)

@@ -13,21 +13,25 @@ from fieldassay.commands.cli.main import main
 from fieldassay.metrics.notation import FEW, format_value
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.content.run.markdown import render_markdown
-from fieldassay.reports.content.run.summary import FEW_FIELDS, MOST_FIELDS, summarize
+from fieldassay.reports.content.run.summary import FEW_FIELDS, MOST_FIELDS, Summary, summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.findings.mistakes import count_mistakes
 from fieldassay.reports.writers.page import Screen
+from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs.options import ScoreOptions
-from fieldassay.scoring.sampling import sample
 from fieldassay.scoring.score import score
 
 EVIL = "x\x1b[31m\u202e[red]|`<b>"
 
 
-@functools.cache
-def sample_result() -> Result:
-    files = sample()
-    return score(files.gold, files.predictions, files.spec, ScoreOptions(replicates=100, inputs=files.inputs))
+@pytest.fixture(scope="module")
+def sample_result(demo_run: Path) -> Result:
+    return Run.open(demo_run).result
+
+
+@pytest.fixture(scope="module")
+def sample_summary(sample_result: Result) -> Summary:
+    return summarize(sample_result)
 
 
 @functools.cache
@@ -39,38 +43,34 @@ def many_systems(count: int, name: str = "org/some-model-{}-instruct") -> Result
     return score(gold, predictions, "fields: {total: number, name: text}", ScoreOptions(replicates=20))
 
 
-@pytest.mark.parametrize("width", [40, 60, 80, 100, 130, 200])
-@pytest.mark.parametrize("systems", ["sample", "seven"])
-def test_no_line_is_wider_than_the_screen(width: int, systems: str) -> None:
-    result = sample_result() if systems == "sample" else many_systems(7)
-    text = render_terminal(summarize(result), Screen(width))
-    assert max(map(len, text.splitlines())) <= width
-    assert all(name in text.replace("\n", "") for name in result.systems)
+def test_no_line_is_wider_than_the_screen(sample_summary: Summary) -> None:
+    for summary in (sample_summary, summarize(many_systems(7))):
+        for width in (40, 60, 80, 100, 130, 200):
+            text = render_terminal(summary, Screen(width))
+            assert max(map(len, text.splitlines())) <= width
+            assert all(name in text.replace("\n", "") for name in summary.systems)
 
 
-def test_colors_are_only_where_they_are_wanted() -> None:
-    summary = summarize(sample_result())
-    assert "\x1b[" not in render_terminal(summary, Screen(100))
-    assert "\x1b[" in render_terminal(summary, Screen(100, has_colors=True))
+def test_colors_are_only_where_they_are_wanted(sample_summary: Summary) -> None:
+    assert "\x1b[" not in render_terminal(sample_summary, Screen(100))
+    assert "\x1b[" in render_terminal(sample_summary, Screen(100, has_colors=True))
 
 
-def test_ascii_screen_gets_ascii_only() -> None:
-    assert render_terminal(summarize(sample_result()), Screen(100, is_ascii=True)).isascii()
+def test_ascii_screen_gets_ascii_only(sample_summary: Summary) -> None:
+    assert render_terminal(sample_summary, Screen(100, is_ascii=True)).isascii()
 
 
-def test_every_number_of_the_head_is_in_both_reports() -> None:
-    summary = summarize(sample_result())
-    terminal, markdown = render_terminal(summary, Screen(200)), render_markdown(summary)
+def test_every_number_of_the_head_is_in_both_reports(sample_summary: Summary) -> None:
+    terminal, markdown = render_terminal(sample_summary, Screen(200)), render_markdown(sample_summary)
     markdown = markdown.replace("\u00a0", " ").replace("\\$", "$")
-    values = [format_value(estimate) for line in summary.headline for estimate in line.estimates]
-    values += [format_value(line.accuracy) for lines in summary.fields for line in lines]
+    values = [format_value(estimate) for line in sample_summary.headline for estimate in line.estimates]
+    values += [format_value(line.accuracy) for lines in sample_summary.fields for line in lines]
     assert len(values) > 30
     assert all(value in terminal and value in markdown for value in values)
 
 
-def test_worst_field_comes_first_and_flawless_ones_are_counted() -> None:
-    result = sample_result()
-    summary = summarize(result)
+def test_worst_field_comes_first_and_flawless_ones_are_counted(sample_result: Result) -> None:
+    result, summary = sample_result, summarize(sample_result)
     for system, lines, flawless, hidden in zip(
         result.systems, summary.fields, summary.flawless, summary.hidden_fields, strict=True
     ):
@@ -84,8 +84,8 @@ def test_worst_field_comes_first_and_flawless_ones_are_counted() -> None:
         assert len(lines) + hidden + flawless == sum(one.value is not None for one in measured)
 
 
-def test_mistakes_count_every_wrong_value_once() -> None:
-    result = sample_result()
+def test_mistakes_count_every_wrong_value_once(sample_result: Result) -> None:
+    result = sample_result
     assert result.evidence is not None
     values = result.evidence.filter(result.evidence["kind"] == "value")
     wrong = values.filter(values["outcome"].is_in(["partial", "mismatch", "missing", "spurious"]))
@@ -95,8 +95,8 @@ def test_mistakes_count_every_wrong_value_once() -> None:
     assert counts == sorted(counts, reverse=True)
 
 
-def test_result_without_evidence_has_a_report_without_examples() -> None:
-    summary = summarize(replace(sample_result(), evidence_table=None))
+def test_result_without_evidence_has_a_report_without_examples(sample_result: Result) -> None:
+    summary = summarize(replace(sample_result, evidence_table=None))
     assert summary.diagnoses == () and all(line.mistake is None for lines in summary.fields for line in lines)
     assert "Worst fields" in render_terminal(summary, Screen(100))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from command_runs import GOLD, SPEC, Files, Ran
+from scored_runs import scored
 
 from fieldassay import gate, score
 from fieldassay.errors import ProblemsError
@@ -39,7 +40,7 @@ class Frozen:
 @pytest.fixture
 def frozen(run: Run, files: Files) -> Frozen:
     made = Frozen(run, files)
-    ran = made.set("first", "--freeze")
+    ran = run("baseline", "set", scored() / "run", "--out", made.file, "--freeze")
     assert ran.code == 0 and "frozen: every run of another spec or gold is refused" in ran.out
     return made
 
