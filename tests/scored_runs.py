@@ -23,14 +23,15 @@ _stamps: dict[Path, dict[Path, tuple[int, int]]] = {}
 """The size and time of every file of a folder that was scored here."""
 
 
-def _stamp(folder: Path) -> dict[Path, tuple[int, int]]:
+def stamp(folder: Path) -> dict[Path, tuple[int, int]]:
+    """Return the size and the time of every file of a folder."""
     found = ((path, path.stat()) for path in folder.rglob("*") if path.is_file())
     return {path: (stat.st_size, stat.st_mtime_ns) for path, stat in found}
 
 
 def linked(source: Path, target: Path) -> Path:
     """Return a copy of a folder whose files are links: replace one to change it, by `replace_file`."""
-    assert _stamps.get(source) in (None, _stamp(source)), "a test wrote into a file that others share"
+    assert _stamps.get(source) in (None, stamp(source)), "a test wrote into a file that others share"
     return Path(shutil.copytree(source, target, copy_function=_link))
 
 
@@ -66,7 +67,7 @@ def scored_files(files: tuple[tuple[str, str], ...], arguments: tuple[str, ...],
     with chdir(folder):
         assert main(["score", *arguments, "--out", name]) in (0, 1)
     for part in (folder, folder / name):
-        _stamps[part] = _stamp(part)
+        _stamps[part] = stamp(part)
     return folder
 
 
@@ -83,5 +84,5 @@ def scored(systems: tuple[str, ...] = ONE, spec_end: str = "", *, code: int = 0,
     with chdir(folder):
         data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", *systems)
         assert main(["score", *data, "--out", name, "--quiet", *FAST]) == code
-    _stamps[folder] = _stamp(folder)
+    _stamps[folder] = stamp(folder)
     return folder

@@ -217,29 +217,6 @@ def test_a_rule_of_a_gates_file_that_cannot_be_meant_never_passes(rule: str, pro
     assert ran.code == 4 and "write " in ran.out
 
 
-REFUSALS = {
-    "no baseline": (("--fail-on-regression", "accuracy"), "there is no baseline here"),
-    "no such file": (
-        ("--baseline", "nowhere.json", "--fail-on-regression", "f1"),
-        "there is no baseline here",
-    ),
-    "no metric": (("--fail-on-regression", "acuracy"), "did you mean 'accuracy'?"),
-    "no number": (("--fail-on-regression", "accuracy=much"), "expected a number"),
-    "a negative margin": (("--fail-on-regression", "accuracy=-0.01"), "at least 0"),
-    "a percentage": (("--fail-on-regression", "accuracy=2"), "allow a loss of one point"),
-    "a percentile": (("--fail-on-regression", "latency_p95=20"), "not made of sums"),
-    "a group": (("--fail-on-regression", "presence"), "presence"),
-    "a threshold in percent": (("--fail-under", "accuracy=90"), "write 0.9 for 90%"),
-}
-
-
-@pytest.mark.parametrize("case", REFUSALS)
-def test_what_cannot_be_meant_is_refused_before_anything_is_scored(case: str, project: Project) -> None:
-    more, said = REFUSALS[case]
-    ran = project.score("old", "--out", "runs/old", *more)
-    assert (ran.code, said in ran.err, Path("runs").exists()) == (2, True, False), ran.err
-
-
 def test_a_baseline_that_no_gate_compares_with_is_refused(project: Project) -> None:
     project.set("old")
     ran = project.score("old", "--out", "runs/new", "--baseline", "fieldassay-baseline.json")

@@ -202,32 +202,6 @@ def test_evidence_of_errors_only_is_refused(run: Run) -> None:
     assert "--evidence all" in ran.err
 
 
-USAGE = [
-    (["--values", "4"], "go with --plan"),
-    (["--plan", "run", "--accuracy", "0.9"], "those of RUN"),
-    (["--plan", "--accuracy", "95"], "0<x<1"),
-    (["--plan", "--promise", "document", "--per-field"], "accepted as a whole"),
-    (["run", "--apply", "p.json", "--promise", "residual"], "leave out --promise"),
-    ([], "Give a RUN"),
-    (["--plan", "--risk", "2"], "between 1e-06 and 1"),
-    (["--plan", "--risk", "1e-12"], "between 1e-06 and 1"),
-    (["--plan", "--risk", "nan"], "between 1e-06 and 1"),
-    (["--plan", "--confidence", "95"], "0.05"),
-    (["--plan", "run", "--out", "p.json"], "leave out"),
-    (["run", "--apply", "p.json", "--risk", "0.1"], "leave out --risk"),
-    (["run", "--scale", "odds"], "odds"),
-    (["nowhere"], "not a run"),
-]
-
-
-@pytest.mark.parametrize(("arguments", "said"), USAGE)
-def test_what_cannot_be_meant_is_refused(run: Run, arguments: list[str], said: str) -> None:
-    ran = run("calibrate", *arguments)
-    assert ran.code == 2
-    assert said in ran.err
-    assert ran.out == ""
-
-
 def test_a_policy_is_not_written_into_the_run(run: Run) -> None:
     folder = make_run("a", 60, 3)
     before = sorted(path.name for path in folder.iterdir())

@@ -76,24 +76,6 @@ def test_two_empty_values_have_nothing_to_judge(run: Run) -> None:
     assert ran.code == 0 and "absent" in ran.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--type", "mony", "1", "2"], "did you mean 'money'?"),
-        (["--type", "money", "1"], "two values"),
-        (["--type", "money", "1", "2", "--option", "tolerance"], "KEY=VALUE"),
-        (["--type", "money", "1", "2", "--option", "tolerence=1"], "did you mean 'tolerance'?"),
-        (["--type", "text", "1", "2", "--compare", "levenstein"], "did you mean 'levenshtein'?"),
-        (["run", "d1", "x", "y"], "a run and a document"),
-        (["nowhere", "d1"], "is not a run"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_what_cannot_be_meant_is_refused(run: Run, arguments: list[str], said: str) -> None:
-    ran = run("explain", *arguments)
-    assert ran.code == 2 and said in ran.err
-
-
 def _plain(value: Any) -> Any:
     return json.loads(json.dumps(value))
 
@@ -136,22 +118,6 @@ def test_field_and_value_get_their_steps(run: Run, files: Files, field: str, pat
     assert [step["outcome"] for step in found["steps"]] == [
         row["outcome"] for row in found["rows"] if row["kind"] == "value"
     ]
-
-
-@pytest.mark.parametrize(
-    ("what", "said"),
-    [
-        (["d11"], "did you mean 'd1'?"),
-        (["d1", "totl"], "did you mean 'total'?"),
-        (["d1", "lines["], "did you mean 'lines[]'?"),
-        (["d1", 'lines["'], "not a path"),
-        (["d1", "--system", "lama"], "did you mean 'llama'?"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_unknown_names_get_the_nearest(run: Run, files: Files, what: list[str], said: str) -> None:
-    ran = run("explain", *files.inputs, *what)
-    assert ran.code == 2 and said in ran.err
 
 
 def test_system_chooses_among_several(run: Run, files: Files) -> None:

@@ -156,22 +156,6 @@ def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path
     assert "| invoice | 3 | 96.1% | 85.1% |" in text
 
 
-@pytest.mark.parametrize(
-    ("target", "said"),
-    [
-        ("out.xls", ".csv, .json, .md, .parquet"),
-        ("out", "no ending"),
-        ("missing/out.csv", "cannot be written"),
-        ("run/out.csv", "in its folder"),
-    ],
-)
-def test_a_target_that_cannot_be_is_refused(run: Run, folder: Path, target: str, said: str) -> None:
-    before = sorted(folder.parent.rglob("*"))
-    ran = run("export", folder, "--to", folder.parent / target)
-    assert (ran.code, said in ran.err) == (2, True), ran.err
-    assert sorted(folder.parent.rglob("*")) == before
-
-
 def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) -> None:
     gold = tmp_path / "gold.csv"
     gold.write_text("id,total\n1,5\n", encoding="utf-8")

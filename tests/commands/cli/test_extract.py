@@ -63,6 +63,17 @@ def place(tmp_path: Path, server: ScriptedServer) -> Path:
     return tmp_path
 
 
+def write_systems(place: Path, systems: dict[str, Any], **more: Any) -> None:
+    (place / "systems.json").write_text(json.dumps({"systems": systems, **more}))
+
+
+def change_base(place: Path, **options: Any) -> None:
+    """Change options of the system."""
+    held = json.loads((place / "systems.json").read_text())
+    held["systems"]["base"] |= options
+    (place / "systems.json").write_text(json.dumps(held))
+
+
 def extract(run: Run, place: Path, *more: Any, out: str = "out") -> Ran:
     given = ("--docs", place / "docs", "--spec", place / "spec.yaml", "--out", place / out, "--jobs", 0)
     return run("extract", *given, "--system", place / "systems.json", *more)
@@ -224,9 +235,7 @@ def test_an_example_with_several_documents_is_an_error(run: Run, place: Path, se
         (place / "train" / name).parent.mkdir(parents=True)
         (place / "train" / name).write_text(f"Buyer: Di\nTotal: 9.00\n{name}")
     (place / "train.jsonl").write_text(json.dumps({"id": "inv", "total": "9.00", "buyer": "Di"}) + "\n")
-    held = json.loads((place / "systems.json").read_text())
-    held["systems"]["base"]["examples"] = {"from": "train.jsonl", "docs": "train", "k": 1}
-    (place / "systems.json").write_text(json.dumps(held))
+    change_base(place, examples={"from": "train.jsonl", "docs": "train", "k": 1})
     ran = extract(run, place)
     told = "train.jsonl: inv: has several documents: 2024/inv.txt, 2025/inv.txt" in ran.err
     assert (ran.code, told, server.hits) == (2, True, []), ran
@@ -256,9 +265,7 @@ def test_an_example_that_is_extracted_too_is_an_error(
     name = "Ada.txt" if is_same_folder else "renamed.txt"
     (other / name).write_bytes((place / "docs" / "Ada.txt").read_bytes())
     (place / "train.jsonl").write_text(json.dumps({"id": name, "total": "0.50", "buyer": "Ada"}) + "\n")
-    held = json.loads((place / "systems.json").read_text())
-    held["systems"]["base"]["examples"] = {"from": "train.jsonl", "docs": "train", "k": 1}
-    (place / "systems.json").write_text(json.dumps(held))
+    change_base(place, examples={"from": "train.jsonl", "docs": "train", "k": 1})
     ran = extract(run, place)
     assert (ran.code, "take examples from documents that are not scored" in ran.err) == (2, True), ran
     assert server.hits == []
@@ -276,8 +283,7 @@ for line in sys.stdin:
 
 def test_a_program_is_a_system(run: Run, place: Path) -> None:
     (place / "own.py").write_text(PROGRAM)
-    systems = {"systems": {"own": {"strategy": "command", "run": ["python3", str(place / "own.py")]}}}
-    (place / "systems.json").write_text(json.dumps(systems))
+    write_systems(place, {"own": {"strategy": "command", "run": ["python3", str(place / "own.py")]}})
     ran = extract(run, place)
     assert (ran.code, [row["pred"]["buyer"] for row in rows(place / "out")]) == (0, list(BUYERS)), ran
 
@@ -286,9 +292,7 @@ def test_a_program_is_a_system(run: Run, place: Path) -> None:
 def test_pictures_of_pages_are_sent_and_kept_by_digest(
     run: Run, place: Path, server: ScriptedServer, form: str
 ) -> None:
-    held = json.loads((place / "systems.json").read_text())
-    held["systems"]["base"]["input"] = {"as": form, "dpi": 40}
-    (place / "systems.json").write_text(json.dumps(held))
+    change_base(place, input={"as": form, "dpi": 40})
     found = json.dumps({"total": "1.50", "buyer": "Bo"})
     server.script = lambda hit: Reply(body=completion(found, PROMPT_TOKENS))
     ran = extract(run, place, "--limit", 1)
@@ -311,9 +315,7 @@ def test_a_picture_without_text_goes_to_a_model_that_sees(
     for path in (place / "docs").iterdir():
         path.unlink()
     Image.new("RGB", (60, 40), "white").save(place / "docs" / "scan.png")
-    held = json.loads((place / "systems.json").read_text())
-    held["systems"]["base"]["input"] = {"as": "images"}
-    (place / "systems.json").write_text(json.dumps(held))
+    change_base(place, input={"as": "images"})
     found = json.dumps({"total": "1.50", "buyer": "Bo"})
     server.script = lambda hit: Reply(body=completion(found, PROMPT_TOKENS))
     ran = extract(run, place, "--ocr", "off")
@@ -368,8 +370,7 @@ def test_the_reason_of_a_failure_is_told(run: Run, place: Path) -> None:
 
 
 def test_the_command_that_is_named_next_works(run: Run, place: Path) -> None:
-    systems = {"systems": {"a": {"strategy": "rules"}}, "matrix": {"a": {"least": [0, 0.5]}}}
-    (place / "systems.json").write_text(json.dumps(systems))
+    write_systems(place, {"a": {"strategy": "rules"}}, matrix={"a": {"least": [0, 0.5]}})
     made = run(
         "extract", "--docs", place / "docs", "--spec", place / "spec.yaml", "--out", place / "my out",
         "--jobs", 0, "--system", f"{place / 'systems.json'}#a_least=0.5",
@@ -388,8 +389,7 @@ def test_a_program_that_was_edited_is_asked_anew(
     run: Run, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(place)
-    systems = {"systems": {"own": {"strategy": "command", "run": [sys.executable, "own.py"]}}}
-    (place / "systems.json").write_text(json.dumps(systems))
+    write_systems(place, {"own": {"strategy": "command", "run": [sys.executable, "own.py"]}})
     told = []
     for total in ("1.00", "1.00", "2.00"):
         (place / "own.py").write_text(ANSWERS % total)
@@ -414,8 +414,7 @@ def test_no_function_ends_the_program(
     monkeypatch.chdir(place)
     monkeypatch.delitem(sys.modules, "bad_module", raising=False)
     (place / "bad_module.py").write_text(code)
-    systems = {"systems": {"own": {"strategy": "function", "call": "bad_module:main"}}}
-    (place / "systems.json").write_text(json.dumps(systems))
+    write_systems(place, {"own": {"strategy": "function", "call": "bad_module:main"}})
     ran = extract(run, place)
     assert (ran.code, said in ran.out + ran.err) == (exit_code, True), ran
 
@@ -433,8 +432,7 @@ def main(document):
 @pytest.mark.parametrize("more", [("--json",), ("--json", "--dry-run"), ()], ids=["json", "dry run", "table"])
 def test_what_a_function_prints_does_not_spoil_the_output(place: Path, more: tuple[str, ...]) -> None:
     (place / "printing.py").write_text(PRINTING)
-    systems = {"systems": {"own": {"strategy": "function", "call": "printing:main"}}}
-    (place / "systems.json").write_text(json.dumps(systems))
+    write_systems(place, {"own": {"strategy": "function", "call": "printing:main"}})
     given = ("--docs", "docs", "--spec", "spec.yaml", "--out", "out", "--jobs", 0, "--system", "systems.json")
     process = spawn("extract", *given, *more, cwd=place)
     out, err = process.communicate(timeout=600)
@@ -535,9 +533,7 @@ def test_confidences_come_from_tokens_around_which_others_stand(
     spelled = ("```", "json", "\n", '{"total', '": "0', ".50", '", "buyer": null}', "\n", "```")
     text = "".join(spelled[3:-2])
     server.script = lambda hit: Reply(body=completion(text, PROMPT_TOKENS, logprobs=tokens(*spelled)))
-    held = json.loads((place / "systems.json").read_text())
-    held["systems"]["base"]["decode"] = {"logprobs": True}
-    (place / "systems.json").write_text(json.dumps(held))
+    change_base(place, decode={"logprobs": True})
     extract(run, place, "--limit", 1)
     (row,) = rows(place / "out")
     assert row["confidence"] == {"total": pytest.approx(0.3679, abs=1e-4)}

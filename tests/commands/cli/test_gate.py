@@ -257,27 +257,6 @@ def test_without_other_gates_each_run_is_decided_by_its_own_spec(run: Run, tmp_p
     assert ran.code == 0 and "llama in" in ran.out
 
 
-REFUSED: dict[str, tuple[list[str], str]] = {
-    "no gates": (["rx"], "has no gates"),
-    "given twice": (["rx", "rx"], "is given twice"),
-    "no run": (["nowhere"], "is not a run"),
-    "two sources": (["rx", "--gates", "a.yaml", "--protocol", "clinical-decision"], "not both"),
-    "unknown protocol": (["rx", "--protocol", "clinical"], "clinical-decision"),
-    "no such gates file": (["rx", "--gates", "nowhere.yaml"], "cannot be read"),
-    "no such records": (
-        ["rx", "--protocol", "clinical-decision", "--records", "nowhere.yaml"],
-        "cannot be read",
-    ),
-}
-
-
-@pytest.mark.parametrize("case", REFUSED)
-def test_what_cannot_be_decided_on_is_refused(run: Run, runs: dict[str, Path], case: str) -> None:
-    arguments, said = REFUSED[case]
-    ran = run("gate", *(runs.get(argument, argument) for argument in arguments))
-    assert ran.code == 2 and said in ran.err
-
-
 TAMPERED = {
     "endless value": ('"value": 85.0', '"value": 1e999'),
     "value as text": ('"value": 85.0', '"value": "99"'),

@@ -62,13 +62,6 @@ def test_a_report_without_a_format_is_for_the_terminal(run: Run, folder: str) ->
     assert ran.code == 0 and "What to fix first" in ran.out and "--verbose shows" in ran.out
 
 
-def test_an_ending_that_says_nothing_is_refused_with_those_that_do(
-    run: Run, folder: str, tmp_path: Path
-) -> None:
-    ran = run("report", folder, "-o", str(tmp_path / "r.json"))
-    assert ran.code == 2 and ".html" in ran.err and "fieldassay export" in ran.err
-
-
 @pytest.mark.parametrize(
     ("what", "ending"), [(name, ending) for name, export in EXPORTS.items() for ending in export.writers]
 )
@@ -80,23 +73,6 @@ def test_an_export_can_be_named(run: Run, folder: str, tmp_path: Path, what: str
         assert ran.code == 0 and target.stat().st_size
     else:
         assert ran.code == 2 and refused in ran.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--what", "valeus", "-o", "x.csv"], "did you mean 'values'?"),
-        (["--what", "values", "-o", "x.md"], "use one of: .csv, .xlsx, .parquet"),
-        (["--what", "values"], "Give -o FILE"),
-        ([], "Give -o FILE"),
-    ],
-    ids=["unknown", "another ending", "no file", "nothing"],
-)
-def test_an_export_that_cannot_be_meant_is_refused(
-    run: Run, folder: str, arguments: list[str], said: str
-) -> None:
-    ran = run("export", folder, *arguments)
-    assert ran.code == 2 and said in ran.err
 
 
 @pytest.mark.parametrize("option", ["--to", "--out", "-o"])

@@ -59,23 +59,6 @@ def test_version_is_told(run: Run) -> None:
     assert run("--version").out.startswith("fieldassay, version ")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["scor"], "did you mean 'score'?"),
-        (["score"], "--gold"),
-        (["score", "--gold", "g", "--pred", "p"], "--spec FILE or --protocol NAME"),
-        (["score", "--nonsense"], "--nonsense"),
-        (["explain"], "--type"),
-        (["init"], "--gold PATH, --schema FILE, or both"),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_wrong_usage_exits_with_2_and_says_what_is_missing(run: Run, arguments: list[str], said: str) -> None:
-    ran = run(*arguments)
-    assert ran.code == 2 and said in ran.err and ran.out == ""
-
-
 def test_spec_problems_come_all_at_once_with_their_lines(run: Run, files: Files) -> None:
     (files.folder / "spec.yaml").write_text("fields:\n  total: mony\n  name: {type: text, critcal: true}\n")
     ran = run("score", *files.inputs)

@@ -63,16 +63,3 @@ def test_a_copy_never_replaces_a_file(run: Runner, tmp_path: Path) -> None:
     mine.write_text("precious")
     found = run("protocols", "new", "slot-filling", "--out", str(mine))
     assert (found.code, mine.read_text()) == (2, "precious")
-
-
-@pytest.mark.parametrize("command", ["show", "new"])
-def test_an_unknown_name_gets_the_nearest(run: Runner, command: str) -> None:
-    found = run("protocols", command, "slot-fillin")
-    assert found.code == 2
-    assert "did you mean 'slot-filling'?" in found.err
-
-
-def test_a_decision_is_no_spec_to_score_by(run: Runner) -> None:
-    found = run("score", "--protocol", "clinical-decision", "--gold", "x.jsonl", "--pred", "y.jsonl")
-    assert found.code == 2
-    assert "fieldassay gate RUN --protocol clinical-decision" in found.err

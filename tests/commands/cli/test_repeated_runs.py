@@ -69,21 +69,6 @@ def test_a_path_with_a_comma_that_exists_is_one_file(tmp_path: Path, monkeypatch
     assert name_predictions(["a,b.jsonl"]) == {"a,b": "a,b.jsonl"}
 
 
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        (["m=1.jsonl,"], "the path is empty"),
-        (["m=1.jsonl,1.jsonl"], "a file is given twice"),
-        (["m=1.jsonl", "m=1.jsonl"], "a file is given twice"),
-        (["x/1.jsonl", "y/1.jsonl"], "two systems are called '1'"),
-    ],
-)
-def test_what_cannot_be_runs_is_refused(given: list[str], told: str, run: Run, folder: Path) -> None:
-    found = score(run, *(part for text in given for part in ("--pred", text)))
-    assert found.code == 2
-    assert told in found.err
-
-
 @pytest.fixture
 def scored(run: Run, folder: Path) -> Path:
     Files(folder).write("qwen.jsonl", make_run({3: {"total": 0}}))

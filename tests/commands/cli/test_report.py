@@ -151,30 +151,6 @@ def test_a_run_of_other_systems_or_other_gold_is_no_earlier_run(run: Run, scored
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("run", "--format", "junit", "--against", "run"), "--against goes with one RUN"),
-        (("run", "--format", "junt"), "junt"),
-        (("nowhere", "--format", "junit"), "nowhere"),
-        (("run", "run", "--format", "junit"), "given twice"),
-        (("run", "--format", "junit", "--out", "gold.jsonl"), "is an input or a part of a run"),
-        (("run", "--format", "junit", "--out", "run/metrics.json"), "is an input or a part of a run"),
-        (("run", "--format", "junit", "--out", "run"), "is a folder"),
-        (("run", "--format", "junit", "--out", "no/such/folder/x"), "cannot be written"),
-        (("run", "--out", "x.json"), "--format"),
-    ],
-    ids=["against", "format", "no-run", "twice", "input", "part-of-run", "folder", "no-folder", "no-format"],
-)
-def test_what_cannot_be_meant_is_refused(
-    run: Run, scored: Path, arguments: tuple[str, ...], said: str
-) -> None:
-    gold = Path("gold.jsonl").read_bytes()
-    done = run("report", *arguments)
-    assert done.code == 2 and said in done.err and "Traceback" not in done.err
-    assert Path("gold.jsonl").read_bytes() == gold
-
-
-@pytest.mark.parametrize(
     "damage",
     [
         '{"schema_version": 2}',
@@ -304,32 +280,6 @@ def test_a_report_without_a_folder_has_all_values(run: Run, scored: Path) -> Non
     assert any(len(one) == 0 for one in found.iter("testcase"))
 
 
-@pytest.mark.parametrize(
-    ("report", "said"),
-    [
-        ("junt", "did you mean 'junit'?"),
-        ("junit", "say where it goes"),
-        ("junit=", "say where it goes"),
-        ("junit=-", "name a file"),
-        ("junit=gold.jsonl", "would overwrite an input"),
-        ("junit=no/such/x", "there is no such folder"),
-    ],
-)
-def test_score_refuses_a_report_that_cannot_be_meant_before_anything_is_scored(
-    run: Run, scored: Path, report: str, said: str
-) -> None:
-    done = run(
-        "score", "--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", "--report", report
-    )
-    assert (done.code, done.out) == (2, "") and said in done.err
-
-
-def test_two_reports_never_go_to_one_file(run: Run, scored: Path) -> None:
-    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl")
-    done = run("score", *data, "--report", "junit=x", "--report", "comment=x")
-    assert done.code == 2 and "the same file" in done.err
-
-
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_is_made_by_a_function_that_is_there_and_has_a_file_of_its_own(name: str) -> None:
     import importlib
@@ -404,28 +354,6 @@ def test_without_a_browser_open_says_where_the_report_is(scored: Path) -> None:
     process = spawn("report", "run", "--open", environment=none)
     err = process.communicate()[1].decode()
     assert process.returncode == 0 and "there is no browser to open run/report.html" in err
-
-
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (("report", "run", "--open", "--format", "junit"), "--open shows the HTML report"),
-        (("report", "run", "--open", "-o", "r.md"), "--open shows the HTML report"),
-        (("report", "run", "run", "--open"), "say where the report goes"),
-        (("score", *DATA, "--open"), "--open: say where it goes"),
-    ],
-    ids=["format", "ending", "several", "nowhere"],
-)
-def test_open_without_one_html_report_is_refused(
-    run: Run, scored: Path, command: tuple[str, ...], said: str
-) -> None:
-    done = run(*command)
-    assert (done.code, done.out) == (2, "") and said in done.err
-
-
-def test_a_run_is_not_compared_with_itself(run: Run, scored: Path) -> None:
-    done = run("report", "run", "--format", "html", "--against", "./run")
-    assert (done.code, done.out) == (2, "") and "is the run itself; name an earlier one" in done.err
 
 
 def test_verbose_prints_the_whole_report(run: Run, scored: Path) -> None:

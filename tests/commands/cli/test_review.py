@@ -69,13 +69,6 @@ def test_redact_removes_a_document(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "5 of them redacted" in capsys.readouterr().out
 
 
-def test_a_folder_without_a_review_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["review", "log", str(tmp_path)]) == 2
-    assert "is not a review" in capsys.readouterr().err
-    assert main(["review", "verify", str(tmp_path)]) == 2
-    assert "is not a review" in capsys.readouterr().err
-
-
 def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.review.receipts import SPEC, add, form_of, prediction, take
 
@@ -117,21 +110,6 @@ def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.Captur
     )
     rows = [json.loads(line) for line in gold.read_text().splitlines()]
     assert rows == [prediction(1), prediction(2)]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--from-run", "x"], "--from-run and --suspicious go together"),
-        (["--spec", "spec.yaml", "--double", "2"], "is no share"),
-        ([], "Give either --spec FILE or --protocol NAME"),
-    ],
-)
-def test_what_new_cannot_do_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
-) -> None:
-    assert main(["review", "new", str(tmp_path / "review"), *arguments]) == 2
-    assert told in capsys.readouterr().err
 
 
 def test_status_tells_what_is_known_and_close_ends_a_review(

@@ -181,29 +181,6 @@ def test_chosen_metrics_and_slices_are_shown(run: Run, files: Files) -> None:
     assert "\naccuracy" not in ran.out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "code", "said"),
-    [
-        (["--metrics", "acuracy"], 2, "did you mean 'accuracy'?"),
-        (["--engine", "cloud"], 2, "neither local nor ray"),
-        (["--engine", "ray="], 2, "neither local nor ray"),
-        (["--protocol", "squad"], 2, "not both"),
-        (["--json", "--format", "table"], 2, "give one of them"),
-        (["--limit", "0"], 2, "--limit"),
-    ],
-)
-def test_options_that_cannot_be_meant_are_refused(
-    run: Run, files: Files, arguments: list[str], code: int, said: str
-) -> None:
-    ran = run("score", *files.inputs, *arguments)
-    assert ran.code == code and said in ran.err and ran.out == ""
-
-
-def test_unknown_protocol_names_what_there_is(run: Run, files: Files) -> None:
-    ran = run("score", *files.inputs[2:], "--protocol", "nothing-like-it")
-    assert ran.code == 2 and "unknown protocol 'nothing-like-it'" in ran.err
-
-
 def test_problems_of_all_inputs_are_reported_at_once(run: Run, files: Files) -> None:
     (files.folder / "gold.jsonl").write_text('{"id": 1}\n{broken\n')
     ran = run("score", *files.inputs[:4], "--pred", files.folder / "nowhere.jsonl")
@@ -298,10 +275,6 @@ def test_dash_reads_standard_input(programs: Path, files: Files, side: str) -> N
         out, err = process.communicate(timeout=600)
     assert process.returncode == 0, err
     assert b"3 documents, 1 system" in out
-
-
-def test_standard_input_cannot_be_both_sides(run: Run, files: Files) -> None:
-    assert run("score", *files.inputs[:2], "--gold", "-", "--pred", "-").code == 2
 
 
 @pytest.mark.slow
