@@ -336,8 +336,7 @@ def test_a_comparison_comes_with_a_drawing_and_recommends_nothing_that_may_be_ch
     assert all(found in drawing for found in (">95.1%<", ">78.2%<", ">atlas<", ">invoice<"))
 
 
-@pytest.mark.parametrize("report", ["executive", "markdown", "table", "comment", "html"])
-def test_every_report_recommends_what_the_gates_let_pass(run: Run, tmp_path: Path, report: str) -> None:
+def test_every_report_recommends_what_the_gates_let_pass(run: Run, tmp_path: Path) -> None:
     (tmp_path / "gold.csv").write_text("id,total\n" + "".join(f"{at},{at + 5}\n" for at in range(40)))
     for name, wrong, cost in (("good", 0, 0.02), ("cheap", 6, 0.001)):
         lines = (
@@ -350,13 +349,12 @@ def test_every_report_recommends_what_the_gates_let_pass(run: Run, tmp_path: Pat
     inputs = [argument for name in ("good", "cheap") for argument in ("--pred", tmp_path / f"{name}.jsonl")]
     scored = ("--spec", tmp_path / "spec.yaml", "--gold", tmp_path / "gold.csv", *inputs)
     assert run("score", *scored, "--out", tmp_path / "run", "--quiet").code == 1
-    if report == "executive":
-        assert run("export", tmp_path / "run", "--out", tmp_path / "executive.md").code == 0
-        text = (tmp_path / "executive.md").read_text(encoding="utf-8")
-    else:
-        text = run("report", tmp_path / "run", "--format", report).out
-    assert "Use cheap: it alone passes all gates (2)" in text.replace("\\", "").split("<script type")[0]
-    assert "Use good" not in text
+    assert run("export", tmp_path / "run", "--out", tmp_path / "executive.md").code == 0
+    formats = ("markdown", "table", "comment", "html")
+    texts = [run("report", tmp_path / "run", "--format", one).out for one in formats]
+    for text in ((tmp_path / "executive.md").read_text(encoding="utf-8"), *texts):
+        assert "Use cheap: it alone passes all gates (2)" in text.replace("\\", "").split("<script type")[0]
+        assert "Use good" not in text
 
 
 def test_a_system_that_is_ahead_beyond_chance_is_named_without_gates(run: Run, tmp_path: Path) -> None:

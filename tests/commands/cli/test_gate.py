@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from command_runs import Files, Ran
+from scored_runs import ONE, scored
 
 from fieldassay.commands.cli.main import main
 
@@ -209,18 +210,12 @@ def test_the_page_never_replaces_what_is_read(run: Run, runs: dict[str, Path], t
     assert json.loads(records.read_text()) == RECORDS
 
 
-def test_gates_of_a_file_over_several_systems_are_decided_one_by_one(
-    run: Run, files: Files, tmp_path: Path
-) -> None:
-    gold = files.folder / "gold.jsonl"
-    assert (
-        run(
-            "score", *files.inputs, "--pred", f"perfect={gold}", *FAST, "--quiet", "--out", tmp_path / "run"
-        ).code
-        == 0
-    )
+WITH_PERFECT = (*ONE, "--pred", "perfect=gold.jsonl")
+
+
+def test_gates_of_a_file_over_several_systems_are_decided_one_by_one(run: Run, tmp_path: Path) -> None:
     (tmp_path / "gates.yaml").write_text("gates: [accuracy >= 0.99]", encoding="utf-8")
-    arguments = ["gate", tmp_path / "run", "--gates", tmp_path / "gates.yaml"]
+    arguments = ["gate", scored(WITH_PERFECT) / "run", "--gates", tmp_path / "gates.yaml"]
     ran = run(*arguments, "--json")
     answers = {decision["system"]: decision["answer"] for decision in json.loads(ran.out)["decisions"]}
     assert (ran.code, answers) == (1, {"llama": "NO-GO", "perfect": "GO"})
@@ -233,21 +228,12 @@ def test_gates_of_a_file_over_several_systems_are_decided_one_by_one(
     ("llama", ["--system", "perfect"], 2), ("nobody", [], 2),
 ])  # fmt: skip
 def test_records_of_one_system_never_stand_for_another(
-    run: Run, files: Files, tmp_path: Path, system: str | None, options: list[str], code: int
+    run: Run, tmp_path: Path, system: str | None, options: list[str], code: int
 ) -> None:
-    gold = files.folder / "gold.jsonl"
-    assert (
-        run(
-            "score", *files.inputs, "--pred", f"perfect={gold}", *FAST, "--quiet", "--out", tmp_path / "run"
-        ).code
-        == 0
-    )
     (tmp_path / "gates.yaml").write_text("gates: [proofs >= 2]", encoding="utf-8")
     records = write_records(tmp_path, **({} if system is None else {"system": system}))
-    assert (
-        run("gate", tmp_path / "run", "--gates", tmp_path / "gates.yaml", "--records", records, *options).code
-        == code
-    )
+    given = ("--gates", tmp_path / "gates.yaml", "--records", records, *options)
+    assert run("gate", scored(WITH_PERFECT) / "run", *given).code == code
 
 
 def test_without_other_gates_each_run_is_decided_by_its_own_spec(run: Run, tmp_path: Path) -> None:

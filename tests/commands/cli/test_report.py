@@ -21,6 +21,7 @@ from fieldassay.reports.formats import FORMATS
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")
+DATA = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
 GATES = "gates: [accuracy >= 0.99, regression(accuracy) > -0.01]\n"
 
 
@@ -243,10 +244,9 @@ def test_judged_values_that_are_not_those_of_the_run_are_not_reported(
 
 
 def test_score_writes_reports_into_its_folder_and_to_files(run: Run, scored: Path) -> None:
-    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
     done = run(
         "score",
-        *data,
+        *DATA,
         "--out",
         "new",
         "--report",
@@ -261,21 +261,19 @@ def test_score_writes_reports_into_its_folder_and_to_files(run: Run, scored: Pat
     assert {"junit.xml", "summary.md", "run.json"} <= {path.name for path in Path("new").iterdir()}
     assert Path("pr.md").read_text() == run("report", "new", "--format", "comment").out
     assert (Path("new") / "junit.xml").read_text() == run("report", "new", "--format", "junit").out
-    again = run("score", *data, "--out", "new")
+    again = run("score", *DATA, "--out", "new")
     assert again.code == 1 and "kept in new, not part of the run: junit.xml, summary.md" in again.err
     assert (Path("new") / "junit.xml").exists()
 
 
 def test_a_report_goes_into_the_folder_that_a_store_gave_the_run(run: Run, scored: Path) -> None:
-    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
-    assert run("score", *data, "--runs", "runs", "--report", "junit", "--quiet").code == 1
+    assert run("score", *DATA, "--runs", "runs", "--report", "junit", "--quiet").code == 1
     [found] = Path("runs").glob("*/junit.xml")
     assert found.read_text() == run("report", "latest", "--format", "junit").out
 
 
 def test_a_report_without_a_folder_has_all_values(run: Run, scored: Path) -> None:
-    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
-    assert run("score", *data, "--report", "junit=j.xml", "--quiet", "--exit-zero").code == 0
+    assert run("score", *DATA, "--report", "junit=j.xml", "--quiet", "--exit-zero").code == 0
     found = ET.fromstring(Path("j.xml").read_bytes())
     assert any(len(one) == 0 for one in found.iter("testcase"))
 
@@ -299,7 +297,7 @@ def test_the_help_names_every_format(run: Run) -> None:
 def test_score_prints_the_same_junit_as_a_report_of_the_run(
     run: Run, scored: Path, kept: tuple[str, ...]
 ) -> None:
-    data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST, *kept)
+    data = (*DATA, *kept)
     printed = run("score", *data, "--format", "junit", "--out", "again")
     assert printed.code == 1
     cases = [
@@ -314,9 +312,6 @@ def test_score_prints_the_same_junit_as_a_report_of_the_run(
     assert [
         (case.get("classname"), case.get("name")) for case in ET.fromstring(alone.out).iter("testcase")
     ] == cases
-
-
-DATA = ("--spec", "spec.yaml", "--gold", "gold.jsonl", "--pred", "llama.jsonl", *FAST)
 
 
 @pytest.fixture
