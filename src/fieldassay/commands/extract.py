@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -35,6 +36,7 @@ from fieldassay.extraction.extract import (
     load_documents,
 )
 from fieldassay.extraction.fields import plan_of_spec
+from fieldassay.extraction.strategies.detect import Detect
 from fieldassay.extraction.systems.open_system import open_system
 from fieldassay.public import public
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
@@ -249,18 +251,24 @@ def estimate_system(
 
 
 def _estimate_requests(system: System, loaded: Iterable[LoadedDocument], many: int) -> CostEstimate:
-    """Return what a system would ask and cost for documents, each so many times; nothing is sent."""
+    """Return what a system would ask and cost for documents, each so many times; nothing is sent.
+
+    What is asked after the detection of a type is at most what is asked without one, and at least nothing.
+    """
     documents = failed = calls = prompt = completion = 0
     costs: list[tuple[float | None, float | None]] = []
+    strategies: list[Any] = [system.strategy]
+    if isinstance(getattr(system.strategy, "detect", None), Detect):
+        strategies.append(dataclasses.replace(strategies[0], detect=None))
     for one in loaded:
         documents += 1
-        if isinstance(one.transcript, DocumentError):
+        transcript = one.transcript
+        if isinstance(transcript, DocumentError):
             failed += 1
             continue
-        steps = system.strategy.extract(one.transcript, replace(system.task, images=one.images))
-        requests = next(steps, ())
-        steps.close()
-        for request in requests:
+        task = replace(system.task, images=one.images)
+        steps = [next(strategy.extract(transcript, task), ()) for strategy in strategies]
+        for request, is_first in ((each, step is steps[0]) for step in steps for each in step):
             usage = expected_usage(request)
             calls += 1
             if request.kind == "call":
@@ -269,14 +277,11 @@ def _estimate_requests(system: System, loaded: Iterable[LoadedDocument], many: i
             completion += usage.completion_tokens or 0
             if system.prices is not None:
                 shorter = replace(usage, completion_tokens=(usage.completion_tokens or 0) // 10)
-                costs.append(
-                    (
-                        system.prices.cost(request.endpoint, shorter),
-                        system.prices.cost(request.endpoint, usage),
-                    )
-                )
-    least, most = (
+                least = system.prices.cost(request.endpoint, shorter)
+                most = system.prices.cost(request.endpoint, usage)
+                costs.append((least if is_first or least is None else 0.0, most))
+    sums = (
         None if any(cost[side] is None for cost in costs) else sum(cost[side] or 0.0 for cost in costs) * many
         for side in (0, 1)
     )
-    return CostEstimate(documents, failed, calls * many, prompt * many, completion * many, least, most)
+    return CostEstimate(documents, failed, calls * many, prompt * many, completion * many, *sums)

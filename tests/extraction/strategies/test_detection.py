@@ -11,7 +11,7 @@ import pytest
 from tests.extraction.endpoints.scripted_server import Reply, ScriptedServer, completion
 from tests.extraction.strategies.extraction import answer, document, play
 
-from fieldassay.commands.extract import ExtractOptions, extract
+from fieldassay.commands.extract import ExtractOptions, estimate_extraction, extract
 from fieldassay.errors import ProblemsError
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure
 from fieldassay.extraction.examples.examples import Shown
@@ -140,6 +140,14 @@ def test_what_cannot_be_detected_is_named_at_its_key(
     with pytest.raises(ProblemsError) as caught:
         extract(*given(tmp_path, "http://127.0.0.1:1/v1", detect, spec))
     assert told in str(caught.value) and "systems.json:" in str(caught.value)
+
+
+def test_the_second_call_is_estimated_as_that_of_one_prompt(tmp_path: Path) -> None:
+    cases = (given(tmp_path, "http://127.0.0.1:1/v1", detect) for detect in ({"model": "small"}, None))
+    two, one = (estimate_extraction(*case[:2], *case[3:]) for case in cases)
+    first = (two.prompt_tokens - one.prompt_tokens) * 10 / 1e6
+    assert (two.calls, two.completion_tokens, one.calls) == (2, 2 * one.completion_tokens, 1)
+    assert (two.least_usd, two.most_usd) == (pytest.approx(first), pytest.approx(first + one.most_usd))
 
 
 def test_both_calls_are_billed_once_summed_and_resumed(tmp_path: Path) -> None:
