@@ -22,6 +22,7 @@ from fieldassay.documents.transcript import Box, Word
 HOUR_MS = 3_600_000
 DOCUMENTS = ("a.png", "b.pdf", "c.pdf")
 """A picture, a scan, and a page with text: the first two are recognized."""
+MODEL = {"strategy": "prompted", "endpoint": "local", "model": "m"}
 GIVEN: Any = ({"fields": {"total": "money"}}, [{"id": name, "total": "1.50"} for name in DOCUMENTS])
 
 
@@ -29,10 +30,11 @@ GIVEN: Any = ({"fields": {"total": "money"}}, [{"id": name, "total": "1.50"} for
 def recognized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
     """Return the pages that were recognized; each takes an hour of the loader's clock."""
     found: list[Any] = []
-    words = [SimpleNamespace(word=Word("1.50", Box(5, 5, 40, 15)), quarters=0)]
-    monkeypatch.setattr(recognize, "recognize", lambda page, _: found.append(page) or words)
-    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + len(found) * HOUR_MS / 1000)
-    monkeypatch.setattr(pool, "time", clock)
+    word = SimpleNamespace(word=Word("1.50", Box(5, 5, 40, 15)), quarters=0)
+    monkeypatch.setattr(recognize, "recognize", lambda page, _: found.append(page) or [word])
+    monkeypatch.setattr(
+        pool, "time", SimpleNamespace(monotonic=lambda: time.monotonic() + len(found) * HOUR_MS / 1000)
+    )
     (tmp_path / "docs").mkdir()
     for name in DOCUMENTS[:2]:
         Image.linear_gradient("L").save(tmp_path / "docs" / name)
@@ -41,16 +43,19 @@ def recognized(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[Any]:
 
 
 def load_times(place: Path, systems: dict[str, dict[str, Any]], ocr: Any = "auto") -> list[list[float]]:
-    """Return the time of loading of each document by each system; all are called at least once for each."""
-    base = {"strategy": "prompted", "endpoint": "local", "model": "m"}
+    """Return the time of loading of each document by each system, each of which may ask for all of them."""
     options = SweepOptions(ExtractOptions(jobs=0, ocr=ocr))
     with ScriptedServer(lambda _: Reply(body=completion('{"total": "1.50"}'))) as server:
-        named = {name: base | own for name, own in systems.items()}
-        held = {"endpoints": {"local": {"url": server.url}}, "systems": named}
+        held = {
+            "endpoints": {"local": {"url": server.url}},
+            "systems": {name: MODEL | own for name, own in systems.items()},
+        }
         assert {one.calls for one in estimate(place / "docs", *GIVEN, held, options).values()} == {3}
         made = run(place / "docs", *GIVEN, place / "out", held, options)
-    texts = [one.predictions.read_text() for one in made.extractions.values()]
-    return [[json.loads(line)["timing"]["load_ms"] for line in lines.splitlines()] for lines in texts]
+    return [
+        [json.loads(line)["timing"]["load_ms"] for line in one.predictions.read_text().splitlines()]
+        for one in made.extractions.values()
+    ]
 
 
 SENT: dict[str, tuple[dict[str, Any], str, int, int]] = {
@@ -79,8 +84,8 @@ def test_nothing_is_recognized_that_is_not_looked_at_and_nothing_charged_that_is
 def test_systems_of_one_sweep_are_charged_what_each_takes_alone(
     tmp_path: Path, recognized: list[Any]
 ) -> None:
-    seen = {"input": "images"}
-    systems = {"text": {}, "seen": seen, "again": {**seen, "reask": 0}, "both": {"input": "both"}}
-    read, first, again, both = load_times(tmp_path, systems)
+    read, first, again, both = load_times(
+        tmp_path, {f"s{at}": {"input": one} for at, one in enumerate(("text", "images", "images", "both"))}
+    )
     assert max(first) < HOUR_MS <= read[0] and again == first
     assert both == pytest.approx([one + other for one, other in zip(read, first, strict=True)])

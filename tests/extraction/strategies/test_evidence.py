@@ -1,14 +1,9 @@
 """Quotes, confidences, and examples that leak."""
 
 import math
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from extraction import INVOICE, RECORD, SPEC, answer, document, play
+from tests.extraction.strategies.extraction import INVOICE, RECORD, SPEC, answer, document, play
 
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
 from fieldassay.errors import ProblemsError

@@ -1,16 +1,11 @@
 """Joining the answers of several parts: by place, whatever the parts."""
 
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from extraction import answer, document, play
+from tests.extraction.strategies.extraction import answer, document, play
 
 from fieldassay.extraction.evidence import Found, field_steps
 from fieldassay.extraction.places.search import Place
@@ -78,34 +73,23 @@ def test_the_order_of_the_answers_decides_nothing_but_the_order_of_items(answers
 
 
 LINES = {
-    "one line": ("Fees: $950.00 | $874.75 | $774.75", [["950.00", "874.75", "774.75"]]),
-    "one of them above, too": ("Sum 874.75\nFees: 950.00 | 874.75", [["950.00", "874.75"]]),
-    "nowhere": ("x", [["b", "c", "a"]]),
-    "some nowhere": ("Fee 3.00\nFee 5.00", [["b", "3.00", "c", "a", "5.00", "0"]]),
-    "parts": ("Fees 9.00 | 8.00 | 7.00\n\fFee 1.00\n\fFees 6.00 | 9.00", [["9.00", "8.00", "7.00", "1.00"], ["1.00", "6.00", "9.00"]]),
-    "parts nowhere": ("a\fb\fc", [["z", "y"], ["y", "x"]]),
-}  # fmt: skip
+    "one line": ("Fees: $950.00 | $874.75 | $774.75", ["950.00 874.75 774.75"], "950.00 874.75 774.75"),
+    "above, too": ("Sum 874.75\nFees: 950.00 | 874.75", ["950.00 874.75"], "950.00 874.75"),
+    "out of order": ("Fees 1.00 | 2.00\nFee 3.00", ["3.00 1.00 2.00"], "1.00 2.00 3.00"),
+    "nowhere": ("x", ["b c a"], "b c a"),
+    "some nowhere": ("Fee 3.00\nFee 5.00", ["b 3.00 c a 5.00 0"], "b 3.00 c a 5.00 0"),
+    "parts": ("Fees 9 | 8 | 7\fFee 1\fFees 6 | 9", ["9 8 7 1", "1 6 9"], "9 8 7 1 6 9"),
+    "parts nowhere": ("a\fb\fc", ["z y", "y x"], "z y x"),
+}
 
 
 @pytest.mark.parametrize("name", LINES)
 def test_items_without_a_line_of_their_own_keep_the_order_of_their_answer(name):
-    text, answers = LINES[name]
-    pages = text.split("\f")
-    task = Task(read_spec({"fields": {"fees": {"items": "text"}, "note": "text"}}))
-    strategy = Prompted("e", "m", split=Split(pages=2, overlap=1))
-    _, found = play(
-        strategy, document(*pages), task, [answer({"fees": one, "note": None}) for one in answers]
-    )
-    assert found.record["fees"] == [*answers[0], *answers[-1][1 if len(answers) > 1 else len(answers[0]) :]]
-
-
-def test_rows_that_an_answer_has_out_of_their_order_come_in_that_of_the_document():
-    lines = [
-        {"item": item, "amount": amount}
-        for item, amount in [("Cap", "3.00"), ("Pump", "1.00"), ("Seal", "2.00")]
-    ]
-    _, found = play(Prompted("e", "m"), document("Pump 1.00 Seal 2.00\nCap 3.00"), Task(SPEC), [answer({"lines": lines})])  # fmt: skip
-    assert [one["item"] for one in found.record["lines"]] == ["Pump", "Seal", "Cap"]
+    text, answers, expected = LINES[name]
+    task = Task(read_spec({"fields": {"fees": {"items": "text"}}}))
+    replies = [answer({"fees": one.split()}) for one in answers]
+    _, found = play(Prompted("e", "m", split=Split(2)), document(*text.split("\f")), task, replies)
+    assert found.record["fees"] == expected.split()
 
 
 @given(answers=ANSWERS)

@@ -1,16 +1,11 @@
 """The programs on the page about extractors of one's own work."""
 
 import importlib
-import sys
 from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parents[2]))
-sys.path.insert(0, str(Path(__file__).parent))
-
-import extraction
-from doc_pages import blocks
+from tests.doc_pages import blocks
+from tests.extraction.strategies import extraction
 
 from fieldassay.extraction.strategies.calls import Function
 from fieldassay.extraction.strategy import Task

@@ -1,14 +1,9 @@
 """The strategy `prompted` against recorded answers."""
 
 import json
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from extraction import INVOICE, RECORD, SPEC, answer, document, play
+from tests.extraction.strategies.extraction import INVOICE, RECORD, SPEC, answer, document, play
 
 from fieldassay.extraction.endpoints.exchange import Failure
 from fieldassay.extraction.strategies.prompted import Decode, Prompted, Split

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import sys
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from extraction import document, play
+from tests.extraction.strategies.extraction import document, play
 
 from fieldassay.extraction.endpoints.exchange import Answer
 from fieldassay.extraction.strategies.prompted import Prompted

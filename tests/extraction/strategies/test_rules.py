@@ -1,13 +1,7 @@
 """The strategy `rules`: offline, by types, labels and examples."""
 
-import sys
-from pathlib import Path
-
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from extraction import INVOICE, RECORD, SPEC, document, play
+from tests.extraction.strategies.extraction import INVOICE, RECORD, SPEC, document, play
 
 from fieldassay.documents.load import load_bytes
 from fieldassay.extraction.strategies.rules.strategy import Rules

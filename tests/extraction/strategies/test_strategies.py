@@ -4,13 +4,9 @@ import json
 import subprocess
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-import extraction
+from tests.extraction.strategies import extraction
 
 from fieldassay.documents.layout.text import page_text
 from fieldassay.extraction.answers import leaves_of
