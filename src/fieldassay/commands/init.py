@@ -21,8 +21,7 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import Source, open_source
 from fieldassay.spec.drafts.document_id import DocumentId, find_document_id, has_id_name
 from fieldassay.spec.drafts.field_summaries import FieldSummary, sight
-from fieldassay.spec.drafts.infer import infer_seen, render_spec_with_comments
-from fieldassay.spec.drafts.schema_with_gold import with_gold
+from fieldassay.spec.drafts.infer import infer_seen, with_gold
 from fieldassay.spec.language.model import Field
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.source import named_source
@@ -81,7 +80,7 @@ def spec_from_gold(
         margin=margin, count=format_count(count, "document")
     )
     return Draft(
-        _head(gold) + proposed + render_spec_with_comments(found), (*map(str, source.notes), *remarks)
+        _head(gold) + proposed + write_spec(found.spec, found.comments), (*map(str, source.notes), *remarks)
     )
 
 

@@ -9,9 +9,8 @@ from msgspec import Struct
 from fieldassay.spec.drafts.field_summaries import FieldSummary
 from fieldassay.spec.language.names import ID_NAMES
 
-_MORE_NAMES = ("_id", "uid")
-"""Names of the id for a first spec, which writes them down; scoring does not look for them by itself."""
-
+_NAMES = (*ID_NAMES, "_id", "uid")
+"""Names of the id for a first spec, which writes them down; scoring does not look for the last by itself."""
 _ENDINGS = ("id", "no", "nr", "number", "ref", "reference", "key", "file")
 
 
@@ -30,7 +29,7 @@ def has_id_name(key: str) -> bool:
     >>> has_id_name("docId"), has_id_name("Image File"), has_id_name("vendor_tax_id")
     (True, True, False)
     """
-    return _snake(key) in (*ID_NAMES, *_MORE_NAMES)
+    return _snake(key) in _NAMES
 
 
 def find_document_id(root: FieldSummary, count: int, otherwise: str = "position") -> DocumentId:
@@ -39,48 +38,29 @@ def find_document_id(root: FieldSummary, count: int, otherwise: str = "position"
     `otherwise` is the way documents match without an id. A key with another name is never taken, whatever its
     values, since it may be an extracted field.
     """
-    order = (*ID_NAMES, *_MORE_NAMES)
-    named = sorted(
-        (key for key in root.members if has_id_name(key)), key=lambda key: order.index(_snake(key))
-    )
+    distinct: dict[str, int] = {}
+    for key, seen in root.members.items():
+        if has_id_name(key) or _snake(key).rpartition("_")[2] in _ENDINGS:
+            distinct[key] = len({str(value).strip() for value in seen.scalars})
+    unique = [key for key, number in distinct.items() if number == count == root.members[key].present]
+    named = sorted(filter(has_id_name, distinct), key=lambda key: _NAMES.index(_snake(key)))
     for key in named:
-        if _identifies(root.members[key], count):
+        if key in unique:
             return DocumentId(key, f"the usual name of an id, in {count} of {count} documents, all different")
-    if named:
-        return DocumentId(
-            None,
-            f"no id: {_lacks(named[0], root.members[named[0]], count)}, "
-            "so it is read as a field; correct it, or name the id",
+    if not named:
+        hint = "".join(
+            f"; if {key} identifies a document, write `id: {key}` and remove the field" for key in unique[:1]
         )
-    likely = [
-        key
-        for key, seen in root.members.items()
-        if _snake(key).rpartition("_")[2] in _ENDINGS and _identifies(seen, count)
-    ]
-    hint = (
-        f"; if {likely[0]} identifies a document, write `id: {likely[0]}` and remove the field"
-        if likely
-        else ""
-    )
-    return DocumentId(
-        None, f"no id: no key has a usual name of one, so documents are matched by {otherwise}{hint}"
-    )
-
-
-def _identifies(seen: FieldSummary, count: int) -> bool:
-    return bool(count) and seen.present == count == len(seen.scalars) == len(_distinct(seen))
-
-
-def _lacks(key: str, seen: FieldSummary, count: int) -> str:
+        why = f"no key has a usual name of one, so documents are matched by {otherwise}"
+        return DocumentId(None, f"no id: {why}{hint}")
+    key, seen = named[0], root.members[named[0]]
     if seen.present < count:
-        return f"{key} is empty in {count - seen.present} of {count} documents"
-    if len(seen.scalars) < count:
-        return f"{key} is no text or number in some documents"
-    return f"{key} is not different in each document ({len(_distinct(seen))} different of {count})"
-
-
-def _distinct(seen: FieldSummary) -> set[str]:
-    return {str(value).strip() for value in seen.scalars}
+        why = f"is empty in {count - seen.present} of {count} documents"
+    elif len(seen.scalars) < count:
+        why = "is no text or number in some documents"
+    else:
+        why = f"is not different in each document ({distinct[key]} different of {count})"
+    return DocumentId(None, f"no id: {key} {why}, so it is read as a field; correct it, or name the id")
 
 
 def _snake(key: str) -> str:

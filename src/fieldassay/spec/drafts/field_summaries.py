@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 from msgspec import Struct, field
@@ -18,18 +18,20 @@ MOST_VALUES = 20_000
 DEEPEST = 20
 _LONGEST_CELL = 200_000
 _MOST_BITS = 10_000  # Python writes no integer above 4300 digits
-_NULLS = (
-    "not_found",
-    "not found",
-    "n/a",
-    "null",
-    "none",
-    "-",
-    "--",
-    "nan",
-    "nil",
-    "not available",
-    "not applicable",
+_NULLS = frozenset(
+    (
+        "not_found",
+        "not found",
+        "n/a",
+        "null",
+        "none",
+        "-",
+        "--",
+        "nan",
+        "nil",
+        "not available",
+        "not applicable",
+    )
 )
 
 
@@ -46,46 +48,47 @@ class FieldSummary(Struct, eq=False):
     members: dict[str, FieldSummary] = field(default_factory=dict)
     items: FieldSummary | None = None
     nulls: Counter[str] = field(default_factory=Counter)
+    """Texts that mean empty, here and below, with their counts."""
     most: int = MOST_VALUES
     """The number of scalars kept."""
+    depth: int = 0
 
-    def see(self, value: Any, depth: int = 0) -> None:
+    def see(self, value: Any) -> None:
         """Add one value; empty ones do not count, texts that mean empty are noted in `nulls`."""
-        value = _decoded(value)
-        if is_empty(value):
-            return
-        if isinstance(value, str) and value.strip().casefold() in _NULLS:
-            self.nulls[value.strip()] += 1
+        if isinstance(value, str):
+            if value.strip().casefold() in _NULLS:
+                self.nulls[value.strip()] += 1
+                return
+            if len(value) < _LONGEST_CELL and value.lstrip()[:1] in ("[", "{"):
+                with suppress(ValueError, RecursionError):
+                    value = json.loads(value)
+        if (
+            value is None
+            or value != value
+            or value in ([], (), {})
+            or (isinstance(value, str) and not value.strip())
+        ):
             return
         self.present += 1
         if isinstance(value, Mapping):
-            self._see_object(value, depth)
+            self.objects += 1
+            for key, inner in value.items() if self.depth < DEEPEST else ():
+                self.member(str(key)).see(inner)
         elif isinstance(value, list | tuple):
-            self._see_list(value, depth)
+            self.lists += 1
+            self.items = self.items or FieldSummary(nulls=self.nulls, depth=self.depth + 1)
+            for inner in value if self.depth < DEEPEST else ():
+                self.items.see(inner)
         elif len(self.scalars) < self.most and not (
             isinstance(value, int) and value.bit_length() > _MOST_BITS
         ):
             self.scalars.append(value if isinstance(value, str | bool | int | float) else str(value))
 
-    def _see_object(self, value: Mapping[Any, Any], depth: int) -> None:
-        self.objects += 1
-        if depth < DEEPEST:
-            for key, inner in value.items():
-                self.members.setdefault(str(key), FieldSummary()).see(inner, depth + 1)
-
-    def _see_list(self, value: Iterable[Any], depth: int) -> None:
-        self.lists += 1
-        self.items = self.items or FieldSummary()
-        if depth < DEEPEST:
-            for inner in value:
-                self.items.see(inner, depth + 1)
-
-    def all_nulls(self) -> Counter[str]:
-        """Return the texts that mean empty, here and below, with their counts."""
-        total = Counter(self.nulls)
-        for inner in (*self.members.values(), *((self.items,) if self.items is not None else ())):
-            total.update(inner.all_nulls())
-        return total
+    def member(self, key: str, most: int = MOST_VALUES) -> FieldSummary:
+        """Return the sightings under a key."""
+        if key not in self.members:
+            self.members[key] = FieldSummary(nulls=self.nulls, most=most, depth=self.depth + 1)
+        return self.members[key]
 
 
 def sight(
@@ -102,29 +105,8 @@ def sight(
     root, count = FieldSummary(), 0
     for record in records:
         count += 1
-        root.objects += 1
         for key, value in record.items():
             name = str(key)
-            if name not in root.members:
-                root.members[name] = FieldSummary(most=sys.maxsize if is_whole(name) else MOST_VALUES)
-            root.members[name].see(value, 1)
+            seen = root.members.get(name) or root.member(name, sys.maxsize if is_whole(name) else MOST_VALUES)
+            seen.see(value)
     return root, count
-
-
-def is_empty(value: Any) -> bool:
-    """Return whether a value is empty: null, NaN, white space, an empty list or object."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return True
-    if isinstance(value, str):
-        return not value.strip()
-    return isinstance(value, Mapping | list | tuple) and not value
-
-
-def _decoded(value: Any) -> Any:
-    """Return the content of a JSON cell; any other value unchanged."""
-    if isinstance(value, str) and len(value) < _LONGEST_CELL and value.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(value)
-        except (ValueError, RecursionError):
-            return value
-    return value

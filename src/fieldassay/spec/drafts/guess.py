@@ -1,377 +1,296 @@
-"""The most likely type of a column of values."""
+"""The most likely type of a column of values: the first whose reader reads nearly all of them."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fieldassay.io.json_value import Scalar
 from fieldassay.options import option_names
-from fieldassay.regex import lazy_regex
+from fieldassay.values.types.base import Reader
 from fieldassay.values.types.catalogue import READERS
+from fieldassay.values.types.column import Reading
 from fieldassay.values.types.dates.calendars import is_installed
 
-ENOUGH = 0.98
-"""The share of values that a type must be able to read."""
+_MOST_READ, _FIRST_READ, _LONGEST = 1_000, 20, 200
+_OPTION = {"phone": "region"} | dict.fromkeys(("number", "money", "quantity", "integer"), "decimal")
+_OPTION |= dict.fromkeys(("date", "datetime"), "order")
+"""The option that decides what an ambiguous text means."""
 
-_MOST_READ = 1_000
-_LONGEST = 200
-_DATE = lazy_regex(
-    r"\d{1,4}[-/. ]\s?\d{1,2}[-/. ]\s?\d{1,4}|\d{1,4}(?:st|nd|rd|th)?[-/., ]{1,3}[^\W\d]{3,12}"
-    r"|[^\W\d]{3,12}[-/., ]{1,3}\d{1,4}|(?:19|20)\d{6}"
-)
-_CALENDARS = {
-    "buddhist": lazy_regex(r"(?<!\d)2[45]\d\d(?!\d)"),
-    "persian": lazy_regex(r"(?<!\d)(?:[1۱][3۳][4-9۴-۹]|۱۴[۰۱])\d(?!\d)"),
-    "japanese": lazy_regex(r"^(?:[RHSTM]|令和|平成|昭和|大正)\s?(?:\d{1,2}|元)[年./-]"),
-    "roc": lazy_regex(r"^(?:民國|中華民國)?\s?1[01]\d[年./-]"),
+_WORDS = {
+    "money": """amount price cost balance subtotal total gst vat tax fee paid charge salary revenue betrag
+        gesamtbetrag netto brutto mwst ust summe gesamt preis einzelpreis saldo montant prix tva importe
+        precio importo prezzo bedrag prijs kwota cena""",
+    "count": "count qty quantity quantities pages items rate percent pct units",
+    "number": "no number num",
+    "code": """id no number num code abn acn sku ref reference account iban zip postcode isbn serial version
+        release section chapter clause ip phone tel telephone telefon mobile fax cell""",
+    "phone": "phone tel telephone telefon mobile fax cell",
+    "day": "date datum day month period expiry",
+    "clock": "time zeit uhrzeit hour clock",
+    "site": "url website homepage",
 }
-"""Years of other calendars in our times; from 1400 on they are Persian in the digits of Iran alone."""
-_CREDIT = lazy_regex(r"\d\s?(CR|DR|Cr|Dr|cr|dr)\.?$")
-_CLOCK = lazy_regex(r"(?:^|[T ])\d{1,2}:\d{2}")
-_NUMBER = lazy_regex(r"[-+−(]?\s?\d[\d.,'’ \u00a0\u202f]{0,40}(?:[eE][-+]?\d{1,3})?\s?[)%-]?")
-_CODES = "USD|EUR|GBP|AUD|NZD|CAD|CHF|JPY|CNY|INR|SEK|NOK|DKK|PLN|BRL|MXN|ZAR|SGD|HKD|IDR|Rp"
-_MONEY = lazy_regex(rf"[$€£¥₹₩₽¢]|(?<![A-Za-z])(?:{_CODES})(?![A-Za-z])")
-_TWO_DECIMALS = lazy_regex(r"[.,]\d{2}\)?$")
-_QUANTITY = lazy_regex(
-    r"[-+−<>~≤≥]?\s?\d[\d.,'’ ]{0,20}\s?[^\W\d_%][^\d,;]{0,3}.{0,12}|[-+−]?\d[\d.,]{0,20}\s?[°%µ].{0,8}"
-)
-_CODE = lazy_regex(r"(?=[^\n]{0,60}\d)[A-Za-z0-9#][A-Za-z0-9#./_-]{0,59}")
-_PHONE = lazy_regex(r"\+?[\d\s().-]{6,24}")
-_BOOLEANS = {
-    "true",
-    "false",
-    "yes",
-    "no",
-    "y",
-    "n",
-    "t",
-    "f",
-    "ja",
-    "nein",
-    "oui",
-    "non",
-    "wahr",
-    "falsch",
-    "vrai",
-    "faux",
-    "tak",
-    "nie",
-    *("selected", "unselected", ":selected:", ":unselected:", "not_selected", "☑", "☐", "☒"),
-}
-_CHECKABLE = lazy_regex(r"[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}")
+"""Words in names of fields, by what they name; an `s` behind them does not count."""
 _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 5, "ean": 8, "luhn": 8}
-"""Checksums for a first spec, with the number of distinct values that must pass.
-
-One in ten values passes the last ones by chance.
-"""
-
-
-_MONEY_NAMES = {
-    "amount",
-    "price",
-    "cost",
-    "balance",
-    "subtotal",
-    "total",
-    "gst",
-    "vat",
-    "tax",
-    "fee",
-    "paid",
-    "charge",
-    "salary",
-    "revenue",
-    *(
-        "betrag",
-        "gesamtbetrag",
-        "netto",
-        "brutto",
-        "mwst",
-        "ust",
-        "summe",
-        "gesamt",
-        "preis",
-        "einzelpreis",
-        "saldo",
-    ),
-    *("montant", "prix", "tva", "importe", "precio", "importo", "prezzo", "bedrag", "prijs", "kwota", "cena"),
+"""Checksums with the number of different values that must pass: one in ten passes the last ones by chance."""
+_DATE = r"[^\W\d]|\d\D+\d+\D+\d|^\d{8}\t"
+_CALENDARS = {
+    "buddhist": _DATE,
+    "roc": _DATE,
+    "japanese": _DATE,
+    "persian": r"^[^\t]*(?:[۰-۹]|\b13[4-9]\d\b)",
 }
-_COUNT_NAMES = {
-    "count",
-    "qty",
-    "quantity",
-    "quantities",
-    "pages",
-    "items",
-    "number",
-    "no",
-    "num",
-    "rate",
-    "percent",
-    "pct",
-    "units",
-}
-_ID_NAMES = {
-    "id",
-    "no",
-    "number",
-    "num",
-    "code",
-    "abn",
-    "acn",
-    "sku",
-    "ref",
-    "reference",
-    "account",
-    "iban",
-    "zip",
-    "postcode",
-    "isbn",
-    "serial",
-}
-_PHONE_NAMES = {"phone", "tel", "telephone", "mobile", "fax", "cell"}
+"""Shapes of dates in other calendars: a year from 1400 on is Islamic or, in the digits of Iran, Persian."""
+_CODE = r"^(?=[^\t]*\d)[A-Za-z0-9#][A-Za-z0-9#./_{}-]{{0,59}}\t"
 
 
 class Guess(Struct, frozen=True):
-    """A type with the options of its reader, and remarks for the reader of the spec."""
+    """A type with the options of its reader, and remarks for the reader of the spec.
+
+    `marks` holds texts by what they show: a decimal sign, a space or an apostrophe in thousands, a currency,
+    an order of dates. The key `text` says that numbers or dates are texts.
+    """
 
     type: str
     options: Mapping[str, Any] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
+    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-def guess_type(name: str, values: Sequence[Scalar], locale: str | None) -> Guess:
+class _Candidate(Struct, frozen=True):
+    """A type, and what must hold where its reader reads more than is meant.
+
+    A `share` of the readings has the `shape`: a pattern of the text (behind `#` for a JSON number), a tab and
+    the canonical text. In fields `named` so, any reading will do. Readings with a `refused` flag are none.
+    """
+
+    type: str
+    shape: str = ""
+    share: float = 0.98
+    options: Mapping[str, Any] = field(default_factory=dict)
+    named: str = ""
+    needs: str = ""
+    never: frozenset[str] = frozenset()
+    refused: tuple[str, ...] = ()
+    enough: float = 0.98
+    """The share of values that must be readable."""
+    least: int = 1
+    """The number of different values."""
+    distinct: float = 0
+    """The number of different values for each value."""
+    remark: str = ""
+
+
+def _dates(kind: str) -> list[_Candidate]:
+    base = _Candidate(kind, _DATE, named="day", never=frozenset({"code"}))
+    found = [replace(base, refused=("calendar",))]
+    for name, shape in _CALENDARS.items():
+        if is_installed(name):
+            remark = f"years of the {name} calendar, as it seems"
+            flags = ("calendar", "ambiguous") if name == "roc" else ("calendar",)
+            own = replace(base, shape=shape, options={"calendar": name}, refused=flags, remark=remark)
+            found.append(replace(own, named="") if name == "persian" else own)
+    return [*found, base]
+
+
+CANDIDATES = (
+    _Candidate("phone", r"^\+", named="phone"),
+    _Candidate("boolean", r"(?i)^(?:#|[^\d\t]{2,}\t|[yntfj]\t|\W\t)"),
+    _Candidate("email"),
+    _Candidate("url", r"(?i)^(?:[^\t]*://|www\.)", named="site"),
+    *_dates("datetime"),
+    *_dates("date"),
+    _Candidate("time", r"^[^\t-]*\d:\d\d[^\t-]*\t", named="clock"),
+    _Candidate(
+        "money",
+        r"(?i)[cd]r\.?\t",
+        1e-9,
+        {"signs": (("CR", "-"), ("DR", "+"))},
+        remark="CR was taken as minus, DR as plus: some banks mean the opposite",
+    ),
+    _Candidate("money", r" \D\S*$", 0.5),
+    _Candidate(
+        "money",
+        r"^#|[.,]\d\d\)?\t",
+        0.5,
+        needs="money",
+        never=frozenset({"count", "number"}),
+        remark="money because of its name; make it `number` if it is not",
+    ),
+    _Candidate("integer", r"^#?[+-]?\d+\t", 1),
+    _Candidate("number"),
+    _Candidate("quantity", r" \D\S*$", 0.5),
+    *(
+        _Candidate(
+            "id",
+            r"^(?=\D*\d)[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}\t",
+            1,
+            {"checksum": name},
+            refused=("invalid_checksum", "other_length"),
+            enough=1,
+            least=least,
+            remark="every value passes the checksum",
+        )
+        for name, least in _CHECKSUMS.items()
+    ),
+    _Candidate("id", _CODE.format(" "), needs="code"),
+    _Candidate("id", _CODE.format(""), distinct=0.5),
+)
+"""The types of a first spec, in the order in which they are tried; enum and text are what remains."""
+
+
+def guess_type(name: str, values: Sequence[Scalar], locale: str | None = None) -> Guess:
     """Return the type that reads at least 98% of the values, else text (or any, for mixed kinds).
 
-    >>> guess_type("invoice_date", ["13/01/2024", "02/03/2024"], None)
-    Guess(type='date', options={'order': 'dmy'}, remarks=())
+    >>> guess = guess_type("invoice_date", ["13/01/2024", "02/03/2024"])
+    >>> guess.type, guess.options
+    ('date', {'order': 'dmy'})
     """
     if not values:
         return Guess("text", remarks=("never filled, so the type is not known",))
-    words = name_words(name)
-    texts = [value for value in values if isinstance(value, str)]
-    if not texts:
-        return _guess_json(words, values)
-    if len(texts) < len(values):
-        return _guess_mixed(words, values, locale)
-    trimmed = [text.strip() for text in texts]
-    refused: list[str] = []
-    for guess in _candidates(words, trimmed):
-        missed = unread(guess, trimmed, locale)
-        if not missed:
-            return guess
-        if not unread(guess, trimmed, locale, 0.5):
-            refused.append(f"{guess.type} would leave some unread, e.g. {missed[:40]!r}")
-    return Guess("text", remarks=tuple(refused[:1]))
-
-
-def name_words(name: str) -> frozenset[str]:
-    """Return the words of a field's name in lower case: `unitPrice` is unit and price."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:_LONGEST])
-    return frozenset(
-        word[:-1] if word.endswith("s") and word[:-1] in _MONEY_NAMES else word
-        for word in re.split(r"[\W_]+", spaced.lower())
-        if word
-    )
-
-
-def unread(guess: Guess, values: Sequence[Scalar], locale: str | None, enough: float = ENOUGH) -> str:
-    """Return a value unreadable for the guessed type, if fewer than `enough` are readable; else ""."""
-    entry = READERS.load(guess.type)
-    options = dict(guess.options)
-    if locale is not None and "locale" in option_names(entry):
-        options.setdefault("locale", locale)
-    reader = entry(**options)
-    sample = values[:_MOST_READ]
-    missed = [value for value in sample if reader.read(value).value is None]
-    return (str(missed[0]) or "''") if len(missed) > (1 - enough) * len(sample) else ""
-
-
-def _guess_json(words: frozenset[str], values: Sequence[Scalar]) -> Guess:
-    if all(isinstance(value, bool) for value in values):
-        return Guess("boolean")
-    if any(isinstance(value, bool) for value in values):
-        return Guess("any", remarks=("numbers beside true and false",))
-    if words & _MONEY_NAMES and not words & _COUNT_NAMES:
-        return Guess("money", remarks=("money because of its name; make it `number` if it is not",))
-    return Guess("integer" if all(isinstance(value, int) for value in values) else "number")
-
-
-def _guess_mixed(words: frozenset[str], values: Sequence[Scalar], locale: str | None) -> Guess:
-    if any(isinstance(value, bool) for value in values):
-        return Guess("any", remarks=("texts beside true and false",))
-    as_text = [str(value).strip() for value in values]
-    number = Guess(
-        "money" if words & _MONEY_NAMES and not words & _COUNT_NAMES else "number",
-        remarks=("numbers and texts mixed",),
-    )
-    if (
-        not words & _ID_NAMES
-        and _share(as_text, _NUMBER.fullmatch) >= ENOUGH
-        and not unread(number, values, locale)
-    ):
-        return number
-    return Guess("text", remarks=("numbers and texts mixed",))
-
-
-def _candidates(words: frozenset[str], texts: list[str]) -> list[Guess]:
-    """Return the types suggested by the shapes of the texts, likeliest first."""
+    kinds = {type(value) for value in values}
+    if bool in kinds and len(kinds) > 1:
+        return Guess("any", remarks=(f"{'texts' if str in kinds else 'numbers'} beside true and false",))
+    remarks: tuple[str, ...] = ("numbers and texts mixed",) if str in kinds and len(kinds) > 1 else ()
+    every = Counter(value.strip() if isinstance(value, str) else value for value in values)
+    texts = sorted(map(str, every))
     if max(map(len, texts)) > _LONGEST:
-        return []
-    if words & _PHONE_NAMES:
-        return _phones(words, texts)
-    return [
-        *(_only("boolean") if {text.casefold() for text in texts} <= _BOOLEANS else ()),
-        *(_only("email") if _share(texts, lambda text: "@" in text and " " not in text) >= ENOUGH else ()),
-        *(
-            _only("url")
-            if _share(texts, lambda text: text.lower().startswith(("http://", "https://", "www."))) >= ENOUGH
-            else ()
-        ),
-        *_moments(texts),
-        *_credits(texts),
-        *_phones(words, texts),
-        *_amounts(words, texts),
-        *_ids(words, texts),
-        *_enums(texts),
-    ]
-
-
-def _only(kind: str) -> tuple[Guess, ...]:
-    return (Guess(kind),)
-
-
-def _share(texts: Sequence[str], fits: Callable[[str], Any]) -> float:
-    return sum(bool(fits(text)) for text in texts) / len(texts)
-
-
-def _moments(texts: list[str]) -> list[Guess]:
+        return Guess("text", remarks=remarks)
+    column = _Column(_named(name), dict(every.most_common(_MOST_READ)), len(every) / len(values), locale)
+    total, marks, unread = sum(column.counts.values()), dict[str, list[str]](), ""
+    for candidate in filter(column.admits, CANDIDATES):
+        if remarks and candidate.type not in ("number", "money"):
+            continue
+        readings, missed = column.read(candidate)
+        read = sum(map(column.counts.__getitem__, readings))
+        if read < 0.5 * total or not column.has_shape(candidate, readings, read):
+            continue
+        options, doubts, marks = column.style(candidate, readings)
+        if read >= candidate.enough * total:
+            remarks += tuple(filter(None, (candidate.remark, doubts)))
+            return Guess(candidate.type, options, remarks, marks)
+        unread = unread or f"{candidate.type} would leave some unread, e.g. {str(missed)[:40]!r}"
+    is_few = 2 <= len(texts) <= min(12, len(values) / 5) and len(values) >= 20 and min(every.values()) >= 2
     if (
-        _share(texts, lambda text: len(text) <= 40 and _DATE.search(text) and any(map(str.isdigit, text)))
-        >= ENOUGH
+        is_few
+        and not remarks
+        and max(map(len, texts)) <= 40
+        and len({*map(str.casefold, texts)}) == len(texts)
     ):
-        order = date_order(texts)
-        options = {} if order is None else {"order": order}
-        kind = "datetime" if _share(texts, _CLOCK.search) >= ENOUGH else "date"
-        own = [
-            name
-            for name, years in _CALENDARS.items()
-            if _share(texts, years.search) >= ENOUGH and is_installed(name)
-        ]
-        if len(own) == 1:
-            remark = f"years of the {own[0]} calendar, as it seems"
-            return [Guess(kind, {**options, "calendar": own[0]}, (remark,)), Guess(kind, options)]
-        return [Guess(kind, options)]
-    return (
-        [Guess("time")]
-        if _share(texts, lambda text: len(text) <= 14 and _CLOCK.match(text)) >= ENOUGH
-        else []
-    )
+        return Guess("enum", {"values": tuple(texts)})
+    return Guess("text", remarks=remarks or tuple(filter(None, (unread,))), marks=marks)
 
 
-def _credits(texts: list[str]) -> list[Guess]:
-    words = {found[1].upper() for text in texts if (found := _CREDIT.search(text))}
-    if not words:
-        return []
-    signs = tuple((word, sign) for word, sign in (("CR", "-"), ("DR", "+")) if word in words)
-    remark = "CR was taken as minus, DR as plus: some banks mean the opposite"
-    return [Guess("money", {"signs": signs}, (remark,))]
+def _named(name: str) -> frozenset[str]:
+    """Return what the words of a field's name say: `unitPrice` is money."""
+    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:_LONGEST]).lower()
+    words = set(re.split(r"[\W_]+", spaced))
+    words |= {word.removesuffix("s") for word in words}
+    return frozenset(kind for kind, known in _WORDS.items() if not words.isdisjoint(known.split()))
 
 
-def date_order(texts: Sequence[str]) -> str | None:
-    """Return `dmy` or `mdy` if some dates fit only that order and none only the other; else None.
+class _Column(Struct, frozen=True):
+    """The different values of a column with their counts, and what its name says."""
 
-    >>> date_order(["13/01/2024", "02/03/2024"]), date_order(["02/03/2024"])
-    ('dmy', None)
-    """
-    votes: Counter[str] = Counter()
-    for text in texts:
-        match = re.match(r"(\d{1,2})[-/. ](\d{1,2})[-/. ]\d{2,4}(?!\d)", text)
-        if match:
-            first, second = int(match[1]), int(match[2])
-            votes["dmy"] += first > 12 >= second
-            votes["mdy"] += second > 12 >= first
-    winners = [order for order, count in votes.items() if count]
-    return winners[0] if len(winners) == 1 else None
+    named: frozenset[str]
+    counts: dict[Scalar, int]
+    distinct: float
+    locale: str | None
 
+    def admits(self, candidate: _Candidate) -> bool:
+        """Return whether a candidate is to be tried: digits that look like identifiers are no numbers."""
+        texts = [value for value in self.counts if isinstance(value, str)]
+        digits = [len(text) for text in texts if text.isdigit()]
+        is_code = texts and (
+            ("code" in self.named and "count" not in self.named)
+            or any(re.match(r"\D*0\d", text) for text in texts)
+            or (
+                len(texts) == len(self.counts)
+                and 2 * len(digits) > len(texts)
+                and 2 * sum(length >= 8 for length in digits) > len(digits)
+            )
+        )
+        return not (
+            (is_code and candidate.type in ("integer", "number", "quantity"))
+            or (candidate.needs and candidate.needs not in self.named)
+            or (candidate.named not in self.named and not candidate.never.isdisjoint(self.named))
+            or self.distinct < candidate.distinct
+            or len(self.counts) < candidate.least
+        )
 
-def _phones(words: frozenset[str], texts: list[str]) -> list[Guess]:
-    likely = bool(words & _PHONE_NAMES) or _share(texts, lambda text: text.startswith("+")) >= ENOUGH
-    return [Guess("phone")] if likely and _share(texts, _PHONE.fullmatch) >= 0.9 else []
+    def reader(self, kind: str, options: Mapping[str, Any]) -> Reader:
+        """Return the reader of a type, in the locale."""
+        entry = READERS.load(kind)
+        own = {"locale": self.locale} if self.locale is not None and "locale" in option_names(entry) else {}
+        reader: Reader = entry(**own, **options)
+        return reader
 
+    def read(self, candidate: _Candidate) -> tuple[dict[Scalar, Reading], Scalar]:
+        """Return the readings of readable values, none if few of the first are; and an unreadable value."""
+        reader, missed = self.reader(candidate.type, candidate.options), list[Scalar]()
+        readings: dict[Scalar, Reading] = {}
+        for value in self.counts:
+            reading = reader.read(value)
+            refused = candidate.refused if isinstance(value, str) else (*candidate.refused, "coerced")
+            if reading.value is not None and not set(refused) & {*reading.flags}:
+                readings[value] = reading
+                continue
+            missed.append(value)
+            if len(missed) == _FIRST_READ > len(readings):
+                return {}, value
+        return readings, missed[0] if missed else ""
 
-def _amounts(words: frozenset[str], texts: list[str]) -> list[Guess]:
-    numbers = _share(texts, _NUMBER.fullmatch)
-    marked = _share(
-        texts, lambda text: len(text) <= 60 and _MONEY.search(text) and any(map(str.isdigit, text))
-    )
-    names_money = bool(words & _MONEY_NAMES) and not words & _COUNT_NAMES
-    if marked >= 0.5 and _share(texts, lambda text: len(text) <= 40) >= ENOUGH:
-        return [Guess("money")]
-    if names_money and numbers >= ENOUGH and _share(texts, _TWO_DECIMALS.search) >= 0.5:
-        return [Guess("money", remarks=("money because of its name and its two decimals",))]
-    if numbers >= ENOUGH and not _is_code(words, texts):
-        return [
-            *(_only("integer") if all(text.lstrip("+-").isdigit() for text in texts) else ()),
-            Guess("number"),
-        ]
-    return (
-        [Guess("quantity")]
-        if _share(texts, _QUANTITY.fullmatch) >= 0.9 and not _is_code(words, texts)
-        else []
-    )
+    def has_shape(self, candidate: _Candidate, readings: Mapping[Scalar, Reading], read: int) -> bool:
+        """Return whether enough readings have the shape, or the name of the field suffices."""
+        shaped = 0
+        for value, reading in readings.items():
+            text = f"{'' if isinstance(value, str) else '#'}{reading.text}\t{reading.canonical}"
+            shaped += self.counts[value] if re.search(candidate.shape, text) else 0
+        return shaped >= candidate.share * read or candidate.named in self.named
 
+    def style(
+        self, candidate: _Candidate, readings: Mapping[Scalar, Reading]
+    ) -> tuple[dict[str, Any], str, dict[str, list[str]]]:
+        """Return the options that leave the fewest values ambiguous, what stays doubtful, and the marks.
 
-def _is_code(words: frozenset[str], texts: list[str]) -> bool:
-    """Return whether numbers look like identifiers: leading zeros, many digits, a typical name."""
-    digits = [text for text in texts if text.isdigit()]
-    leading = any(text.startswith("0") and len(text) > 1 for text in digits)
-    long = len(digits) > 0.5 * len(texts) and sum(len(text) >= 8 for text in digits) > 0.5 * len(digits)
-    return leading or long or (bool(words & _ID_NAMES) and not words & {"quantity", "qty", "count"})
-
-
-def _ids(words: frozenset[str], texts: list[str]) -> list[Guess]:
-    distinct = len(set(texts)) / len(texts)
-    spaced = _share(
-        texts, lambda text: len(text) <= 40 and text.replace(" ", "").isdigit()
-    ) >= ENOUGH and bool(words & _ID_NAMES)
-    is_code = spaced or (
-        _share(texts, _CODE.fullmatch) >= ENOUGH and (distinct >= 0.5 or bool(words & _ID_NAMES))
-    )
-    return [*_checksums(texts), *([Guess("id")] if is_code else [])]
-
-
-def _checksums(texts: list[str]) -> list[Guess]:
-    """Return an id with the checksum of all values, if there are enough of them."""
-    values = sorted(set(texts))
-    if len(values) < min(_CHECKSUMS.values()) or not all(
-        _CHECKABLE.fullmatch(text) and any(map(str.isdigit, text)) for text in values
-    ):
-        return []
-    found = next(
-        (name for name, least in _CHECKSUMS.items() if len(values) >= least and _passes(name, values)), None
-    )
-    return [] if found is None else [Guess("id", {"checksum": found}, ("every value passes the checksum",))]
-
-
-def _passes(checksum: str, texts: list[str]) -> bool:
-    reader = READERS.load("id")(checksum=checksum)
-    return all(not reader.read(text).flags for text in texts)
-
-
-def _enums(texts: list[str]) -> list[Guess]:
-    counts = Counter(texts)
-    few = 2 <= len(counts) <= 12 and len(texts) >= 20 and len(counts) <= 0.2 * len(texts)
-    if (
-        few
-        and min(counts.values()) >= 2
-        and max(map(len, counts)) <= 40
-        and len({text.casefold() for text in counts}) == len(counts)
-    ):
-        return [Guess("enum", {"values": tuple(sorted(counts))})]
-    return []
+        A sign is decimal if the number is another one without it.
+        """
+        options, marks = dict(candidate.options), defaultdict[str, list[str]](list)
+        kind, option = candidate.type, _OPTION.get(candidate.type)
+        texts = [value for value in readings if isinstance(value, str)]
+        doubts = [text for text in texts if "ambiguous" in readings[text].flags]
+        if texts and option in ("order", "decimal"):
+            marks["text"] = []
+        if option == "order":
+            day, month = (
+                {text for text in texts if "ambiguous" in reader.read(text).flags}
+                for reader in (self.reader(kind, {**options, "order": order}) for order in ("dmy", "mdy"))
+            )
+            for order, fewer, more in (("dmy", day, month), ("mdy", month, day)):
+                if fewer < more:
+                    options["order"], marks[order] = order, []
+        elif option == "decimal" and self.named.isdisjoint(("day", "clock")):
+            reader = self.reader(kind, options)
+            for text in texts:
+                for sign in ",." if "ambiguous" not in readings[text].flags else "":
+                    plain = re.sub(rf"(?<=\d)[{sign}](?=\d)", "", text)
+                    if plain != text and reader.read(plain).canonical != readings[text].canonical:
+                        marks[sign] += [text] * self.counts[text]
+                thousands = re.search(r"\d([ \u00a0\u202f\u2009'’])\d{3}(?!\d)", text)
+                currency = getattr(readings[text].value, "currency", None)
+                if thousands is not None:
+                    marks["'" if thousands[1] in "'’" else " "].append(text)
+                if currency is not None:
+                    marks[currency].append(text)
+            for sign in ",.":
+                if sum(self.counts[text] for text in doubts if sign in text) > len(marks.get(sign, ())):
+                    marks.pop(sign, None)
+            if "," in marks and "." not in marks and self.locale is None:
+                options["decimal"] = ","
+        is_open = doubts and option and option not in options and self.locale is None
+        return options, f"? {doubts[0]!r} is ambiguous; `{option}` decides" if is_open else "", marks

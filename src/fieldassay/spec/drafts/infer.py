@@ -1,4 +1,4 @@
-"""A first spec inferred from the values of gold data."""
+"""A first spec from the values of gold data, alone or beside a schema."""
 
 from __future__ import annotations
 
@@ -9,32 +9,28 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.io.json_value import Scalar
-from fieldassay.options import option_names
+from fieldassay.errors import list_names
+from fieldassay.paths import ITEM, join_path
 from fieldassay.spec.drafts.document_id import DocumentId, find_document_id, has_id_name
 from fieldassay.spec.drafts.field_summaries import DEEPEST, FieldSummary, sight
-from fieldassay.spec.drafts.guess import Guess, guess_type
-from fieldassay.spec.drafts.number_style import locale_of
+from fieldassay.spec.drafts.guess import guess_type
 from fieldassay.spec.language.freeze import freeze_options
 from fieldassay.spec.language.model import DocumentType, Field, Spec
-from fieldassay.spec.language.write import write_spec
-from fieldassay.values.types.catalogue import READERS
+from fieldassay.spec.language.report import Steps
 
 Place = tuple[str, ...]
 
 _TYPE_NAMES = ("document_type", "doc_type", "documenttype", "doctype")
-_SEPARATORS = ("|", ";")
-_UMLAUTS = frozenset("äöüßÄÖÜẞ")
-_COMMA_LOCALE = "de_DE"
-"""A locale with a decimal comma, for guessing types if only the comma is known."""
-
-_MOST_KEYS = 60
-_MOST_CHARACTERS = 5_000_000
-_MOST_TYPES = 30
+_AT_HOME = {
+    "PLN": "pl_PL", "RUB": "ru_RU", "CZK": "cs_CZ", "HUF": "hu_HU", "UAH": "uk_UA", "SEK": "sv_SE",
+    "NOK": "nb_NO", "DKK": "da_DK", "BRL": "pt_BR", "IDR": "id_ID", "TRY": "tr_TR",
+}  # fmt: skip
+"""Currencies of one country with a decimal comma, with its locale."""
+_MOST_KEYS, _MOST_CHARACTERS, _MOST_TYPES, _MOST_NAMED = 60, 5_000_000, 30, 10
 
 
 class Inferred(Struct, frozen=True, eq=False):
-    """An inferred spec with the sightings at each of its places."""
+    """An inferred spec with comments on its places."""
 
     spec: Spec
     comments: Mapping[Place, str]
@@ -51,178 +47,181 @@ def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferr
 def infer_seen(root: FieldSummary, count: int, document_id: DocumentId, name: str) -> Inferred:
     """Return a spec that fits the sightings of `count` gold records, with comments.
 
-    Every type reads at least 98% of the values (the first 20,000 per field), otherwise the field is text.
-    The document's id is no field, unless it stands beside the record. A locale is set only if numbers or
-    dates can be read in only one way.
+    Every type reads at least 98% of the values (of the first 20,000 per field the 1,000 most frequent),
+    otherwise the field is text. The document's id is no field, unless it stands beside the record. A locale
+    is set only if numbers or dates can be read in only one way.
     """
     own_id = None if document_id.is_beside else document_id.name
     members = {key: seen for key, seen in root.members.items() if key != own_id}
-    locale, why, decimal = locale_of(members)
-    walk = _Walk(locale, count, decimal)
-    fields = tuple(walk.field(key, seen, ("fields", key)) for key, seen in members.items())
-    comments = walk.comments
-    comments[("locale",) if locale is not None else ("fields",)] = why
-    if document_id.name is None:
-        comments[("fields",)] = "\n".join(filter(None, (document_id.why, comments.get(("fields",)))))
-    else:
-        comments[("id",)] = document_id.why
-    nulls = tuple({text.casefold(): text for text, _ in reversed(root.all_nulls().most_common())}.values())
+    walk = _Walk(count)
+    fields = walk.fields(members)
+    locale, why = _locale_of(walk.marks)
+    if locale is not None:
+        walk = _Walk(count, locale)
+        fields = walk.fields(members)
+    heads = {"fields": "", "id": "", "locale": ""}
+    heads["id" if document_id.name is not None else "fields"] = document_id.why
+    place = "locale" if locale is not None else "fields"
+    heads[place] = "\n".join(filter(None, (heads[place], why)))
+    nulls = {text.casefold(): text for text, _ in reversed(root.nulls.most_common())}
     ids = () if document_id.name is None else (document_id.name,)
-    spec = Spec(name, fields, 1, ids, tuple(sorted(nulls)), locale, document_type=_document_type(members))
-    return Inferred(spec, comments, walk.facts)
-
-
-def render_spec_with_comments(inferred: Inferred) -> str:
-    """Return the YAML of an inferred spec, with the comment of each field above it.
-
-    >>> inferred = infer([{"id": "1", "note": "so it is"}, {"id": "2", "note": ""}], "notes")
-    >>> print(render_spec_with_comments(inferred), end="")
-    fieldassay: 1
-    name: notes
-    # the usual name of an id, in 2 of 2 documents, all different
-    id: id
-    fields:
-      # 1 of 2 documents; e.g. "so it is"
-      note: text
-    """
-    return write_spec(inferred.spec, inferred.comments)
+    kinds = _document_type(members)
+    spec = Spec(name, fields, 1, ids, tuple(sorted(nulls.values())), locale, document_type=kinds)
+    return Inferred(spec, {**walk.comments, **{(key,): text for key, text in heads.items()}}, walk.facts)
 
 
 class _Walk(Struct):
-    """Infers fields one by one, with their comments."""
+    """Infers fields one by one, with their comments, and the marks of all their values (see `Guess`)."""
 
-    locale: str | None
     documents: int
-    decimal: str | None = None
-    """The decimal sign of fields without a locale."""
+    locale: str | None = None
     comments: dict[Place, str] = field(default_factory=dict)
     facts: dict[Place, str] = field(default_factory=dict)
+    marks: dict[str, list[str]] = field(default_factory=dict)
 
-    def field(self, name: str, seen: FieldSummary, place: Place, depth: int = 1) -> Field:
-        """Return the field that fits the sightings at a place."""
-        found, remarks = self._shaped(name, seen, place, depth)
-        text = (
-            f"{seen.present} of {self.documents} documents"
-            if depth == 1
-            else "once"
-            if seen.present == 1
-            else f"{seen.present} times"
-        )
-        sample = next((value for value in seen.scalars if isinstance(value, str) or not seen.objects), None)
-        if sample is not None:
-            text += f"; e.g. {_sample(sample)}"
-        self.facts[place] = text
-        self.comments[place] = "; ".join((text, *remarks))
-        return found
-
-    def _shaped(
-        self, name: str, seen: FieldSummary, place: Place, depth: int
-    ) -> tuple[Field, tuple[str, ...]]:
-        scalars = seen.present - seen.lists - seen.objects
-        if (seen.lists or seen.objects) and depth >= DEEPEST:
-            return Field(name, "any"), ("nests too deeply to be described",)
-        if seen.objects and (seen.lists or scalars):
-            return Field(name, "any"), ("objects beside other kinds, so it is taken as a tree",)
-        if seen.objects:
-            return self._object(name, seen, place, depth)
-        if seen.lists:
-            return self._list(name, seen, place, depth)
-        return self._value(name, seen)
-
-    def _object(
-        self, name: str, seen: FieldSummary, place: Place, depth: int
-    ) -> tuple[Field, tuple[str, ...]]:
-        keys = len(seen.members)
-        filled = sum(inner.present for inner in seen.members.values())
-        if not keys or (keys > _MOST_KEYS and filled < 0.1 * keys * seen.objects):
-            return Field(name, "any"), (
-                f"{keys} different keys, most of them rare, so it is taken as a tree",
+    def fields(self, members: Mapping[str, FieldSummary], place: Place = ()) -> tuple[Field, ...]:
+        """Return the fields that fit the sightings of an object's members."""
+        found = []
+        for name, seen in members.items():
+            at = (*place, "fields", name)
+            inferred, remarks = self._shaped(name, seen, at)
+            times = "once" if seen.present == 1 else f"{seen.present} times"
+            fact = times if place else f"{seen.present} of {self.documents} documents"
+            sample = next(
+                (value for value in seen.scalars if isinstance(value, str) or not seen.objects), None
             )
-        fields = tuple(
-            self.field(key, inner, (*place, "fields", key), depth + 1) for key, inner in seen.members.items()
-        )
-        return Field(name, "object", fields=fields), ()
+            if sample is not None:
+                text = json.dumps(sample, ensure_ascii=False, default=str)
+                fact += f"; e.g. {text}" if len(text) <= 50 else f'; e.g. {text[:46]}…"'
+            self.facts[at], self.comments[at] = fact, "; ".join((fact, *remarks))
+            found.append(inferred)
+        return tuple(found)
 
-    def _list(self, name: str, seen: FieldSummary, place: Place, depth: int) -> tuple[Field, tuple[str, ...]]:
-        items = seen.items or FieldSummary()
+    def _shaped(self, name: str, seen: FieldSummary, place: Place) -> tuple[Field, tuple[str, ...]]:
+        keys, filled = len(seen.members), sum(inner.present for inner in seen.members.values())
+        if (seen.lists or seen.objects) and seen.depth >= DEEPEST:
+            return Field(name, "any"), ("nests too deeply to be described",)
+        if 0 < seen.objects < seen.present:
+            return Field(name, "any"), ("objects beside other kinds, so it is taken as a tree",)
+        if seen.objects and (not keys or (keys > _MOST_KEYS and filled < 0.1 * keys * seen.objects)):
+            remark = f"{keys} different keys, most of them rare, so it is taken as a tree"
+            return Field(name, "any"), (remark,)
+        if seen.objects:
+            return Field(name, "object", fields=self.fields(seen.members, place)), ()
+        if seen.items is None:
+            return self._value(name, seen.scalars)
+        items = seen.items
         remarks = ("some are no lists; each then counts as a list of one",) if seen.scalars else ()
         if items.objects or items.lists:
-            inner, below = self._shaped("", items, (*place, "items"), depth + 1)
-            return Field(name, "list", items=inner), (f"{items.present} items", *remarks, *below)
-        values = [*items.scalars, *seen.scalars]
-        guess = self._guess(name, values)
-        return Field(name, "list", items=_field("", guess)), (
-            f"{items.present} items",
-            *remarks,
-            *guess.remarks,
-        )
+            inner, below = self._shaped("", items, (*place, "items"))
+        else:
+            inner, below = self._guess(name, "", [*items.scalars, *seen.scalars])
+        return Field(name, "list", items=inner), (f"{items.present} items", *remarks, *below)
 
-    def _value(self, name: str, seen: FieldSummary) -> tuple[Field, tuple[str, ...]]:
-        texts = [value for value in seen.scalars if isinstance(value, str)]
-        separator = _separator(texts) if texts and len(texts) == len(seen.scalars) else None
-        guess = self._guess(name, seen.scalars)
-        if separator is None or guess.type != "text":
-            has_umlauts = guess.type == "text" and not all(map(_UMLAUTS.isdisjoint, texts))
-            remark = ("`normalize: [umlauts]` would take ü and ue as the same",) if has_umlauts else ()
-            return _field(name, guess), (*guess.remarks, *remark)
-        parts = [part.strip() for text in texts for part in text.split(separator) if part.strip()]
-        guess = self._guess(name, parts) if parts else Guess("text")
-        return Field(name, "list", items=_field("", guess), separator=separator), (
-            f"lists written with {separator!r}",
-            *guess.remarks,
-        )
+    def _value(self, name: str, values: Sequence[Any]) -> tuple[Field, tuple[str, ...]]:
+        texts = [value for value in values if isinstance(value, str)]
+        inferred, remarks = self._guess(name, name, values)
+        if inferred.type != "text" or not texts:
+            return inferred, remarks
+        is_small = len(texts) == len(values) and sum(map(len, texts)) <= _MOST_CHARACTERS
+        for separator, needed in (("|", 0.2), (";", 0.6)) if is_small else ():
+            cells = [text.split(separator) for text in texts if separator in text]
+            parts = [part.strip() for text in texts for part in text.split(separator) if part.strip()]
+            if len(cells) >= needed * len(texts) and max(map(len, parts), default=0) <= 200:
+                items, remarks = self._guess(name, "", parts)
+                remarks = (f"lists written with {separator!r}", *remarks)
+                return Field(name, "list", items=items, separator=separator), remarks
+        has_umlauts = not all(map(frozenset("äöüßÄÖÜẞ").isdisjoint, texts))
+        return inferred, (
+            *remarks, *(("`normalize: [umlauts]` would take ü and ue as the same",) if has_umlauts else ())
+        )  # fmt: skip
 
-    def _guess(self, name: str, values: Sequence[Scalar]) -> Guess:
-        if self.decimal is None:
-            return guess_type(name, values, self.locale)
-        guess = guess_type(name, values, _COMMA_LOCALE)
-        has_sign = any(isinstance(value, str) and self.decimal in value for value in values)
-        takes_sign = "decimal" in option_names(READERS.load(guess.type))
-        return (
-            replace(guess, options={**guess.options, "decimal": self.decimal})
-            if has_sign and takes_sign
-            else guess
-        )
+    def _guess(self, name: str, own_name: str, values: Sequence[Any]) -> tuple[Field, tuple[str, ...]]:
+        guess = guess_type(name, values, self.locale)
+        for mark, texts in guess.marks.items():
+            self.marks.setdefault(mark, []).extend(texts)
+        options = {
+            key: list(value) if isinstance(value, tuple) else value for key, value in guess.options.items()
+        }
+        return Field(own_name, guess.type, freeze_options(options)), guess.remarks
 
 
-def _field(name: str, guess: Guess) -> Field:
-    return Field(
-        name,
-        guess.type,
-        freeze_options(
-            {key: list(value) if isinstance(value, tuple) else value for key, value in guess.options.items()}
-        ),
+def _locale_of(marks: Mapping[str, Sequence[str]]) -> tuple[str | None, str]:
+    """Return the locale of all numbers and dates, or None, and the reason."""
+    choose = "choose the locale of your documents"
+    point, comma = (
+        f"{len(texts):,} number{' has' if len(texts) == 1 else 's have'} a decimal {word}"
+        for word, texts in (("point", marks.get(".", ())), ("comma", marks.get(",", ())))
     )
-
-
-def _sample(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= 50 else f'{text[:46]}…"'
+    homes, orders = ({*known} & {*marks} for known in (_AT_HOME, ("dmy", "mdy")))
+    if "," in marks and "." in marks:
+        seen = f"{point} (such as {marks['.'][0]}), {comma} (such as {marks[','][0]})"
+        return None, f"no locale: {seen}; set `decimal` per field"
+    if "," in marks and len(homes) == 1:
+        return _AT_HOME[homes.pop()], f"{comma}; {choose}"
+    if "," in marks and " " in marks:
+        why = f"{comma}, and spaces between thousands, as in many countries"
+        return None, f"no locale: {why}; add `locale:` of your documents"
+    if "," in marks:
+        return "de_DE", f"{comma}; {choose}"
+    if "'" in marks:
+        return "de_CH", f"{point}, and apostrophes between thousands; {choose}"
+    if "." in marks and len(orders) == 1:
+        order = orders.pop()
+        locale = "en_GB" if order == "dmy" else "en_US"
+        return locale, f"decimal points, dates in the order {order}; {choose}"
+    why = "nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous"
+    return None, f"no locale: {why}" if "text" in marks else ""
 
 
 def _document_type(members: Mapping[str, FieldSummary]) -> DocumentType | None:
     for key, seen in members.items():
         values = sorted({value.strip() for value in seen.scalars if isinstance(value, str)})
-        distinct = {value.casefold(): value for value in values}
-        if (
-            key.casefold() in _TYPE_NAMES
-            and values
-            and len(values) <= _MOST_TYPES
-            and len(values) == len(distinct)
-        ):
+        is_plain = 0 < len(values) == len({*map(str.casefold, values)}) <= _MOST_TYPES
+        if is_plain and key.casefold() in _TYPE_NAMES:
             return DocumentType(key, tuple((value, ()) for value in values))
     return None
 
 
-def _separator(texts: list[str]) -> str | None:
-    """Return the separator of delimited lists: in enough cells, each time between two parts."""
-    if sum(map(len, texts)) > _MOST_CHARACTERS:
-        return None
-    for separator in _SEPARATORS:
-        holding = [text for text in texts if separator in text]
-        needed = 0.2 if separator == "|" else 0.6
-        if len(holding) >= needed * len(texts) and all(
-            len(part) <= 200 for text in holding for part in text.split(separator)
-        ):
-            return separator
-    return None
+def with_gold(spec: Spec, inferred: Inferred) -> Inferred:
+    """Return a schema's spec completed from gold, with comments.
+
+    Gold gives the id, locale, null values, document type and orders of dates that the schema leaves open.
+    Comments list the counts of each field, keys of gold missing from the schema, and fields whose values look
+    like another type.
+    """
+    gold, lacking = inferred.spec, list[str]()
+    comments: dict[Place, str] = {at: text for at, text in inferred.comments.items() if len(at) == 1}
+
+    def blend(ours: Field, theirs: Field, place: Place, path: Steps) -> Field:
+        if ours.type == theirs.type == "list" and ours.items is not None and theirs.items is not None:
+            return replace(ours, items=blend(ours.items, theirs.items, (*place, "items"), (*path, ITEM)))
+        if {ours.type, theirs.type} <= {"date", "datetime"}:
+            order = [pair for pair in theirs.options if pair[0] == "order"]
+            return replace(ours, options=tuple(sorted(dict((*order, *ours.options)).items())))
+        if not ours.type == theirs.type == "object":
+            return ours
+        seen = {inner.name: inner for inner in theirs.fields}
+        declared = {name for inner in ours.fields for name in (inner.name, *inner.names)}
+        lacking.extend(join_path((*path, name)) for name in seen if name not in declared)
+        fields = []
+        for inner in ours.fields:
+            at, other = (*place, "fields", inner.name), seen.get(inner.name)
+            if other is None:
+                comments[at] = "not in the gold seen"
+            else:
+                is_other = inner.type == "text" and other.type not in ("text", "any", "enum", "id")
+                remark = f"; gold looks like the type {other.type}" if is_other else ""
+                comments[at] = inferred.facts[at] + remark
+            fields.append(inner if other is None else blend(inner, other, at, (*path, inner.name)))
+        return replace(ours, fields=tuple(fields))
+
+    names = {inner.name for inner in gold.fields}
+    own = tuple(inner for inner in spec.fields if inner.name in names or inner.name not in gold.id)
+    fields = blend(Field("", "object", fields=own), Field("", "object", fields=gold.fields), (), ()).fields
+    if lacking:
+        remark = f"gold has keys that the schema does not have: {list_names(lacking, _MOST_NAMED)}"
+        comments[("fields",)] = "\n".join(filter(None, (comments[("fields",)], remark)))
+    gaps = ("id", "locale", "null_values", "document_type")
+    completed = {name: getattr(spec, name) or getattr(gold, name) for name in gaps}
+    return Inferred(replace(spec, fields=fields, **completed), comments)
