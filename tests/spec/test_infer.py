@@ -54,6 +54,34 @@ COLUMNS = [
     ("dates", ["2024-01-05 | 2024-01-06", "2024-01-07"], "list"),
     ("cell", ['[{"a": 1}]', "[]"], "list"),
     ("empty", [None, "", "  "], "text"),
+    ("fee", [*(f"${n}.50" for n in range(45)), *["$ to be agreed 1"] * 5], "text"),
+    ("plz", ["01067", "80331"], "id"),
+    ("nr", [15, "017"], "text"),
+    ("jahr", ["2021", "2022"], "integer"),
+    ("years", ["2010-2015", "2012-2016"], "id"),
+    ("order_no", ["2024-01-05", "2024-02-17"], "id"),
+    ("release_date", ["2024-01-05", "2024-02-17"], "date"),
+    ("version", ["1.10", "1.2"], "id"),
+    ("number_of_items", ["3", "12"], "integer"),
+    ("rate", ["12.5%", "7 %"], "number"),
+    ("change", ["(1,234.50)", "99.10"], "number"),
+    ("bp", ["120/80 mmHg", "135/90 mmHg"], "quantity"),
+    ("t", ["20±5 °C", "37±1 °C"], "quantity"),
+    ("fecha", ["3 de enero de 2024", "12 de marzo de 2023"], "date"),
+    ("日付", ["2024年3月15日", "2023年12月1日"], "date"),
+    ("合計", ["¥12,300", "¥980"], "money"),
+    ("montant", ["1 234,50 kr", "80,00 kr"], "money"),
+    ("expiry", ["10/2026", "03/2027"], "date"),
+    ("telefon", ["030/1234567", "040/7654321"], "phone"),
+    ("tel", ["Tel. 02 9123 1234", "02 9123 1235 ext. 4"], "phone"),
+    ("contact", ["Ana Ruiz <ana@b.org>", "c@d.com"], "email"),
+    ("website", ["example.org", "shop.example.com"], "url"),
+    ("file_name", ["scan1.png", "scan2.png"], "id"),
+    ("ok", ["sí", "no"], "boolean"),
+    ("sex", ["M", "F"], "text"),
+    ("chapter", ["V", "X"], "text"),
+    ("open", ["08:00-12:00", "09:00-17:30"], "text"),
+    ("uhrzeit", ["9:30 Uhr", "17:05 Uhr"], "time"),
     ("long", ["x" * 5000, "1" * 5000], "text"),
 ]
 
@@ -183,19 +211,21 @@ def test_a_locale_needs_evidence(values, locale):
     assert infer([{"id": f"r{n}", "price": value} for n, value in enumerate(values)]).spec.locale == locale
 
 
-def test_comments_say_what_was_seen():
-    found = infer([{"id": "1", "no": "INV-1"}, {"id": "2", "no": None}])
-    text = write_spec(found.spec, found.comments)
-    assert '# 1 of 2 documents; e.g. "INV-1"\n  "no": id' in text
-
-
-def test_a_type_that_leaves_values_unread_is_text_and_the_comment_says_why():
-    rows = [{"id": f"r{n}", "fee": f"${n}.50" if n % 10 else "$ to be agreed 1"} for n in range(50)]
-    found = infer(rows)
-    assert (
-        found.spec.fields[0].type == "text"
-        and "money would leave some unread" in found.comments[("fields", "fee")]
-    )
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("no", ["INV-1", None], '1 of 2 documents; e.g. "INV-1"'),
+        ("fee", [f"${n}.50" if n % 10 else "$ to be agreed 1" for n in range(50)],
+         "money would leave some unread, e.g. '$ to be agreed 1'"),
+        ("day", ["01/02/2024", "03/04/2024"], "? '01/02/2024' is ambiguous; `order` decides"),
+        ("x", ["12.345", "67.890"], "? '12.345' is ambiguous; `decimal` decides"),
+        ("phone", ["02 9123 1234"], "? '02 9123 1234' is ambiguous; `region` decides"),
+    ],
+    ids=["seen", "unread", "day or month", "thousands or decimals", "country"],
+)  # fmt: skip
+def test_comments_say_what_was_seen_and_what_is_left_open(name, values, said):
+    found = infer([{"id": f"r{at}", name: value} for at, value in enumerate(values)])
+    assert said in found.comments[("fields", name)]
 
 
 texts = st.sampled_from(
@@ -280,6 +310,7 @@ OPTIONS = [
     (["1445/09/05", "1403/01/01"], "date", {}),
     (["108.43 CR", "5.00 Dr."], "money", {"signs": (("CR", "-"), ("DR", "+"))}),
     (["SELECTED", "NOT_SELECTED", "SELECTED"], "boolean", {}),
+    (["1.234,50", "99,10", "7.123"], "number", {}),
 ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,8 @@ from fieldassay.records.ids import locate
 from fieldassay.records.matching import find_duplicates
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import Source, open_source
-from fieldassay.spec.drafts.document_id import DocumentId, find_document_id, has_id_name
-from fieldassay.spec.drafts.field_summaries import FieldSummary, sight
 from fieldassay.spec.drafts.infer import infer_seen, with_gold
+from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight
 from fieldassay.spec.language.model import Field
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.source import named_source
@@ -65,29 +64,22 @@ def spec_from_gold(
     declared = None if schema is None else read_spec(named_source(schema, Path.cwd()))
     names = () if id_key is None else (id_key,)
     source = open_source(gold, SourceOptions(id_names=names, data_key=gold_key, is_gold=True))
-    rows, count = sight(_with_lists(_rows(source)), has_id_name)
-    root = rows if gold_key is None else sight(_with_lists(_records(source, gold_key)))[0]
-    found = infer_seen(root, count, _document_id(source, rows, count, id_key), _stem(gold))
-    remarks = _remarks(rows, count) if gold_key is None else ()
-    if declared is not None:
-        found = with_gold(declared, found)
+    rows, count = sight(_records(source))
+    root = rows if gold_key is None else sight(_records(source, gold_key))[0]
+    document_id = _document_id(source, rows, count, id_key)
+    stem = "records" if gold == "-" else Path(gold).name.split(".")[0] or "records"
+    inferred = infer_seen(root, count, stem, document_id, source.options.data_key is not None)
+    inferred = inferred if declared is None else with_gold(declared, inferred)
+    remarks: tuple[str, ...] = ()
     if gold_key is not None:
-        found = replace(found, spec=replace(found.spec, gold_keys=(gold_key,)))
-    elif remarks:
-        found = replace(found, comments={**found.comments, ("fieldassay",): "\n".join(remarks)})
-    margin = plan_margin(count, sum(map(_count_values, found.spec.fields)))
-    proposed = (_ALARM if margin is None else _MARGIN).format(
-        margin=margin, count=format_count(count, "document")
-    )
-    return Draft(
-        _head(gold) + proposed + write_spec(found.spec, found.comments), (*map(str, source.notes), *remarks)
-    )
-
-
-def _count_values(field: Field) -> int:
-    """Return the values that a field has at least: those of its fields, and of one item of a list."""
-    inner = (*field.fields, *((field.items,) if field.items is not None else ()))
-    return sum(map(_count_values, inner)) or 1
+        inferred = replace(inferred, spec=replace(inferred.spec, gold_keys=(gold_key,)))
+    elif remarks := _doubts(rows, count):
+        inferred = replace(inferred, comments={**inferred.comments, ("fieldassay",): remarks[0]})
+    margin = plan_margin(count, sum(map(_count_values, inferred.spec.fields)))
+    gate = _ALARM if margin is None else _MARGIN
+    head = _head(gold) + gate.format(margin=margin, count=format_count(count, "document"))
+    text = head + write_spec(inferred.spec, inferred.comments)
+    return Draft(text, (*map(str, source.notes), *remarks))
 
 
 def spec_from_schema(schema: str) -> str:
@@ -100,68 +92,51 @@ def _head(path: str) -> str:
     return _HEAD.format(source="".join(char if char.isprintable() else "?" for char in name))
 
 
-def _rows(source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the rows unchanged, with ids and possible metadata: only the user can separate them from data."""
+def _count_values(field: Field) -> int:
+    """Return the values that a field has at least: those of its fields, and of one item of a list."""
+    inner = (*field.fields, *((field.items,) if field.items is not None else ()))
+    return sum(map(_count_values, inner)) or 1
+
+
+def _records(source: Source, key: str | None = None) -> Iterator[dict[str, Any]]:
+    """Yield the rows, or the records under a key, with the lists and objects that texts hold.
+
+    A row has its ids and metadata: only the user can separate them from data.
+    """
     for start in range(0, len(source), _CHUNK):
         positions = range(start, min(start + _CHUNK, len(source)))
         for position, row in zip(positions, source.rows.read(positions), strict=True):
-            if row.problem is not None or not isinstance(row.value, dict):
-                what = row.problem or "holds no record"
+            record: Any = row.value if row.problem is None else None
+            what = row.problem or "holds no record"
+            if key is not None and isinstance(record, dict):
+                record = read_value(locate(record, key)[1], source.options).data
+                what = f"holds no record under {key!r}"
+            if not isinstance(record, dict):
                 raise problem(source.place(position), what, "correct the gold record", "bad_gold")
-            yield row.value
+            texts = {name: text for name, text in record.items() if isinstance(text, str)}
+            read = {name: read_container(text, is_gold=True, is_prose=True) for name, text in texts.items()}
+            yield record | {name: inner.value for name, inner in read.items() if inner is not None}
 
 
-def _with_lists(records: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield the records with the lists and objects that texts hold, as Python writes them or in a fence."""
-    for record in records:
-        read = {
-            key: read_container(value, is_gold=True, is_prose=True)
-            for key, value in record.items()
-            if isinstance(value, str)
-        }
-        yield record | {key: row.value for key, row in read.items() if row is not None}
-
-
-def _records(source: Source, key: str) -> Iterator[dict[str, Any]]:
-    """Yield the records under a key of the rows."""
-    for position, row in enumerate(_rows(source)):
-        answer = read_value(locate(row, key)[1], source.options)
-        if answer.data is None:
-            what = f"holds no record under {key!r}"
-            raise problem(source.place(position), what, "correct the gold record", "bad_gold")
-        yield answer.data
-
-
-def _document_id(source: Source, rows: FieldSummary, count: int, named: str | None) -> DocumentId:
-    """Return the document's id: the key that the user named, or the one with a usual name."""
-    is_beside = source.options.data_key is not None
+def _document_id(source: Source, rows: Sightings, count: int, named: str | None) -> tuple[str | None, str]:
+    """Return the key that the user named, or the one with a usual name, and the reason."""
     if named is None:
-        found = find_document_id(
-            rows, count, "file name" if isinstance(source.rows, FolderRows) else "position"
-        )
-        return replace(found, is_beside=is_beside)
+        is_folder = isinstance(source.rows, FolderRows)
+        return find_document_id(rows, count, "file name" if is_folder else "position")
     problems = find_duplicates(source)
     if source.is_numbered:
-        problems.append(
-            Problem(source.label, f"no record has the id {named!r}", nearest(named, rows.members), "no_id")
-        )
+        what = f"no record has the id {named!r}"
+        problems.append(Problem(source.label, what, nearest(named, rows.members), "no_id"))
     if problems:
         raise ProblemsError(problems)
-    return DocumentId(named, "named by --id-key", is_beside)
+    return named, "named by --id-key"
 
 
-def _remarks(rows: FieldSummary, count: int) -> tuple[str, ...]:
+def _doubts(rows: Sightings, count: int) -> tuple[str, ...]:
     """Return a question if the rows look like envelopes: each with one object beside ids and metadata."""
-    beside = {key for key in rows.members if has_id_name(key) or key in META_SHAPES}
-    inside = [key for key in rows.members if key not in beside]
-    if len(inside) != 1 or not beside or rows.members[inside[0]].objects < count:
+    inside = [key for key in rows.members if not has_id_name(key) and key not in META_SHAPES]
+    if len(inside) != 1 or len(rows.members) == 1 or rows.members[inside[0]].objects < count:
         return ()
     key = inside[0]
-    return (
-        f"each row holds one object, {key!r}, beside the id: if that is the record, did you mean "
-        f"--gold-key {key}?",
-    )
-
-
-def _stem(path: str) -> str:
-    return "records" if path == "-" else Path(path).name.split(".")[0] or "records"
+    what = f"each row holds one object, {key!r}, beside the id: if that is the record"
+    return (f"{what}, did you mean --gold-key {key}?",)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct, field
@@ -18,8 +18,10 @@ from fieldassay.values.types.column import Reading
 from fieldassay.values.types.dates.calendars import is_installed
 
 _MOST_READ, _FIRST_READ, _LONGEST = 1_000, 20, 200
-_OPTION = {"phone": "region"} | dict.fromkeys(("number", "money", "quantity", "integer"), "decimal")
-_OPTION |= dict.fromkeys(("date", "datetime"), "order")
+_OPTION = {
+    "date": "order", "datetime": "order", "phone": "region",
+    "integer": "decimal", "number": "decimal", "money": "decimal", "quantity": "decimal",
+}  # fmt: skip
 """The option that decides what an ambiguous text means."""
 
 _WORDS = {
@@ -38,14 +40,10 @@ _WORDS = {
 """Words in names of fields, by what they name; an `s` behind them does not count."""
 _CHECKSUMS = {"iban": 3, "lei": 3, "au.abn": 5, "eu.vat": 5, "isbn": 5, "issn": 5, "ean": 8, "luhn": 8}
 """Checksums with the number of different values that must pass: one in ten passes the last ones by chance."""
-_DATE = r"[^\W\d]|\d\D+\d+\D+\d|^\d{8}\t"
-_CALENDARS = {
-    "buddhist": _DATE,
-    "roc": _DATE,
-    "japanese": _DATE,
-    "persian": r"^[^\t]*(?:[۰-۹]|\b13[4-9]\d\b)",
-}
-"""Shapes of dates in other calendars: a year from 1400 on is Islamic or, in the digits of Iran, Persian."""
+_DATE = r"^(?:[^\t]*(?:[^\W\d]|\d[^\d\t]+\d+[^\d\t]+\d)|\d{8}\t)"
+_PERSIAN = r"^[^\t]*(?:[۰-۹]|\b13[4-9]\d\b)"
+"""From 1400 on, a year in other digits than those of Iran may be Islamic."""
+_CHECKABLE = r"^(?=\D*\d)[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}\t"
 _CODE = r"^(?=[^\t]*\d)[A-Za-z0-9#][A-Za-z0-9#./_{}-]{{0,59}}\t"
 
 
@@ -73,29 +71,27 @@ class _Candidate(Struct, frozen=True):
     shape: str = ""
     share: float = 0.98
     options: Mapping[str, Any] = field(default_factory=dict)
+    remark: str = ""
     named: str = ""
     needs: str = ""
-    never: frozenset[str] = frozenset()
+    never: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
     enough: float = 0.98
-    """The share of values that must be readable."""
+    """The share of the values that must be readable."""
     least: int = 1
     """The number of different values."""
     distinct: float = 0
-    """The number of different values for each value."""
-    remark: str = ""
+    """The share of different values."""
 
 
-def _dates(kind: str) -> list[_Candidate]:
-    base = _Candidate(kind, _DATE, named="day", never=frozenset({"code"}))
-    found = [replace(base, refused=("calendar",))]
-    for name, shape in _CALENDARS.items():
-        if is_installed(name):
-            remark = f"years of the {name} calendar, as it seems"
-            flags = ("calendar", "ambiguous") if name == "roc" else ("calendar",)
-            own = replace(base, shape=shape, options={"calendar": name}, refused=flags, remark=remark)
-            found.append(replace(own, named="") if name == "persian" else own)
-    return [*found, base]
+def _dates(kind: str) -> Iterator[_Candidate]:
+    date = _Candidate(kind, _DATE, named="day", never=("code",))
+    yield replace(date, refused=("calendar",))
+    for name in filter(is_installed, ("buddhist", "roc", "japanese", "persian")):
+        remark, shape = f"years of the {name} calendar, as it seems", _PERSIAN if name == "persian" else _DATE
+        refused = ("calendar", "ambiguous") if name == "roc" else ("calendar",)
+        yield _Candidate(kind, shape, 0.98, {"calendar": name}, remark, never=("code",), refused=refused)
+    yield date
 
 
 CANDIDATES = (
@@ -106,41 +102,20 @@ CANDIDATES = (
     *_dates("datetime"),
     *_dates("date"),
     _Candidate("time", r"^[^\t-]*\d:\d\d[^\t-]*\t", named="clock"),
-    _Candidate(
-        "money",
-        r"(?i)[cd]r\.?\t",
-        1e-9,
-        {"signs": (("CR", "-"), ("DR", "+"))},
-        remark="CR was taken as minus, DR as plus: some banks mean the opposite",
-    ),
+    _Candidate("money", r"(?i)[cd]r\.?\t", 1e-9, {"signs": (("CR", "-"), ("DR", "+"))},
+               "CR was taken as minus, DR as plus: some banks mean the opposite"),
     _Candidate("money", r" \D\S*$", 0.5),
-    _Candidate(
-        "money",
-        r"^#|[.,]\d\d\)?\t",
-        0.5,
-        needs="money",
-        never=frozenset({"count", "number"}),
-        remark="money because of its name; make it `number` if it is not",
-    ),
+    _Candidate("money", r"^#|[.,]\d\d\)?\t", 0.5, needs="money", never=("count", "number"),
+               remark="money because of its name; make it `number` if it is not"),
     _Candidate("integer", r"^#?[+-]?\d+\t", 1),
     _Candidate("number"),
     _Candidate("quantity", r" \D\S*$", 0.5),
-    *(
-        _Candidate(
-            "id",
-            r"^(?=\D*\d)[A-Za-z0-9](?:[A-Za-z0-9]|[ ./-](?=[A-Za-z0-9])){6,50}\t",
-            1,
-            {"checksum": name},
-            refused=("invalid_checksum", "other_length"),
-            enough=1,
-            least=least,
-            remark="every value passes the checksum",
-        )
-        for name, least in _CHECKSUMS.items()
-    ),
+    *(_Candidate("id", _CHECKABLE, 1, {"checksum": name}, "every value passes the checksum",
+                 refused=("invalid_checksum", "other_length"), enough=1, least=least)
+      for name, least in _CHECKSUMS.items()),
     _Candidate("id", _CODE.format(" "), needs="code"),
     _Candidate("id", _CODE.format(""), distinct=0.5),
-)
+)  # fmt: skip
 """The types of a first spec, in the order in which they are tried; enum and text are what remains."""
 
 
@@ -159,69 +134,63 @@ def guess_type(name: str, values: Sequence[Scalar], locale: str | None = None) -
     remarks: tuple[str, ...] = ("numbers and texts mixed",) if str in kinds and len(kinds) > 1 else ()
     every = Counter(value.strip() if isinstance(value, str) else value for value in values)
     texts = sorted(map(str, every))
-    if max(map(len, texts)) > _LONGEST:
+    if len(max(texts, key=len)) > _LONGEST:
         return Guess("text", remarks=remarks)
-    column = _Column(_named(name), dict(every.most_common(_MOST_READ)), len(every) / len(values), locale)
-    total, marks, unread = sum(column.counts.values()), dict[str, list[str]](), ""
+    column = _Column(name, dict(every.most_common(_MOST_READ)), len(every) / len(values), locale)
+    marks, unread = dict[str, list[str]](), ""
     for candidate in filter(column.admits, CANDIDATES):
-        if remarks and candidate.type not in ("number", "money"):
-            continue
         readings, missed = column.read(candidate)
-        read = sum(map(column.counts.__getitem__, readings))
-        if read < 0.5 * total or not column.has_shape(candidate, readings, read):
-            continue
-        options, doubts, marks = column.style(candidate, readings)
-        if read >= candidate.enough * total:
-            remarks += tuple(filter(None, (candidate.remark, doubts)))
-            return Guess(candidate.type, options, remarks, marks)
-        unread = unread or f"{candidate.type} would leave some unread, e.g. {str(missed)[:40]!r}"
-    is_few = 2 <= len(texts) <= min(12, len(values) / 5) and len(values) >= 20 and min(every.values()) >= 2
-    if (
-        is_few
-        and not remarks
-        and max(map(len, texts)) <= 40
-        and len({*map(str.casefold, texts)}) == len(texts)
-    ):
+        if readings:
+            options, doubt, marks = column.style(candidate, readings)
+            if column.count(readings) >= candidate.enough * column.count(column.counts):
+                remarks += tuple(filter(None, (candidate.remark, doubt)))
+                return Guess(candidate.type, options, remarks, marks)
+            unread = unread or f"{candidate.type} would leave some unread, e.g. {missed[:40]!r}"
+    is_few = 2 <= len(texts) <= min(12, len(values) / 5) and len(values) >= 20 and not remarks
+    is_plain = len(max(texts, key=len)) <= 40 and len({*map(str.casefold, texts)}) == len(texts)
+    if is_few and is_plain and min(every.values()) >= 2:
         return Guess("enum", {"values": tuple(texts)})
     return Guess("text", remarks=remarks or tuple(filter(None, (unread,))), marks=marks)
 
 
-def _named(name: str) -> frozenset[str]:
-    """Return what the words of a field's name say: `unitPrice` is money."""
-    spaced = re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", name[:_LONGEST]).lower()
-    words = set(re.split(r"[\W_]+", spaced))
-    words |= {word.removesuffix("s") for word in words}
-    return frozenset(kind for kind, known in _WORDS.items() if not words.isdisjoint(known.split()))
-
-
-class _Column(Struct, frozen=True):
+class _Column(Struct):
     """The different values of a column with their counts, and what its name says."""
 
-    named: frozenset[str]
+    name: str
     counts: dict[Scalar, int]
     distinct: float
     locale: str | None
+    named: frozenset[str] = frozenset()
+    is_code: bool = False
+    """Whether digits look like identifiers: leading zeros, many digits, a typical name."""
+    is_mixed: bool = False
 
-    def admits(self, candidate: _Candidate) -> bool:
-        """Return whether a candidate is to be tried: digits that look like identifiers are no numbers."""
+    def __post_init__(self) -> None:
+        words = set(re.split(r"[\W_]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", self.name[:_LONGEST]).lower()))
+        words |= {word.removesuffix("s") for word in words}
+        self.named = frozenset(kind for kind, known in _WORDS.items() if words & {*known.split()})
         texts = [value for value in self.counts if isinstance(value, str)]
         digits = [len(text) for text in texts if text.isdigit()]
-        is_code = texts and (
-            ("code" in self.named and "count" not in self.named)
-            or any(re.match(r"\D*0\d", text) for text in texts)
-            or (
-                len(texts) == len(self.counts)
-                and 2 * len(digits) > len(texts)
-                and 2 * sum(length >= 8 for length in digits) > len(digits)
-            )
-        )
+        self.is_mixed = 0 < len(texts) < len(self.counts)
+        is_long = 2 * len(digits) > len(texts) and 2 * sum(length >= 8 for length in digits) > len(digits)
+        is_named = bool(texts) and "code" in self.named and "count" not in self.named
+        is_padded = any(re.match(r"\D*0\d", text) for text in texts)
+        self.is_code = is_named or is_padded or (is_long and not self.is_mixed)
+
+    def admits(self, candidate: _Candidate) -> bool:
+        """Return whether a candidate is to be tried."""
         return not (
-            (is_code and candidate.type in ("integer", "number", "quantity"))
+            (self.is_code and candidate.type in ("integer", "number", "quantity"))
+            or (self.is_mixed and candidate.type not in ("number", "money"))
             or (candidate.needs and candidate.needs not in self.named)
-            or (candidate.named not in self.named and not candidate.never.isdisjoint(self.named))
+            or (candidate.named not in self.named and not self.named.isdisjoint(candidate.never))
             or self.distinct < candidate.distinct
             or len(self.counts) < candidate.least
         )
+
+    def count(self, values: Iterable[Scalar]) -> int:
+        """Return how often the values occur."""
+        return sum(map(self.counts.__getitem__, values))
 
     def reader(self, kind: str, options: Mapping[str, Any]) -> Reader:
         """Return the reader of a type, in the locale."""
@@ -230,28 +199,26 @@ class _Column(Struct, frozen=True):
         reader: Reader = entry(**own, **options)
         return reader
 
-    def read(self, candidate: _Candidate) -> tuple[dict[Scalar, Reading], Scalar]:
-        """Return the readings of readable values, none if few of the first are; and an unreadable value."""
-        reader, missed = self.reader(candidate.type, candidate.options), list[Scalar]()
-        readings: dict[Scalar, Reading] = {}
-        for value in self.counts:
-            reading = reader.read(value)
-            refused = candidate.refused if isinstance(value, str) else (*candidate.refused, "coerced")
-            if reading.value is not None and not set(refused) & {*reading.flags}:
-                readings[value] = reading
-                continue
-            missed.append(value)
-            if len(missed) == _FIRST_READ > len(readings):
-                return {}, value
-        return readings, missed[0] if missed else ""
+    def read(self, candidate: _Candidate) -> tuple[dict[Scalar, Reading], str]:
+        """Return the readings of the readable values, and an unreadable one.
 
-    def has_shape(self, candidate: _Candidate, readings: Mapping[Scalar, Reading], read: int) -> bool:
-        """Return whether enough readings have the shape, or the name of the field suffices."""
-        shaped = 0
-        for value, reading in readings.items():
-            text = f"{'' if isinstance(value, str) else '#'}{reading.text}\t{reading.canonical}"
-            shaped += self.counts[value] if re.search(candidate.shape, text) else 0
-        return shaped >= candidate.share * read or candidate.named in self.named
+        There are no readings if most values are unreadable, or too few have the shape.
+        """
+        reader, readings = self.reader(candidate.type, candidate.options), dict[Scalar, Reading]()
+        shaped, missed = list[Scalar](), list[str]()
+        for value in self.counts:
+            reading, mark = reader.read(value), "" if isinstance(value, str) else "#"
+            if reading.value is None or {*candidate.refused, *("coerced",) * len(mark)} & {*reading.flags}:
+                missed.append(str(value))
+                if len(missed) == _FIRST_READ > len(readings):
+                    break
+                continue
+            readings[value] = reading
+            if re.search(candidate.shape, f"{mark}{reading.text}\t{reading.canonical}"):
+                shaped.append(value)
+        read = self.count(readings)
+        is_shaped = candidate.named in self.named or self.count(shaped) >= candidate.share * read
+        return readings if is_shaped and 2 * read >= self.count(self.counts) else {}, (missed or [""])[0]
 
     def style(
         self, candidate: _Candidate, readings: Mapping[Scalar, Reading]
@@ -260,37 +227,32 @@ class _Column(Struct, frozen=True):
 
         A sign is decimal if the number is another one without it.
         """
-        options, marks = dict(candidate.options), defaultdict[str, list[str]](list)
-        kind, option = candidate.type, _OPTION.get(candidate.type)
+        kind, options, marks = candidate.type, dict(candidate.options), defaultdict[str, list[str]](list)
         texts = [value for value in readings if isinstance(value, str)]
-        doubts = [text for text in texts if "ambiguous" in readings[text].flags]
+        doubts = {text: None for text in texts if "ambiguous" in readings[text].flags}
+        option = _OPTION.get(kind)
         if texts and option in ("order", "decimal"):
             marks["text"] = []
         if option == "order":
-            day, month = (
-                {text for text in texts if "ambiguous" in reader.read(text).flags}
-                for reader in (self.reader(kind, {**options, "order": order}) for order in ("dmy", "mdy"))
-            )
+            readers = [self.reader(kind, {**options, "order": order}) for order in ("dmy", "mdy")]
+            day, month = ({text for text in texts if reader.read(text).flags} for reader in readers)
             for order, fewer, more in (("dmy", day, month), ("mdy", month, day)):
                 if fewer < more:
                     options["order"], marks[order] = order, []
         elif option == "decimal" and self.named.isdisjoint(("day", "clock")):
             reader = self.reader(kind, options)
             for text in texts:
-                for sign in ",." if "ambiguous" not in readings[text].flags else "":
+                for sign in ",." if text not in doubts else "":
                     plain = re.sub(rf"(?<=\d)[{sign}](?=\d)", "", text)
                     if plain != text and reader.read(plain).canonical != readings[text].canonical:
                         marks[sign] += [text] * self.counts[text]
-                thousands = re.search(r"\d([ \u00a0\u202f\u2009'’])\d{3}(?!\d)", text)
-                currency = getattr(readings[text].value, "currency", None)
-                if thousands is not None:
-                    marks["'" if thousands[1] in "'’" else " "].append(text)
-                if currency is not None:
-                    marks[currency].append(text)
+                for mark in re.findall(r"\d([ \u00a0\u202f\u2009'’])\d{3}(?!\d)", text):
+                    marks["'" if mark in "'’" else " "].append(text)
+                marks[getattr(readings[text].value, "currency", None) or ""].append(text)
             for sign in ",.":
-                if sum(self.counts[text] for text in doubts if sign in text) > len(marks.get(sign, ())):
+                if self.count(text for text in doubts if sign in text) > len(marks.get(sign, ())):
                     marks.pop(sign, None)
             if "," in marks and "." not in marks and self.locale is None:
                 options["decimal"] = ","
         is_open = doubts and option and option not in options and self.locale is None
-        return options, f"? {doubts[0]!r} is ambiguous; `{option}` decides" if is_open else "", marks
+        return options, f"? {next(iter(doubts))!r} is ambiguous; `{option}` decides" if is_open else "", marks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,9 +12,8 @@ from msgspec.structs import replace
 
 from fieldassay.errors import list_names
 from fieldassay.paths import ITEM, join_path
-from fieldassay.spec.drafts.document_id import DocumentId, find_document_id, has_id_name
-from fieldassay.spec.drafts.field_summaries import DEEPEST, FieldSummary, sight
 from fieldassay.spec.drafts.guess import guess_type
+from fieldassay.spec.drafts.sightings import DEEPEST, Sightings, find_document_id, sight
 from fieldassay.spec.language.freeze import freeze_options
 from fieldassay.spec.language.model import DocumentType, Field, Spec
 from fieldassay.spec.language.report import Steps
@@ -40,34 +40,37 @@ class Inferred(Struct, frozen=True, eq=False):
 
 def infer(records: Iterable[Mapping[str, Any]], name: str = "records") -> Inferred:
     """Return a spec that fits gold records, with comments; see `infer_seen`."""
-    root, count = sight(records, has_id_name)
-    return infer_seen(root, count, find_document_id(root, count), name)
+    root, count = sight(records)
+    return infer_seen(root, count, name, find_document_id(root, count))
 
 
-def infer_seen(root: FieldSummary, count: int, document_id: DocumentId, name: str) -> Inferred:
+def infer_seen(
+    root: Sightings, count: int, name: str, document_id: tuple[str | None, str], is_beside: bool = False
+) -> Inferred:
     """Return a spec that fits the sightings of `count` gold records, with comments.
 
     Every type reads at least 98% of the values (of the first 20,000 per field the 1,000 most frequent),
-    otherwise the field is text. The document's id is no field, unless it stands beside the record. A locale
-    is set only if numbers or dates can be read in only one way.
+    otherwise the field is text. The document's id (with its reason) is no field, unless it stands beside the
+    record. A locale is set only if numbers or dates can be read in only one way.
     """
-    own_id = None if document_id.is_beside else document_id.name
-    members = {key: seen for key, seen in root.members.items() if key != own_id}
+    key, id_reason = document_id
+    members = {name: seen for name, seen in root.members.items() if is_beside or name != key}
     walk = _Walk(count)
     fields = walk.fields(members)
-    locale, why = _locale_of(walk.marks)
+    locale, reason = _locale_of(walk.marks)
     if locale is not None:
         walk = _Walk(count, locale)
         fields = walk.fields(members)
-    heads = {"fields": "", "id": "", "locale": ""}
-    heads["id" if document_id.name is not None else "fields"] = document_id.why
-    place = "locale" if locale is not None else "fields"
-    heads[place] = "\n".join(filter(None, (heads[place], why)))
+    heads: dict[Place, str] = {("id",): id_reason, ("locale",): reason}
+    if locale is None:
+        heads = {("id",): id_reason, ("fields",): reason}
+    if key is None:
+        heads[("fields",)] = "\n".join(filter(None, (heads.pop(("id",)), heads.get(("fields",)))))
     nulls = {text.casefold(): text for text, _ in reversed(root.nulls.most_common())}
-    ids = () if document_id.name is None else (document_id.name,)
+    ids = () if key is None else (key,)
     kinds = _document_type(members)
     spec = Spec(name, fields, 1, ids, tuple(sorted(nulls.values())), locale, document_type=kinds)
-    return Inferred(spec, {**walk.comments, **{(key,): text for key, text in heads.items()}}, walk.facts)
+    return Inferred(spec, {**walk.comments, **heads}, walk.facts)
 
 
 class _Walk(Struct):
@@ -79,7 +82,7 @@ class _Walk(Struct):
     facts: dict[Place, str] = field(default_factory=dict)
     marks: dict[str, list[str]] = field(default_factory=dict)
 
-    def fields(self, members: Mapping[str, FieldSummary], place: Place = ()) -> tuple[Field, ...]:
+    def fields(self, members: Mapping[str, Sightings], place: Place = ()) -> tuple[Field, ...]:
         """Return the fields that fit the sightings of an object's members."""
         found = []
         for name, seen in members.items():
@@ -87,25 +90,23 @@ class _Walk(Struct):
             inferred, remarks = self._shaped(name, seen, at)
             times = "once" if seen.present == 1 else f"{seen.present} times"
             fact = times if place else f"{seen.present} of {self.documents} documents"
-            sample = next(
-                (value for value in seen.scalars if isinstance(value, str) or not seen.objects), None
-            )
-            if sample is not None:
-                text = json.dumps(sample, ensure_ascii=False, default=str)
+            for sample in seen.scalars[:1]:
+                text = json.dumps(sample, ensure_ascii=False)
                 fact += f"; e.g. {text}" if len(text) <= 50 else f'; e.g. {text[:46]}…"'
             self.facts[at], self.comments[at] = fact, "; ".join((fact, *remarks))
             found.append(inferred)
         return tuple(found)
 
-    def _shaped(self, name: str, seen: FieldSummary, place: Place) -> tuple[Field, tuple[str, ...]]:
-        keys, filled = len(seen.members), sum(inner.present for inner in seen.members.values())
+    def _shaped(self, name: str, seen: Sightings, place: Place) -> tuple[Field, tuple[str, ...]]:
+        keys, filled, tree = len(seen.members), sum(inner.present for inner in seen.members.values()), ""
         if (seen.lists or seen.objects) and seen.depth >= DEEPEST:
-            return Field(name, "any"), ("nests too deeply to be described",)
-        if 0 < seen.objects < seen.present:
-            return Field(name, "any"), ("objects beside other kinds, so it is taken as a tree",)
-        if seen.objects and (not keys or (keys > _MOST_KEYS and filled < 0.1 * keys * seen.objects)):
-            remark = f"{keys} different keys, most of them rare, so it is taken as a tree"
-            return Field(name, "any"), (remark,)
+            tree = "nests too deeply to be described"
+        elif 0 < seen.objects < seen.present:
+            tree = "objects beside other kinds, so it is taken as a tree"
+        elif seen.objects and (not keys or (keys > _MOST_KEYS and filled < 0.1 * keys * seen.objects)):
+            tree = f"{keys} different keys, most of them rare, so it is taken as a tree"
+        if tree:
+            return Field(name, "any"), (tree,)
         if seen.objects:
             return Field(name, "object", fields=self.fields(seen.members, place)), ()
         if seen.items is None:
@@ -131,50 +132,48 @@ class _Walk(Struct):
                 items, remarks = self._guess(name, "", parts)
                 remarks = (f"lists written with {separator!r}", *remarks)
                 return Field(name, "list", items=items, separator=separator), remarks
-        has_umlauts = not all(map(frozenset("äöüßÄÖÜẞ").isdisjoint, texts))
-        return inferred, (
-            *remarks, *(("`normalize: [umlauts]` would take ü and ue as the same",) if has_umlauts else ())
-        )  # fmt: skip
+        if any(map(re.compile("[äöüßÄÖÜẞ]").search, texts)):
+            remarks = (*remarks, "`normalize: [umlauts]` would take ü and ue as the same")
+        return inferred, remarks
 
     def _guess(self, name: str, own_name: str, values: Sequence[Any]) -> tuple[Field, tuple[str, ...]]:
         guess = guess_type(name, values, self.locale)
         for mark, texts in guess.marks.items():
             self.marks.setdefault(mark, []).extend(texts)
-        options = {
-            key: list(value) if isinstance(value, tuple) else value for key, value in guess.options.items()
-        }
-        return Field(own_name, guess.type, freeze_options(options)), guess.remarks
+        return Field(own_name, guess.type, freeze_options(guess.options)), guess.remarks
 
 
 def _locale_of(marks: Mapping[str, Sequence[str]]) -> tuple[str | None, str]:
     """Return the locale of all numbers and dates, or None, and the reason."""
-    choose = "choose the locale of your documents"
+    points, commas = marks.get(".", ()), marks.get(",", ())
     point, comma = (
-        f"{len(texts):,} number{' has' if len(texts) == 1 else 's have'} a decimal {word}"
-        for word, texts in (("point", marks.get(".", ())), ("comma", marks.get(",", ())))
+        f"{len(texts):,} number{' has' if len(texts) == 1 else 's have'} a decimal {sign}"
+        for sign, texts in (("point", points), ("comma", commas))
     )
-    homes, orders = ({*known} & {*marks} for known in (_AT_HOME, ("dmy", "mdy")))
-    if "," in marks and "." in marks:
-        seen = f"{point} (such as {marks['.'][0]}), {comma} (such as {marks[','][0]})"
-        return None, f"no locale: {seen}; set `decimal` per field"
-    if "," in marks and len(homes) == 1:
-        return _AT_HOME[homes.pop()], f"{comma}; {choose}"
-    if "," in marks and " " in marks:
-        why = f"{comma}, and spaces between thousands, as in many countries"
-        return None, f"no locale: {why}; add `locale:` of your documents"
-    if "," in marks:
-        return "de_DE", f"{comma}; {choose}"
-    if "'" in marks:
-        return "de_CH", f"{point}, and apostrophes between thousands; {choose}"
-    if "." in marks and len(orders) == 1:
-        order = orders.pop()
-        locale = "en_GB" if order == "dmy" else "en_US"
-        return locale, f"decimal points, dates in the order {order}; {choose}"
-    why = "nothing in the data says how numbers and dates are to be read; add `locale:` if some are ambiguous"
-    return None, f"no locale: {why}" if "text" in marks else ""
+    homes = [locale for currency, locale in _AT_HOME.items() if currency in marks]
+    locale, why = None, ""
+    if commas and points:
+        why = (
+            f"{point} (such as {points[0]}), {comma} (such as {commas[0]}); set `decimal` where it is missing"
+        )
+    elif commas and " " in marks and len(homes) != 1:
+        why = f"{comma}, and spaces between thousands, as in many countries; add `locale:` of your documents"
+    elif commas:
+        locale, why = homes[0] if len(homes) == 1 else "de_DE", comma
+    elif "'" in marks:
+        locale, why = "de_CH", f"{point}, and apostrophes between thousands"
+    elif points and ("dmy" in marks) != ("mdy" in marks):
+        order = "dmy" if "dmy" in marks else "mdy"
+        locale, why = {"dmy": "en_GB", "mdy": "en_US"}[order], f"decimal points, dates in the order {order}"
+    elif "text" in marks:
+        why = "nothing in the data says how numbers and dates are to be read; "
+        why += "add `locale:` if some are ambiguous"
+    if locale is not None:
+        return locale, f"{why}; choose the locale of your documents"
+    return None, f"no locale: {why}" if why else ""
 
 
-def _document_type(members: Mapping[str, FieldSummary]) -> DocumentType | None:
+def _document_type(members: Mapping[str, Sightings]) -> DocumentType | None:
     for key, seen in members.items():
         values = sorted({value.strip() for value in seen.scalars if isinstance(value, str)})
         is_plain = 0 < len(values) == len({*map(str.casefold, values)}) <= _MOST_TYPES
@@ -221,7 +220,7 @@ def with_gold(spec: Spec, inferred: Inferred) -> Inferred:
     fields = blend(Field("", "object", fields=own), Field("", "object", fields=gold.fields), (), ()).fields
     if lacking:
         remark = f"gold has keys that the schema does not have: {list_names(lacking, _MOST_NAMED)}"
-        comments[("fields",)] = "\n".join(filter(None, (comments[("fields",)], remark)))
+        comments[("fields",)] = "\n".join(filter(None, (comments.get(("fields",)), remark)))
     gaps = ("id", "locale", "null_values", "document_type")
     completed = {name: getattr(spec, name) or getattr(gold, name) for name in gaps}
     return Inferred(replace(spec, fields=fields, **completed), comments)
