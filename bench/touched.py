@@ -25,7 +25,10 @@ def importers(name: str) -> set[str]:
 
 def run(*arguments: str) -> bool:
     print("pytest", *arguments, flush=True)
-    return subprocess.run([sys.executable, "-m", "pytest", "--workers", "2", *arguments], cwd=ROOT).returncode == 0
+    return (
+        subprocess.run([sys.executable, "-m", "pytest", "--workers", "2", *arguments], cwd=ROOT).returncode
+        == 0
+    )
 
 
 def main() -> int:
