@@ -31,10 +31,11 @@ _WORDS = {
     "count": "count qty quantity quantities pages items rate percent pct units",
     "number": "no number num",
     "code": """id no number num code abn acn sku ref reference account iban zip postcode isbn serial version
-        release section chapter clause ip phone tel telephone telefon mobile fax cell""",
+        release section chapter clause ip""",
     "phone": "phone tel telephone telefon mobile fax cell",
     "day": "date datum day month period expiry",
-    "clock": "time zeit uhrzeit hour clock",
+    "clock": "uhrzeit clock",
+    "time": "time zeit uhrzeit hour clock",
     "site": "url website homepage",
 }
 """Words in names of fields, by what they name; an `s` behind them does not count."""
@@ -173,12 +174,11 @@ class _Column(Struct):
         digits = [len(text) for text in texts if text.isdigit()]
         self.is_mixed = 0 < len(texts) < len(self.counts)
         is_long = 2 * len(digits) > len(texts) and 2 * sum(length >= 8 for length in digits) > len(digits)
-        is_named = bool(texts) and "code" in self.named and "count" not in self.named
+        is_named = bool(texts) and not self.named.isdisjoint(("code", "phone")) and "count" not in self.named
         is_padded = any(re.match(r"\D*0\d", text) for text in texts)
         self.is_code = is_named or is_padded or (is_long and not self.is_mixed)
 
     def admits(self, candidate: _Candidate) -> bool:
-        """Return whether a candidate is to be tried."""
         return not (
             (self.is_code and candidate.type in ("integer", "number", "quantity"))
             or (self.is_mixed and candidate.type not in ("number", "money"))
@@ -189,11 +189,9 @@ class _Column(Struct):
         )
 
     def count(self, values: Iterable[Scalar]) -> int:
-        """Return how often the values occur."""
         return sum(map(self.counts.__getitem__, values))
 
     def reader(self, kind: str, options: Mapping[str, Any]) -> Reader:
-        """Return the reader of a type, in the locale."""
         entry = READERS.load(kind)
         own = {"locale": self.locale} if self.locale is not None and "locale" in option_names(entry) else {}
         reader: Reader = entry(**own, **options)
@@ -239,7 +237,7 @@ class _Column(Struct):
             for order, fewer, more in (("dmy", day, month), ("mdy", month, day)):
                 if fewer < more:
                     options["order"], marks[order] = order, []
-        elif option == "decimal" and self.named.isdisjoint(("day", "clock")):
+        elif option == "decimal" and self.named.isdisjoint(("day", "time")):
             reader = self.reader(kind, options)
             for text in texts:
                 for sign in ",." if text not in doubts else "":
@@ -248,7 +246,8 @@ class _Column(Struct):
                         marks[sign] += [text] * self.counts[text]
                 for mark in re.findall(r"\d([ \u00a0\u202f\u2009'’])\d{3}(?!\d)", text):
                     marks["'" if mark in "'’" else " "].append(text)
-                marks[getattr(readings[text].value, "currency", None) or ""].append(text)
+                if currency := getattr(readings[text].value, "currency", None):
+                    marks[currency].append(text)
             for sign in ",.":
                 if self.count(text for text in doubts if sign in text) > len(marks.get(sign, ())):
                     marks.pop(sign, None)
