@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from command_runs import GOLD, Files, Ran, spawn
+from command_runs import GOLD, PRED, Files, Ran, spawn
 
 Run = Callable[..., Ran]
 FAST = ("--bootstrap", "50")
@@ -82,7 +82,7 @@ def test_metrics_file_is_the_same_bytes_however_it_is_computed(
 ) -> None:
     files.write("gold.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(67) for row in GOLD])
     files.write(
-        "llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(67) for row in reversed(GOLD)]
+        "llama.jsonl", [{**row, "id": f"{row['id']}-{copy}"} for copy in range(67) for row in reversed(PRED)]
     )
     written = []
     for name, count, batch in (("first", "1", "1000"), ("second", workers, "37")):
