@@ -70,7 +70,8 @@ def test_the_verdict_is_in_color_on_a_terminal_alone(demo: tuple[Result, Summary
 @pytest.mark.parametrize("count", [1, 2, 5, 12])
 def test_every_system_has_a_row_with_all_columns_the_best_first(count: int) -> None:
     systems = {f"model-{at:02}": count - at for at in range(count)}
-    lines = render_answer(shown(systems), Screen(80)).splitlines()
+    summary = shown(systems, metrics=("accuracy", "latency_p50", "cost_usd"))
+    lines = render_answer(summary, Screen(80)).splitlines()
     rows = [line for line in lines if re.match(r"\d+( to \d+)? +model-", line)]
     assert [line.split("model-")[1][:2] for line in rows] == [f"{at:02}" for at in reversed(range(count))]
     for row in rows:
