@@ -87,11 +87,24 @@ def test_the_second_call_asks_for_the_fields_of_the_type_with_the_prompt_of_the_
 
 def test_the_answer_to_a_detection_is_closed_and_its_model_may_be_another() -> None:
     strategy = replace(BASE, detect=Detect(Prompt("Which?"), "small", "f"))
-    (first, second), _ = play(strategy, document(*PAGES), TASK, reply("Tax  Invoice"))
+    (first, second), found = play(strategy, document(*PAGES), TASK, reply("Tax  Invoice"))
     (told,) = first.body["response_format"]["json_schema"]["schema"]["properties"].values()
     assert told == {"type": ["string", "null"], "enum": ["invoice", "statement", "memo", None]}
     assert ("Which?" in sent(first), first.endpoint, first.body["model"]) == (True, "f", "small")
     assert ("- total" in sent(second), second.endpoint, second.body["model"]) == (True, "e", "m")
+    assert found.record == WHOLE  # the type itself, not the alias that was answered
+
+
+def test_omissions_are_asked_for_among_the_fields_that_were_asked_for() -> None:
+    kinds: dict[str, Any] = {"kind": "text", "note": "text", "iban": {"applies_to": ["letter"]}}
+    spec = {"document_type": {"field": "head.kind", "aliases": {"invoice": [], "letter": []}}}
+    task = Task(read_spec(spec | {"fields": {"head": {"fields": kinds}}}))
+    said = iter(({"kind": "invoice"}, {"head": {"note": None}}, {"head": {"note": "Oak"}}))
+    strategy = replace(BASE, verify=Verify(omissions="ask"))
+    requests, found = play(strategy, document(*PAGES), task, lambda _: answer(next(said)))
+    asked = str(requests[-1].body["messages"][-1])  # type: ignore[call-overload, index]
+    assert "- head.note" in asked and "kind" not in asked and "iban" not in asked
+    assert found.record == {"head": {"kind": "invoice", "note": "Oak", "iban": None}}
 
 
 @pytest.mark.parametrize("kind", [None, "letter", "NOT_FOUND"])

@@ -172,7 +172,9 @@ class Prompted:
             document,
             replace(task, examples=alike),
             types.fields_of(kind, task.spec.fields),
-            detected={types.steps: found} if types.steps in leaf_fields(task.spec) else {},
+            detected={types.steps: replace(found, value=kind)}
+            if types.steps in leaf_fields(task.spec)
+            else {},
             answers=run.answers,
             notes=run.notes,
         )
@@ -414,7 +416,7 @@ class _Run:
             record = build_record(part.fields, part.values, lambda found: found.value)
             missing = [
                 join_path(steps)
-                for steps in leaf_fields(self.task.spec)
+                for steps in leaf_fields(replace(self.task.spec, fields=part.fields))
                 if steps not in part.values
                 and steps[0] in record
                 and all(isinstance(step, str) for step in steps)
