@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import Struct
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from fieldassay.documents.options import LoadOptions, Ocr
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import DocumentFile, list_documents
-from fieldassay.documents.transcript import DocumentError
+from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.extraction.endpoints.budget import CostEstimate, expected_usage
 from fieldassay.extraction.endpoints.driver import DriveOptions
+from fieldassay.extraction.endpoints.exchange import Answer, Request
 from fieldassay.extraction.endpoints.jobs import Progress
 from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import ReadJournal
@@ -36,7 +37,8 @@ from fieldassay.extraction.extract import (
     load_documents,
 )
 from fieldassay.extraction.fields import plan_of_spec
-from fieldassay.extraction.strategies.detect import Detect
+from fieldassay.extraction.strategies.detect import Detect, DocumentTypes
+from fieldassay.extraction.strategy import Strategy, Task
 from fieldassay.extraction.systems.open_system import open_system
 from fieldassay.public import public
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
@@ -253,13 +255,10 @@ def estimate_system(
 def _estimate_requests(system: System, loaded: Iterable[LoadedDocument], many: int) -> CostEstimate:
     """Return what a system would ask and cost for documents, each so many times; nothing is sent.
 
-    What is asked after the detection of a type is at most what is asked without one, and at least nothing.
+    After the detection of a type, at least nothing is asked.
     """
     documents = failed = calls = prompt = completion = 0
     costs: list[tuple[float | None, float | None]] = []
-    strategies: list[Any] = [system.strategy]
-    if isinstance(getattr(system.strategy, "detect", None), Detect):
-        strategies.append(dataclasses.replace(strategies[0], detect=None))
     for one in loaded:
         documents += 1
         transcript = one.transcript
@@ -267,7 +266,9 @@ def _estimate_requests(system: System, loaded: Iterable[LoadedDocument], many: i
             failed += 1
             continue
         task = replace(system.task, images=one.images)
-        steps = [next(strategy.extract(transcript, task), ()) for strategy in strategies]
+        steps = [next(system.strategy.extract(transcript, task), ())]
+        if isinstance(getattr(system.strategy, "detect", None), Detect):
+            steps.append(_after_detection(system.strategy, transcript, task))
         for request, is_first in ((each, step is steps[0]) for step in steps for each in step):
             usage = expected_usage(request)
             calls += 1
@@ -285,3 +286,20 @@ def _estimate_requests(system: System, loaded: Iterable[LoadedDocument], many: i
         for side in (0, 1)
     )
     return CostEstimate(documents, failed, calls * many, prompt * many, completion * many, *sums)
+
+
+def _after_detection(strategy: Strategy, transcript: Transcript, task: Task) -> tuple[Request, ...]:
+    """Return what is asked of a document of the type, or of the unknown one, that takes the most tokens."""
+    types = DocumentTypes.of(task.spec)
+    found: list[tuple[Request, ...]] = []
+    for kind in (None, *dict.fromkeys(types.names.values())):
+        steps = strategy.extract(transcript, task)
+        if next(steps, None) is not None:
+            with suppress(StopIteration):  # no other field applies
+                found.append(steps.send((Answer(encode({types.choice.name: kind}).decode()),)))
+    return max(found, key=lambda step: sum(map(_tokens, step)), default=())
+
+
+def _tokens(request: Request) -> int:
+    usage = expected_usage(request)
+    return (usage.prompt_tokens or 0) + (usage.completion_tokens or 0)

@@ -102,7 +102,7 @@ def test_omissions_are_asked_for_among_the_fields_that_were_asked_for() -> None:
     said = iter(({"kind": "invoice"}, {"head": {"note": None}}, {"head": {"note": "Oak"}}))
     strategy = replace(BASE, verify=Verify(omissions="ask"))
     requests, found = play(strategy, document(*PAGES), task, lambda _: answer(next(said)))
-    asked = str(requests[-1].body["messages"][-1])  # type: ignore[call-overload, index]
+    asked = str(requests[-1].body["messages"][-1])  # type: ignore[index]
     assert "- head.note" in asked and "kind" not in asked and "iban" not in asked
     assert found.record == {"head": {"kind": "invoice", "note": "Oak", "iban": None}}
 
@@ -161,6 +161,15 @@ def test_the_second_call_is_estimated_as_that_of_one_prompt(tmp_path: Path) -> N
     first = (two.prompt_tokens - one.prompt_tokens) * 10 / 1e6
     assert (two.calls, two.completion_tokens, one.calls) == (2, 2 * one.completion_tokens, 1)
     assert (two.least_usd, two.most_usd) == (pytest.approx(first), pytest.approx(first + one.most_usd))
+
+
+def test_the_second_call_is_estimated_as_that_of_the_type_with_the_longest_prompt(tmp_path: Path) -> None:
+    docs, spec, _, file, options = given(
+        tmp_path, "http://127.0.0.1:1/v1", {"prompts": {"invoice": "long.txt"}}
+    )
+    (tmp_path / "long.txt").write_text("Read. " * 2000 + "{{ fields }}")
+    long = estimate_extraction(docs, spec, file, options)
+    assert long.calls == 2 and 3000 < long.prompt_tokens < 3500 and long.most_usd > 3000 / 1e6
 
 
 def test_both_calls_are_billed_once_summed_and_resumed(tmp_path: Path) -> None:
