@@ -100,11 +100,15 @@ def test_omissions_are_asked_for_among_the_fields_that_were_asked_for() -> None:
     spec = {"document_type": {"field": "head.kind", "aliases": {"invoice": [], "letter": []}}}
     task = Task(read_spec(spec | {"fields": {"head": {"fields": kinds}}}))
     said = iter(({"kind": "invoice"}, {"head": {"note": None}}, {"head": {"note": "Oak"}}))
-    strategy = replace(BASE, verify=Verify(omissions="ask"))
-    requests, found = play(strategy, document(*PAGES), task, lambda _: answer(next(said)))
+    asking = replace(BASE, verify=Verify(omissions="ask"))
+    requests, found = play(asking, document(*PAGES), task, lambda _: answer(next(said)))
     asked = str(requests[-1].body["messages"][-1])  # type: ignore[index]
-    assert "- head.note" in asked and "kind" not in asked and "iban" not in asked
-    assert found.record == {"head": {"kind": "invoice", "note": "Oak", "iban": None}}
+    assert (
+        "- head.note" in asked
+        and "kind" not in asked
+        and "iban" not in asked
+        and found.record == {"head": {"kind": "invoice", "note": "Oak", "iban": None}}
+    )
 
 
 @pytest.mark.parametrize("kind", [None, "letter", "NOT_FOUND"])

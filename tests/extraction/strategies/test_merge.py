@@ -78,6 +78,8 @@ LINES = {
     "out of order": ("Fees 1.00 | 2.00\nFee 3.00", ["3.00 1.00 2.00"], "1.00 2.00 3.00"),
     "nowhere": ("x", ["b c a"], "b c a"),
     "some nowhere": ("Fee 3.00\nFee 5.00", ["b 3.00 c a 5.00 0"], "b 3.00 c a 5.00 0"),
+    "a first part nowhere": ("x\fy\fFees 6", ["b c", "6"], "b c 6"),
+    "a middle part nowhere": ("Fee 1\fx\fy\fFee 2", ["1", "b", "2"], "1 b 2"),
     "parts": ("Fees 9 | 8 | 7\fFee 1\fFees 6 | 9", ["9 8 7 1", "1 6 9"], "9 8 7 1 6 9"),
     "parts nowhere": ("a\fb\fc", ["z y", "y x"], "z y x"),
 }

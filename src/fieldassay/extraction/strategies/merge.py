@@ -40,8 +40,9 @@ def merge(answers: Sequence[Mapping[Steps, Found]], line_of: LineOf, canonical: 
 
     Items of a list with their rows at one place are one item; at two places they are two, however equal.
     Items without a row are as many as in the answer that has them most often. The order is that of the rows;
-    an item without one follows the item before it in its answer. A value that answers disagree on is the one
-    with the best evidence, then the highest confidence, then the first one in the document.
+    an item without one follows the item before it in its answer, or the rows of the answers before its own.
+    A value that answers disagree on is the one with the best evidence, then the highest confidence, then the
+    first one in the document.
     """
     keys = [_item_keys(answer, line_of, canonical) for answer in answers]
     indices, duplicates = _indices(keys)
@@ -98,12 +99,14 @@ def _content(values: Sequence[tuple[Steps, Found]], depth: int, canonical: Canon
 def _indices(keys: Sequence[dict[Steps, _Key]]) -> tuple[dict[Steps, dict[_Key, int]], int]:
     """Return the index of each item in its joined list, and how many items were seen again."""
     lists: dict[Steps, dict[_Key, tuple[int, int]]] = defaultdict(dict)
+    ends: dict[Steps, tuple[int, int]] = {}
     for own in keys:
         rows = {item[:-1]: key[:2] for item, key in reversed(own.items()) if key[0] != _NOWHERE}
         for item, key in own.items():
             if key[0] != _NOWHERE:
                 rows[item[:-1]] = key[:2]
-            lists[item[:-1]].setdefault(key, rows.get(item[:-1], (_NOWHERE, 0)))
+            lists[item[:-1]].setdefault(key, rows.get(item[:-1], ends.get(item[:-1], (-1, 0))))
+        ends.update({at: max(row, ends.get(at, row)) for at, row in rows.items()})
     duplicates = sum(map(len, keys)) - sum(map(len, lists.values()))
     return {
         at: {key: index for index, key in enumerate(sorted(found, key=found.__getitem__))}
