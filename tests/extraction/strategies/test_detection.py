@@ -143,6 +143,8 @@ def given(folder: Path, url: str, detect: object, spec: object = SPEC) -> tuple[
 
 PROBLEMS: list[tuple[object, dict[str, Any], str]] = [
     (True, {"fields": {"total": "money"}}, ".detect: the spec names no types of documents; write `document_type: {field: NAME, aliases"),
+    (True, SPEC | {"document_type": {**SPEC["document_type"], "field": "lines[].name"}}, ".detect: the type of a document is one value, not a list or an object; write `document_type: {field"),
+    (True, SPEC | {"document_type": {**SPEC["document_type"], "field": "lines"}}, ".detect: the type of a document is one value, not a list or an object; write `document_type: {field"),
     ({"prompts": {"invoise": "invoice.txt"}}, SPEC, "prompts.invoise: unknown document type 'invoise'; did you mean 'invoice'"),
     ({"prompts": {"invoice": "invoyce"}}, SPEC, ".detect.prompts.invoice: unknown prompt 'invoyce'"),
     ({"endpoint": "othr"}, SPEC, ".detect.endpoint: no endpoint 'othr'; did you mean 'other'?"),

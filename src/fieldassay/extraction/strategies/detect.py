@@ -15,7 +15,7 @@ from fieldassay.extraction.fields import leaf_fields
 from fieldassay.extraction.schema import enum_values
 from fieldassay.extraction.strategies.prompts import Prompt
 from fieldassay.io.json_value import Json
-from fieldassay.paths import split_path, value_at
+from fieldassay.paths import ITEM, split_path, value_at
 
 if TYPE_CHECKING:
     from fieldassay.extraction.strategy import Example
@@ -64,7 +64,7 @@ class DocumentTypes(Struct, frozen=True):
     def of(cls, spec: Spec, where: str = "detect") -> DocumentTypes:
         """Return the types: those of `document_type`, else the values of its field.
 
-        Raises `ProblemsError` for a spec that names none.
+        Raises `ProblemsError` for a spec that names none, or has them in a list or an object.
 
         >>> from fieldassay.spec.language.parse import read_spec
         >>> spec = read_spec("{document_type: kind, fields: {kind: {type: enum, values: [Invoice, Letter]}}}")
@@ -77,12 +77,19 @@ class DocumentTypes(Struct, frozen=True):
         steps = tuple(split_path(kind.field))
         declared = leaf_fields(spec).get(steps) or Field(str(steps[-1] if steps else ""))
         named = kind.aliases or tuple((value, ()) for value in enum_values(declared))
-        if not named:
+        if not named or ITEM in steps or any(steps == one[: len(steps)] != one for one in leaf_fields(spec)):
             remedy = (
                 "write `document_type: {field: NAME, aliases: {invoice: [], receipt: []}}` in the spec, "
                 "or leave out `detect`"
             )
-            raise problem(where, "the spec names no types of documents", remedy, "missing_key")
+            raise problem(
+                where,
+                "the type of a document is one value, not a list or an object"
+                if named
+                else "the spec names no types of documents",
+                remedy,
+                "missing_key",
+            )
         names = {fold_type(text): name for name, aliases in named for text in (name, *aliases)}
         types = tuple(name for name, _ in named)
         return cls(steps, replace(declared, type="enum", options=(("values", types),)), names)
