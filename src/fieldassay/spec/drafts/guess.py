@@ -233,7 +233,9 @@ class _Column(Struct):
             marks["text"] = []
         if option == "order":
             readers = [self.reader(kind, {**options, "order": order}) for order in ("dmy", "mdy")]
-            day, month = ({text for text in texts if reader.read(text).flags} for reader in readers)
+            day, month = (
+                {text for text in texts if "ambiguous" in reader.read(text).flags} for reader in readers
+            )
             for order, fewer, more in (("dmy", day, month), ("mdy", month, day)):
                 if fewer < more:
                     options["order"], marks[order] = order, []
