@@ -348,3 +348,8 @@ def test_large_files_of_a_folder_are_read_a_few_at_a_time(tmp_path: Path) -> Non
         (tmp_path / f"{name}.json").write_text(json.dumps({"x": "y" * (MOST_BYTES // 2)}))
     matching = match(open_source(tmp_path, GOLD), {"s": held("a")})
     assert [len(batch.ids) for batch in batches(matching)] == [1, 1, 1]
+
+
+def test_an_id_key_that_holds_no_text_or_number_is_told_so() -> None:
+    with pytest.raises(ProblemsError, match="no row has the id key 'id'; give every record an id: text or"):
+        hold_records([{"id": True, "total": 1}], SourceOptions(id_names=("id",)))

@@ -266,7 +266,10 @@ def _no_id_key(source: Source, names: Sequence[str]) -> Problem:
         if len(names) == 1
         else f"one of the id keys {', '.join(map(repr, names[:8]))}"
     )
-    remedy = nearest(names[0], dict.fromkeys(keys)) if keys else "give every record an id"
+    is_missing = bool(keys) and names[0] not in keys
+    remedy = (
+        nearest(names[0], dict.fromkeys(keys)) if is_missing else "give every record an id: text or number"
+    )
     return Problem(source.label, f"no row has {named}", remedy.replace("one of: ", "its keys: "), "no_id_key")
 
 
