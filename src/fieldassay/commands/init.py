@@ -70,6 +70,10 @@ def spec_from_gold(
     stem = "records" if gold == "-" else Path(gold).name.split(".")[0] or "records"
     inferred = infer_seen(root, count, stem, document_id, source.options.data_key is not None)
     inferred = inferred if declared is None else with_gold(declared, inferred)
+    if not inferred.spec.fields:
+        raise problem(
+            source.label, "no record has a key beside the id", "give records with fields", "bad_gold"
+        )
     remarks: tuple[str, ...] = ()
     if gold_key is not None:
         inferred = replace(inferred, spec=replace(inferred.spec, gold_keys=(gold_key,)))

@@ -93,7 +93,11 @@ def test_file_is_overwritten_only_by_force(run: Run, files: Files) -> None:
     assert spec.read_text() != before
 
 
-@pytest.mark.parametrize("text", ["", "[1, 2]", "{broken"], ids=["empty", "no objects", "broken"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "[1, 2]", "{broken", "{}", '[{"id": 1}]'],
+    ids=["empty", "no objects", "broken", "no keys", "ids only"],
+)
 def test_gold_that_cannot_be_used_is_named(run: Run, files: Files, text: str) -> None:
     path = files.folder / "gold.json"
     path.write_text(text)

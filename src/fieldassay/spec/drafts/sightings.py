@@ -109,7 +109,10 @@ def find_document_id(root: Sightings, count: int, otherwise: str = "position") -
     likely = [
         key for key in root.members if has_id_name(key) or _snake(key).rpartition("_")[2] in _ID_ENDINGS
     ]
-    distinct = {key: len({str(value).strip() for value in root.members[key].scalars}) for key in likely}
+    distinct = {
+        key: len({str(value).strip() for value in root.members[key].scalars if not isinstance(value, bool)})
+        for key in likely
+    }
     unique = [key for key in likely if distinct[key] == count == root.members[key].present]
     named = sorted(filter(has_id_name, likely), key=lambda key: _ID_NAMES.index(_snake(key)))
     for key in named:
