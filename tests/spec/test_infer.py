@@ -171,6 +171,7 @@ IDS = [
     ("a usual name twice", [{"id": "a"}, {"id": "a"}], ()),
     ("a usual name twice, another once", [{"id": "a", "file": "1"}, {"id": "a", "file": "2"}], ("file",)),
     ("a usual name that is not always there", [{"id": "a"}, {"id": None}], ()),
+    ("a usual name of truth values", [{"id": True}, {"id": False}], ()),
     ("twice after very many", [{"id": n % 20_500} for n in range(20_501)], ()),
 ]  # fmt: skip
 
@@ -221,8 +222,9 @@ def test_a_locale_needs_evidence(values, locale):
         ("day", ["01/02/2024", "03/04/2024"], "? '01/02/2024' is ambiguous; `order` decides"),
         ("x", ["12.345", "67.890"], "? '12.345' is ambiguous; `decimal` decides"),
         ("phone", ["02 9123 1234"], "? '02 9123 1234' is ambiguous; `region` decides"),
+        ("day", ["2024-01-02"] * 99 + ["soon"], "'soon' does not fit"),
     ],
-    ids=["seen", "unread", "day or month", "thousands or decimals", "country"],
+    ids=["seen", "unread", "day or month", "thousands or decimals", "country", "one does not fit"],
 )  # fmt: skip
 def test_comments_say_what_was_seen_and_what_is_left_open(name, values, said):
     found = infer([{"id": f"r{at}", name: value} for at, value in enumerate(values)])

@@ -101,6 +101,19 @@ def test_the_remark_counts_the_numbers(values, said):
     assert drafted({"b": values}).comments[("locale",)].startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        (["13/02/2024", "12/02/2024"], "no locale: dates are in the order dmy, too little to choose one;"),
+        (["1,234.50", "2.75"], "no locale: 2 numbers have a decimal point, too little to choose one;"),
+        (["12/02/2024"], "no locale: nothing in the data says"),
+    ],
+    ids=["order", "sign", "nothing"],
+)
+def test_without_a_locale_the_remark_says_what_was_seen(values, said):
+    assert drafted({"x": values}).comments[("fields",)].startswith(said)
+
+
 def test_a_contradiction_names_a_value_of_each_kind():
     found = drafted({"a": ["1.234,56"], "b": ["1,234.56"]})
     said = found.comments[("fields",)]

@@ -144,7 +144,8 @@ def guess_type(name: str, values: Sequence[Scalar], locale: str | None = None) -
         if readings:
             options, doubt, marks = column.style(candidate, readings)
             if column.count(readings) >= candidate.enough * column.count(column.counts):
-                remarks += tuple(filter(None, (candidate.remark, doubt)))
+                unfit = f"{missed[:40]!r} does not fit" if missed else ""
+                remarks += tuple(filter(None, (candidate.remark, doubt, unfit)))
                 return Guess(candidate.type, options, remarks, marks)
             unread = unread or f"{candidate.type} would leave some unread, e.g. {missed[:40]!r}"
     is_few = 2 <= len(texts) <= min(12, len(values) / 5) and len(values) >= 20 and not remarks

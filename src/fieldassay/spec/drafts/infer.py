@@ -166,8 +166,11 @@ def _locale_of(marks: Mapping[str, Sequence[str]]) -> tuple[str | None, str]:
         order = "dmy" if "dmy" in marks else "mdy"
         locale, why = {"dmy": "en_GB", "mdy": "en_US"}[order], f"decimal points, dates in the order {order}"
     elif "text" in marks:
-        why = "nothing in the data says how numbers and dates are to be read; "
-        why += "add `locale:` if some are ambiguous"
+        seen = [point] * bool(points)
+        seen += [f"dates are in the order {order}" for order in ("dmy", "mdy") if order in marks]
+        why = "nothing in the data says how numbers and dates are to be read"
+        why = f"{', '.join(seen)}, too little to choose one" if seen else why
+        why += "; add `locale:` if some are ambiguous"
     if locale is not None:
         return locale, f"{why}; choose the locale of your documents"
     return None, f"no locale: {why}" if why else ""
