@@ -3,7 +3,7 @@
 `python bench/full_run.py [--folders] COMMAND ...`: whoever runs the suite, or a benchmark, holds one lock of the
 machine, so that two of them neither share its memory nor spoil each other's times. The second one says who holds
 the lock and since when, waits twenty minutes, and ends with 75. Memory is the proportional set size of the
-command and all its descendants, once a second: shared pages count once. `--folders` lists what each folder of
+command and all its descendants, every two seconds: shared pages count once. `--folders` lists what each folder of
 tests held at most, and how much larger the worker was after it.
 """
 
@@ -132,7 +132,7 @@ class Memory:
         self._thread.join()
 
     def _watch(self) -> None:
-        while not self._ended.wait(1.0):
+        while not self._ended.wait(2.0):
             resident = {process: resident_set_size(process) for process in family(self.root)}
             if sum(resident.values()) > self.peak:  # shared pages count often there: it is never less
                 self._measure(resident)
