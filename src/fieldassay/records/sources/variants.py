@@ -32,7 +32,10 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
     if not is_apart or len(unnamed) >= sum(map(len, places.values())) or not (is_repeating or own):
         return {system: source}
     if unnamed:
-        raise ProblemsError(cap_problems([_unnamed(source.place(position)) for position in unnamed]))
+        what, remedy = "names no variant, as most records here do", "add `variant`, or leave it out"
+        raise ProblemsError(
+            cap_problems([Problem(source.place(at), what, remedy, "variants") for at in unnamed])
+        )
     named = {f"{system}/{variant}": found for variant, found in places.items()}
     if own is not None:
         named = {system: own}
@@ -42,12 +45,6 @@ def split_variants(system: str, source: Source) -> dict[str, Source]:
     return {first: replace(parts[first], notes=tuple(notes))} | {
         name: replace(parts[name], notes=()) for name in others
     }
-
-
-def _unnamed(place: str) -> Problem:
-    return Problem(
-        place, "names no variant, as most records here do", "add `variant`, or leave it out", "variants"
-    )
 
 
 def _places(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]:

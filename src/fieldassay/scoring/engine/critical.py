@@ -46,7 +46,7 @@ def _marked(
         return block
     info = judged.fields[block.field]
     marked = np.full(len(block), info.critical)
-    for row, path in zip(rows.tolist(), paths.expected(block, info).gather(rows).to_list(), strict=True):
+    for row, path in zip(rows.tolist(), paths.expected(block, info, rows).to_list(), strict=True):
         wanted = critical[int(block.pairs.doc[row])]
         if path is not None and (is_at_or_under(path, wanted) or is_at_or_under(field_of(path), wanted)):
             marked[row] = True

@@ -66,7 +66,7 @@ class _Places(Struct, frozen=True):
     partners: dict[int, dict[int, int]]
 
     def of(self, block: Block, info: FieldInfo, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[str]:
-        expected = self.paths.expected(block, info).gather(rows).to_list()
+        expected = self.paths.expected(block, info, rows).to_list()
         preds = block.pairs.pred[rows].tolist()
         return [
             path or self._of_lone(block.pairs.prefix, info.path, pred)

@@ -45,9 +45,9 @@ class RowPaths:
         """Return the block's paths on one side, null where that side has no node."""
         return self._shown(block, info, side, present_rows(block, side))
 
-    def expected(self, block: Block, info: FieldInfo) -> pl.Series:
-        """Return the block's paths in gold, even without a gold value; null for items that gold lacks."""
-        return gather([self._shown(block, info, "gold", block.pairs.gold >= 0)])
+    def expected(self, block: Block, info: FieldInfo, rows: npt.NDArray[Any]) -> pl.Series:
+        """Return the paths of rows in gold, even without a gold value; null for items that gold lacks."""
+        return take(gather([self._shown(block, info, "gold", block.pairs.gold >= 0)]), rows)
 
     def _shown(self, block: Block, info: FieldInfo, side: str, present: npt.NDArray[np.bool_]) -> Gathered:
         nodes: Nodes = getattr(block.pairs, side)
