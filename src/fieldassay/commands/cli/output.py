@@ -27,13 +27,22 @@ def fill_streams() -> None:
             setattr(sys, name, open(place, "w" if place else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
 
 
-def write(text: str) -> None:
-    """Write a text to standard output; a reader that has gone away (`| head`) is no error."""
-    _write(sys.stdout, text)
+def write(text: str, *, has_commands: bool = False) -> None:
+    """Write a text to standard output; a reader that has gone away (`| head`) is no error.
+
+    Without `has_commands` a runner of GitHub Actions finds no command in it, whatever names and values hold.
+    """
+    from fieldassay.io.text.shown import break_commands
+
+    _write(sys.stdout, text if has_commands else break_commands(text))
 
 
 def write_bytes(data: bytes) -> None:
-    """Write bytes to standard output as they are."""
+    """Write UTF-8 to standard output without a change but that of `break_commands`."""
+    from fieldassay.io.text.shown import break_commands
+
+    if b"::" in data or b"##[" in data:
+        data = break_commands(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     try:
         stream = getattr(sys.stdout, "buffer", None)
         if stream is None:
@@ -48,9 +57,10 @@ def write_bytes(data: bytes) -> None:
 
 def complain(text: str) -> None:
     """Write lines to standard error, with characters that move the cursor escaped."""
-    from fieldassay.io.text.shown import visible
+    from fieldassay.io.text.shown import break_commands, visible
 
-    _write(sys.stderr, "".join(f"{visible(line)}\n" for line in text.split("\n")))
+    lines = "".join(f"{visible(line)}\n" for line in text.split("\n"))
+    _write(sys.stderr, break_commands(lines))
 
 
 def open_page(path: Path) -> None:

@@ -258,7 +258,7 @@ def _print(reported: Sequence[Reported], shape: str, options: ReportOptions) -> 
         complain("appended to the step summary")
         return
     for text in render_report(reported, shape, options):
-        write(text)
+        write(text, has_commands=shape == "annotations")
 
 
 def _root() -> Path:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import os
-import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from fieldassay.documents.transcript import Box, DocumentError, Word
+from fieldassay.io.workers.programs import clean_environment, find_program
 
 _SECONDS = 110
 
@@ -17,7 +17,7 @@ def recognize_by_tesseract(image: Any) -> list[Word]:
     """Return the words of an image (rows, columns, RGB) with boxes in pixels and confidences."""
     from PIL import Image
 
-    program = shutil.which("tesseract")
+    program = find_program("tesseract")
     if program is None:
         raise DocumentError(
             "missing_extra", "needs the program tesseract, which is not on the PATH; install it"
@@ -30,7 +30,8 @@ def recognize_by_tesseract(image: Any) -> list[Word]:
             input=stream.getvalue(),
             capture_output=True,
             timeout=_SECONDS,
-            env={**os.environ, "OMP_THREAD_LIMIT": "1"},
+            cwd=Path(program).parent,  # it also looks for its settings in the current folder
+            env=clean_environment(OMP_THREAD_LIMIT="1"),
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:

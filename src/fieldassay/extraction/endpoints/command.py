@@ -61,7 +61,7 @@ class Worker:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._answers, writing = os.pipe()
-        launch = [sys.executable, "-S", "-E", "-c", _LAUNCH, str(writing), *command]
+        launch = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(writing), *command]
         try:
             self._process = subprocess.Popen(
                 launch,

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import sys
 import threading
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from fieldassay.extraction.endpoints import published_prices
+from fieldassay.extraction.endpoints.published_prices import Price
 from fieldassay.io.json_value import Json
+from fieldassay.io.workers.program import Worker, WorkerEndedError, WorkerLateError, WorkerStartError
 from fieldassay.spec.language.prices import Table, cost_usd
 
 if TYPE_CHECKING:
-    import subprocess
-
     from fieldassay.extraction.endpoints.endpoint import Endpoint
     from fieldassay.extraction.endpoints.exchange import Usage
+
+ANSWERING = 60.0
+"""Seconds that the worker may take for a price."""
 
 
 def tokens_by_kind(usage: Usage) -> dict[str, float | None]:
@@ -68,14 +70,14 @@ class Prices:
 
 
 class PublishedPrices:
-    """The prices of genai-prices, in a process of its own: importing them takes a second of processor time.
+    """The prices of genai-prices, in a worker: importing them takes a second of processor time.
 
     Nothing is fetched: the prices are those of the installed version.
     """
 
     def __init__(self) -> None:
         self.name = "genai-prices"
-        self._process: subprocess.Popen[str] | None = None
+        self._worker: Worker | None = None
         self._flat: dict[tuple[str, str], Mapping[str, float] | None] = {}
         self._guard = threading.Lock()
         self._is_missing = False
@@ -88,46 +90,26 @@ class PublishedPrices:
                 return cost_usd({usage.model: flat}, usage.model, tokens_by_kind(usage))
             if self._is_missing or (flat is None and (url, usage.model) in self._flat):
                 return None
-            answer = self._ask({"url": url, "model": usage.model, "tokens": tokens_by_kind(usage)})
-            if answer.get("flat") or answer.get("usd") is None:
-                self._flat[url, usage.model] = answer.get("flat")
-            found = answer.get("usd")
-            return None if found is None else float(found)
+            price = self._ask(url, usage)
+            if price.flat or price.usd is None:
+                self._flat[url, usage.model] = price.flat
+            return price.usd
 
-    def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
-        import subprocess
-
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "fieldassay.extraction.endpoints.published_prices"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                text=True,
-                start_new_session=True,
-            )
-            self.name = (self._exchange(None) or {}).get("name", "")
-            self._is_missing = not self.name
-        return self._exchange(question) or {}
-
-    def _exchange(self, question: Mapping[str, Any] | None) -> dict[str, Any] | None:
-        """Return the next line of the process, after a question if there is one."""
-        assert (
-            self._process is not None and self._process.stdin is not None and self._process.stdout is not None
-        )
+    def _ask(self, url: str, usage: Usage) -> Price:
         try:
-            if question is not None:
-                self._process.stdin.write(json.dumps(question) + "\n")
-                self._process.stdin.flush()
-            line = self._process.stdout.readline()
-        except OSError:
-            return None
-        found: dict[str, Any] | None = json.loads(line) if line else None
-        return found
+            if self._worker is None:
+                self._worker = Worker((published_prices.__name__,))
+                self.name = self._worker.call(published_prices.source)
+                self._is_missing = not self.name
+            if not self._is_missing:
+                tokens = tokens_by_kind(usage)
+                return self._worker.call(published_prices.price, url, usage.model, tokens, seconds=ANSWERING)
+        except (WorkerEndedError, WorkerLateError, WorkerStartError):
+            self._is_missing = True
+        return Price(None, None)
 
     def close(self) -> None:
-        """End the process."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-            self._process = None
+        """End the worker."""
+        if self._worker is not None:
+            self._worker.stop()
+            self._worker = None

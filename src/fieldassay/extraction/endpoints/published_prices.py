@@ -1,43 +1,45 @@
-"""A program that answers questions about published prices: a line of JSON in, a line of JSON out."""
+"""Published prices of models, those of the installed genai-prices."""
 
 from __future__ import annotations
 
-import json
-import sys
 from collections.abc import Mapping
 from typing import Any
+
+from msgspec import Struct
 
 _KINDS = {"input_mtok": "prompt", "cache_read_mtok": "cached_prompt", "output_mtok": "completion"}
 
 
-def main() -> None:
-    """Answer until the input ends; the first line names the source, or is empty without the package."""
+class Price(Struct, frozen=True):
+    """What tokens cost in US dollars, and the prices per million where they are fixed; None: unknown."""
+
+    usd: float | None
+    flat: dict[str, float] | None
+
+
+def source() -> str:
+    """Return the name and version of the package; empty where it is not installed."""
     try:
         import genai_prices
     except ImportError:
-        return
-    sys.stdout.write(json.dumps({"name": f"genai-prices {genai_prices.__version__}"}) + "\n")
-    for line in iter(sys.stdin.readline, ""):
-        sys.stdout.flush()
-        sys.stdout.write(json.dumps(answer(json.loads(line))) + "\n")
-        sys.stdout.flush()
+        return ""
+    return f"genai-prices {genai_prices.__version__}"
 
 
-def answer(question: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the cost of tokens, and the prices per million if they depend on nothing else."""
+def price(url: str, model: str, tokens: Mapping[str, float | None]) -> Price:
+    """Return the cost of tokens by kind at the server of a URL."""
     import genai_prices
 
-    tokens = question["tokens"]
     usage = genai_prices.Usage(
         input_tokens=tokens.get("prompt") or 0,
         cache_read_tokens=tokens.get("cached_prompt") or 0,
         output_tokens=tokens.get("completion") or 0,
     )
     try:
-        found = genai_prices.calc_price(usage, question["model"], provider_api_url=question["url"])
+        cost = genai_prices.calc_price(usage, model, provider_api_url=url)
     except LookupError:
-        return {"usd": None, "flat": None}
-    return {"usd": float(found.total_price), "flat": _flat(found.model)}
+        return Price(None, None)
+    return Price(float(cost.total_price), _flat(cost.model))
 
 
 def _flat(model: Any) -> dict[str, float] | None:
@@ -54,7 +56,3 @@ def _flat(model: Any) -> dict[str, float] | None:
             except TypeError:
                 return None
     return found if {"prompt", "completion"} <= found.keys() else None
-
-
-if __name__ == "__main__":
-    main()

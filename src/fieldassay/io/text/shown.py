@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -39,6 +40,23 @@ _PLAIN = str.maketrans({
     "±": "+/-", "’": "'",
 })  # fmt: skip
 """The characters that reports draw with, and their forms in ASCII."""
+
+
+_COMMAND = re.compile(r"((?:^|\r)(?:[^\S\r\n]|\x1b\[[0-9;]*m)*+):(?=:)", re.MULTILINE)
+
+
+def break_commands(text: str) -> str:
+    r"""Return the text without what a runner of GitHub Actions obeys in the output of a program.
+
+    It takes each line that begins with two colons, and `##[` anywhere, for a command. In JSON the value stays
+    the same.
+
+    >>> break_commands(" ::error::x\na::b ##[group]")
+    ' \\u003a:error::x\na::b #\\u0023[group]'
+    """
+    if "::" in text:
+        text = _COMMAND.sub(r"\1\\u003a", text)
+    return text.replace("##[", "#\\u0023[")
 
 
 def draw_plainly(text: str) -> str:

@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from fieldassay.errors import FieldassayError, problem
 from fieldassay.io.text.shown import clip
+from fieldassay.io.workers.programs import clean_environment, python_command
 
 Outcome = TypeVar("Outcome")
 
@@ -74,14 +75,14 @@ class Worker:
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
         package = str(Path(__file__).parents[3])
         paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
-        flags = subprocess._args_from_interpreter_flags()  # type: ignore[attr-defined]
+        added = {**environment, "PYTHONPATH": os.pathsep.join(paths)}
         try:
             self._process = subprocess.Popen(
-                [sys.executable, *flags, "-P", "-m", __name__],
+                python_command("-m", __name__),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._errors,
-                env={**os.environ, **environment, "PYTHONPATH": os.pathsep.join(paths)},
+                env=clean_environment(**added),
                 start_new_session=True,  # a terminal sends Ctrl-C to all processes of its group
                 bufsize=0,
             )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fieldassay.io.text.shown import clip, format_count, format_pair
+from fieldassay.io.text.shown import break_commands, clip, format_count, format_pair
 from fieldassay.metrics.notation import format_value
 from fieldassay.metrics.result.decision import Decision, GateOutcome
 from fieldassay.reports.content.run.summary import FieldLine, Summary
@@ -39,7 +39,7 @@ def render_failure(summary: Summary, decision: Decision) -> str:
     if fields:
         lines += ["", "worst fields:", *map(_render_field, fields)]
     hidden = len(summary.fields[position]) - len(fields) + summary.hidden_fields[position]
-    return "\n".join([*lines, *([f"  and {hidden} more with errors"] if hidden else [])])
+    return break_commands("\n".join([*lines, *([f"  and {hidden} more with errors"] if hidden else [])]))
 
 
 def _render_field(line: FieldLine) -> str:
