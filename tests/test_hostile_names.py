@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,80 +16,89 @@ from fieldassay.reports.formats import FORMATS
 
 HIDDEN = "\x1b[31m\x07\x00\x85\u202e\u2066\u200f\u2028\r\t"
 BAD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069]")
-ID, SYSTEM, FIELD, KEY, SLICE, NAME = (
-    f"{word}{HIDDEN}" for word in ("id", "system", "field", "key", "slice", "spec")
-)
+COMMAND = re.compile(r"^\s*::|##\[", re.MULTILINE)
+CALL = re.compile(r"(?<![0-9A-Za-z_])@[0-9A-Za-z]|#[0-9A-Za-z]")
 VALUE = "value\x1b[2J\u202e"
+ID, FIELD = f"id{HIDDEN}", f"field{HIDDEN}"
 
 
-def record(at: int, value: Any) -> dict[str, Any]:
+def hidden(word: str) -> str:
+    """Return a name that would move the cursor."""
+    return f"{word}{HIDDEN}"
+
+
+def commanding(word: str) -> str:
+    """Return a name that a runner of GitHub Actions would obey at the start of a line, or anywhere."""
+    return f"::error::{word} ##[group]{word} @octocat #12"
+
+
+def record(name: Callable[[str], str], at: int, value: Any) -> dict[str, Any]:
     return {
-        "id": f"{ID}{at}",
-        FIELD: value,
-        "part": SLICE,
-        "lines": [{FIELD: value}, {FIELD: at}],
-        f"undeclared{HIDDEN}": 1,
-        "tree": {KEY: {KEY: value}},
+        "id": f"{name('id')}{at}",
+        name("field"): value,
+        "part": name("slice"),
+        "lines": [{name("field"): value}, {name("field"): at}],
+        name("undeclared"): 1,
+        "tree": {name("key"): {name("key"): value}},
     }
 
 
-@pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder with two runs, in which everything that can have a hostile name has one."""
-    folder = tmp_path_factory.mktemp("made")
+def make_runs(folder: Path, name: Callable[[str], str], value: str) -> Path:
+    """Write two runs in which everything that can have a hostile name has one."""
     fields = {
-        FIELD: "text",
+        name("field"): "text",
         "part": "text",
-        "lines": {"type": "list", "items": {"type": "object", "fields": {FIELD: "text"}}},
+        "lines": {"type": "list", "items": {"type": "object", "fields": {name("field"): "text"}}},
         "tree": "any",
     }
     gates = [
-        f"field_accuracy[{json.dumps(join_path([FIELD]))}] >= 0.9",
-        f"accuracy{{part={json.dumps(SLICE)}}} >= 0.2",
+        f"field_accuracy[{json.dumps(join_path([name('field')]))}] >= 0.9",
+        f"accuracy{{part={json.dumps(name('slice'))}}} >= 0.2",
     ]
-    spec = {"name": NAME, "description": HIDDEN, "fields": fields, "slices": ["part"], "gates": gates}
+    spec = {
+        "name": name("spec"),
+        "description": name(""),
+        "fields": fields,
+        "slices": ["part"],
+        "gates": gates,
+    }
     (folder / "spec.json").write_text(json.dumps(spec))
-    for name, rows in {
-        "gold": [record(at, VALUE) for at in range(4)],
-        "one": [record(at, VALUE if at % 2 else f"other{VALUE}") for at in range(4)],
+    for file, rows in {
+        "gold": [record(name, at, value) for at in range(4)],
+        "one": [record(name, at, value if at % 2 else f"other{value}") for at in range(4)],
         "two": [
-            record(0, None),
-            {"id": f"{ID}1", "raw": f"no answer {HIDDEN}"},
-            {"id": f"{ID}2", "error": f"broken {HIDDEN}"},
+            record(name, 0, None),
+            {"id": f"{name('id')}1", "raw": f"no answer {name('')}"},
+            {"id": f"{name('id')}2", "error": f"{name('broken')}"},
         ],
     }.items():
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / f"{file}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         for out, files in (("run", ("one", "two")), ("after", ("one",))):
             preds = [
                 part
-                for name in files
-                for part in ("--pred", f"{name} {SYSTEM}={name}.jsonl".replace("\x00", ""))
+                for file in files
+                for part in ("--pred", f"{name('system')} {file}={file}.jsonl".replace("\x00", ""))
             ]
-            assert main(
-                [
-                    "score",
-                    "-s",
-                    "spec.json",
-                    "--gold",
-                    "gold.jsonl",
-                    *preds,
-                    "--runs",
-                    "store",
-                    "--bootstrap",
-                    "20",
-                    "-q",
-                ]
-            ) in (
-                0,
-                1,
-                4,
-            )
+            data = ["-s", "spec.json", "--gold", "gold.jsonl", *preds]
+            assert main(["score", *data, "--runs", "store", "--bootstrap", "20", "-q"]) in (0, 1, 4)
             latest = max((folder / "store").iterdir(), key=lambda path: path.stat().st_mtime)
             (folder / out).symlink_to(latest)
         main(["baseline", "set", "run", "--out", "baseline.json"])
     return folder
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_runs(tmp_path_factory.mktemp("made"), hidden, VALUE)
+
+
+@pytest.fixture(scope="module")
+def obeyed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_runs(
+        tmp_path_factory.mktemp("obeyed"), commanding, "##[error]\n::stop-commands::x\r::x @octocat"
+    )
 
 
 def commands() -> Iterator[tuple[str, ...]]:
@@ -142,14 +149,47 @@ def test_nothing_hidden_is_shown(
         if (made / name).is_file() and name not in before
     }
     for name, text in texts.items():
-        found = BAD.search(names_in(text, command))
+        found = BAD.search(text)
         assert found is None, f"{name}: {text[max(0, found.start() - 60) : found.end() + 20]!a}"
 
 
-def names_in(text: str, command: tuple[str, ...]) -> str:
-    """Return the names of a text: without values in program tables and own attributes of an HTML page."""
-    if "csv" in command[-1]:
-        rows = csv.DictReader(io.StringIO(text, newline=""))
-        values = ("extracted", "ground_truth", "gold", "pred", "before", "after")
-        return " ".join(str(cell) for row in rows for name, cell in row.items() if name not in values)
-    return re.sub(r'data-\w+="[^"]*"', "", text)
+@pytest.mark.parametrize(
+    "command", list(commands()), ids=lambda command: re.sub(r"[^ -~]|/", "", " ".join(command))[:60]
+)
+def test_no_name_is_a_command_to_a_runner_or_calls_anybody(
+    obeyed: Path,
+    command: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(obeyed)
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+    command = tuple(part.replace(ID, f"{commanding('id')}").replace("\x00", "") for part in command)
+    assert main(list(command)) in (0, 1, 2, 4)
+    shown = capsys.readouterr()
+    text = (
+        shown.out
+        if "annotations" not in command
+        else re.sub(r"(?m)^::(error|warning|notice) .*", "", shown.out)
+    )
+    assert not COMMAND.search(text.replace("\r", "\n")), text
+    assert not COMMAND.search(shown.err), shown.err
+    files = [obeyed / part for part in command if part.endswith(".md")]
+    for page in [
+        *(file.read_text(encoding="utf-8") for file in files),
+        *([text] if "markdown" in command else []),
+    ]:
+        assert not CALL.search(re.sub(r"&#\d+;", " ", page)), page
+
+
+@pytest.mark.parametrize("shape", ["table", "json"])
+def test_json_that_is_printed_keeps_its_values(
+    obeyed: Path, shape: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(obeyed)
+    data = ("-s", "spec.json", "--gold", "gold.jsonl", "--pred", f"{commanding('system')}=one.jsonl")
+    main(["score", *data, "--bootstrap", "20", "--format", shape, *(["-v"] if shape == "table" else [])])
+    out = capsys.readouterr().out
+    assert not COMMAND.search(out)
+    if shape == "json":
+        assert {one["system"] for one in json.loads(out)["estimates"]} == {commanding("system")}

@@ -73,6 +73,20 @@ def _data(value: Any) -> Any:
 
 def json_text(data: Any) -> str:
     """Return data as `--json` prints it. Raises `ValueError` for numbers that JSON does not have."""
-    import json
+    return json_line(data, indent=1) + "\n"
 
-    return json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+def json_line(data: Any, indent: int | None = None) -> str:
+    r"""Return data as JSON in which control characters and direction marks are escapes.
+
+    Raises `ValueError` for numbers that JSON does not have.
+
+    >>> print(json_line(["\x1b", "\u202e", "é"]))
+    ["\u001b", "\u202e", "é"]
+    """
+    text = json.dumps(data, ensure_ascii=False, indent=indent, allow_nan=False)
+    return text if text.isascii() and "\x7f" not in text else "".join(map(_escaped, text))
+
+
+def _escaped(char: str) -> str:
+    return char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode
 
 import pytest
 from tests.reports.html.hostile_records import IDS, SYSTEMS
@@ -168,8 +168,8 @@ def test_a_failed_answer_in_the_list_says_whose_it_is(demo: OpenReport) -> None:
 
 def test_an_example_leads_to_its_value(demo: OpenReport) -> None:
     demo.show("summary")
-    link = demo.page.locator('a[data-document]:not([data-in=""])').first
-    path = link.get_attribute("data-in") or "no path"
+    link = demo.page.locator('a[href^="#documents?doc="][href*="field="]').first
+    (path,) = parse_qs((link.get_attribute("href") or "").partition("?")[2])["field"]
     link.click()
     marked = demo.page.locator("#document-one .at[data-row]").first
     marked.wait_for()

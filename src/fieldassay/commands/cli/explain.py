@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -89,6 +88,7 @@ def explain(**given: Any) -> int:
     Write -- before a value that begins with a minus sign.
     """
     from fieldassay.commands.cli.output import screen, write
+    from fieldassay.io.json_value import json_text
     from fieldassay.reports.content.explanation import render_document, render_steps
 
     if given["kind"] is not None or given["field"] is not None:
@@ -99,7 +99,7 @@ def explain(**given: Any) -> int:
         found = _document(given)
         data = found.to_dict()
         text = "" if given["is_json"] else render_document(found, screen())
-    write(json.dumps(data, ensure_ascii=False, indent=1) + "\n" if given["is_json"] else text)
+    write(json_text(data) if given["is_json"] else text)
     return 0
 
 

@@ -105,9 +105,9 @@ def _print(found: Promotion, given: Mapping[str, Any]) -> None:
     from fieldassay.commands.cli.output import write
 
     if given["is_json"]:
-        import json
+        from fieldassay.io.json_value import json_text
 
-        write(json.dumps(_as_dict(found, given), ensure_ascii=False, indent=1) + "\n")
+        write(json_text(_as_dict(found, given)))
     else:
         write("".join(f"{line}\n" for line in _tell(found, given)))
 

@@ -31,9 +31,9 @@ def validate(**given: Any) -> int:
     inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
     found = find(spec, inputs.gold, inputs.predictions, inputs.options, lists_violations=given["is_json"])
     if given["is_json"]:
-        import json
+        from fieldassay.io.json_value import json_text
 
-        write(json.dumps(found.to_dict(), ensure_ascii=False, indent=1) + "\n")
+        write(json_text(found.to_dict()))
     else:
         write(render_validation(found, screen()))
     if found.problems:

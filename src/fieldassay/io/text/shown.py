@@ -11,6 +11,7 @@ HIDDEN = frozenset("\u2028\u2029\ufeff\u00ad\u034f\u115f\u1160\u3164\uffa0")
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _MARKDOWN = frozenset("\\`*_[]|#~$")
+_CALL = re.compile(r"(?<![0-9A-Za-z_])@(?=[0-9A-Za-z])|#(?=[0-9A-Za-z])")
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -103,12 +104,13 @@ def escape_xml(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Return the text so that Markdown and HTML show it as it is, in a table cell too.
+    r"""Return the text so that Markdown and HTML show it as it is, in a table cell too, and call nobody.
 
-    >>> escape_markdown("a|b <script> *c*")
-    'a\\|b &lt;script&gt; \\*c\\*'
+    >>> escape_markdown("a|b <script> *c* @me")
+    'a\\|b &lt;script&gt; \\*c\\* @&#8203;me'
     """
-    return "".join(f"\\{char}" if char in _MARKDOWN else _ENTITIES.get(char, char) for char in visible(text))
+    shown = "".join(f"\\{char}" if char in _MARKDOWN else _ENTITIES.get(char, char) for char in visible(text))
+    return _CALL.sub(r"\g<0>&#8203;", shown)
 
 
 def format_markdown(text: str, width: int = 100) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from msgspec import Struct
 
 from fieldassay.io.files.typed_json import SCHEMA_VERSION, Form, read_typed
+from fieldassay.io.json_value import json_line
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 
 _FORM = Form("a comparisons file", "bad_comparisons_file")
@@ -39,5 +39,5 @@ def read_comparisons(data: bytes, where: str = "comparisons.json") -> Comparison
 
 
 def _list(items: list[dict[str, Any]]) -> str:
-    lines = ",\n".join(json.dumps(item, ensure_ascii=False, allow_nan=False) for item in items)
+    lines = ",\n".join(json_line(item) for item in items)
     return f"[\n{lines}\n]" if lines else "[]"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +9,7 @@ import msgspec
 
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, Form, check_part, read_typed
+from fieldassay.io.json_value import json_line
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.recorded import Counts, Provenance
 from fieldassay.metrics.result.repeats import Repeats
@@ -74,4 +74,4 @@ def _write_repeats(result: Result) -> str:
 
 
 def _write(value: Mapping[str, Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return json_line(value)

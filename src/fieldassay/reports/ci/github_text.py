@@ -14,7 +14,6 @@ from fieldassay.regex import lazy_regex
 
 _ACTIVE = lazy_regex(r"(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|[^0-9A-Za-z \u0080-\U0010ffff,;%()+=\-./'_]")
 _WEB = lazy_regex(r"www\.", re.IGNORECASE)
-_CALLS = lazy_regex(r"[@#](?=[0-9A-Za-z])")
 _SPACE = "&#8203;"
 _NAME = lazy_regex(r"[^0-9A-Za-z._-]+")
 
@@ -40,9 +39,7 @@ def prose(text: str, width: int = 600) -> str:
     'see \\\\*@&#8203;me\\\\* and \\\\#&#8203;12'
     """
     shown = escape_markdown(clip(text, width)).replace("://", f":{_SPACE}//")
-    return _WEB.sub(
-        lambda found: f"{found[0][:3]}{_SPACE}.", _CALLS.sub(lambda found: f"{found[0]}{_SPACE}", shown)
-    )
+    return _WEB.sub(lambda found: f"{found[0][:3]}{_SPACE}.", shown)
 
 
 def mark(name: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, pairwise
@@ -15,6 +14,7 @@ from fieldassay.errors import nearest, problem
 from fieldassay.io.files.parquet import write_parquet
 from fieldassay.io.files.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
 from fieldassay.io.files.whole_files import write_whole
+from fieldassay.io.json_value import json_line, json_text
 from fieldassay.io.text.shown import escape_xml
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.curves import trace_curves
@@ -153,7 +153,7 @@ def _json(asked: _Asked) -> Iterator[str]:
     result, _ = _with_evidence(asked)
     chosen = result.systems if asked.system is None else (asked.system,)
     found = {name: guide_result(result, name) for name in chosen}
-    yield json.dumps(found, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    yield json_text(found)
 
 
 def _markdown(asked: _Asked) -> Iterator[str]:
@@ -319,7 +319,9 @@ def _cells(judged: Judgement) -> tuple[Any, ...]:
 
 
 def _shown(value: Any) -> str:
-    return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    """Return a value with its own line breaks, and without other control characters."""
+    text = "" if value is None else value if isinstance(value, str) else json_line(value)
+    return text if text.isprintable() else "\n".join(map(format_hidden, text.split("\n")))
 
 
 _LEFT, _TOP, _SIDE = 56, 24, 360

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +11,7 @@ from msgspec.structs import asdict
 from fieldassay.attribution.suspicious_gold import Suspicion, suspicious_gold_of_run
 from fieldassay.errors import nearest, problem
 from fieldassay.io.files.spreadsheets import csv_text, show_names
+from fieldassay.io.json_value import json_text
 from fieldassay.io.text.shown import format_markdown
 from fieldassay.metrics.result.headline import find_main
 from fieldassay.reports.findings.findings import describe_loss, name_lost
@@ -34,14 +34,7 @@ class Listing(Struct, frozen=True):
     def write(self, ending: str) -> Iterator[str]:
         """Yield the table as JSON, CSV or Markdown, by the ending of a file."""
         if ending == ".json":
-            yield (
-                json.dumps(
-                    [dict(zip(self.columns, row, strict=True)) for row in self.rows],
-                    ensure_ascii=False,
-                    indent=1,
-                )
-                + "\n"
-            )
+            yield json_text([dict(zip(self.columns, row, strict=True)) for row in self.rows])
             return
         if ending == ".csv":
             yield csv_text([self.columns, *map(show_names, self.rows)])

@@ -10,19 +10,16 @@ painters.methods = (params) => {
   }
 };
 
-function followLinks(event) {
-  const link = event.target.closest("a[data-document], a[data-field], a.skip");
-  if (!link) return;
+function skip(event) {
+  if (!event.target.closest("a.skip")) return;
   event.preventDefault();
-  if (link.classList.contains("skip")) find("#main").focus();
-  else if (link.dataset.document !== undefined) go("documents", { doc: link.dataset.document, field: link.dataset.in, system: link.dataset.system });
-  else go("fields", { field: link.dataset.field });
+  find("#main").focus();
 }
 
 async function start() {
   restoreTheme();
   CORE = await block("core");
-  document.addEventListener("click", followLinks);
+  document.addEventListener("click", skip);
   document.addEventListener("keydown", onKey);
   find("#theme").addEventListener("click", nextTheme);
   find("#print").addEventListener("click", printAll);

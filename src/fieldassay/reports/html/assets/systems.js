@@ -44,11 +44,12 @@ function fillSelect(selector, choices, chosen, onChange) {
 
 function drawSlices(figure, { main, slices }) {
   if (drawn.has(figure)) return redraw(figure);
-  const rows = slices.filter((row) => row.slice === figure.dataset.key && row.value !== null);
+  const key = decodeURIComponent(figure.dataset.key);
+  const rows = slices.filter((row) => row.slice === key && row.value !== null);
   if (!rows.length) return figure.remove();
   const columns = ["slice", "group", "system", "value", "low", "high", "n", "documents"];
-  const title = `${main.label} by ${plain(figure.dataset.key, 40)}, with intervals`;
-  return drawChart(figure, { title, name: `slices-${plain(figure.dataset.key, 20)}`, columns, rows, make: slicesSpec(rows, main.label, main.unit) });
+  const title = `${main.label} by ${plain(key, 40)}, with intervals`;
+  return drawChart(figure, { title, name: `slices-${plain(key, 20)}`, columns, rows, make: slicesSpec(rows, main.label, main.unit) });
 }
 
 function drawCost(figure, { main, cost }) {
