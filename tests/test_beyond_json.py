@@ -33,7 +33,6 @@ COMMANDS = {
     "export-errors": ["export", "run", "-o", "errors.md"],
     "explain": ["explain", "run", "1"],
     "report": ["report", "run", "-o", "report.html"],
-    "redact": ["redact", "run", "--out", "shared"],
     "review": [
         "review",
         "new",

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from fieldassay.metrics.result.result import Result as Result
     from fieldassay.reports.export.export import export_run as export_run
     from fieldassay.reports.export.guide import guide_result as guide_result
-    from fieldassay.runs.redaction.redact import redact_run as redact_run
     from fieldassay.runs.run import Run as Run
     from fieldassay.runs.store.listing import list_stored as list_stored
     from fieldassay.scoring.explain import explain_field as explain_field
@@ -95,7 +94,6 @@ _HOMES = {
     "agreement": "fieldassay.commands.agreement",
     "report": "fieldassay.commands.runs",
     "export_run": "fieldassay.reports.export.export",
-    "redact_run": "fieldassay.runs.redaction.redact",
     "guide_result": "fieldassay.reports.export.guide",
     "Spec": "fieldassay.spec.language.model",
     "read_spec": "fieldassay.spec.language.parse",

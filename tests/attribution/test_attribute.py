@@ -266,8 +266,6 @@ def test_a_run_that_cannot_be_attributed_says_why(tmp_path: Path) -> None:
     assert "has no text of any of 12 documents" in refused(
         lambda: fa.attribute(run, twins=tmp_path / "scans")
     )
-    fa.redact_run(run.folder, tmp_path / "shared")
-    assert "is redacted" in refused(lambda: fa.attribute(tmp_path / "shared"))
 
 
 def test_predictions_that_changed_since_are_not_taken_for_those_that_were_scored(tmp_path: Path) -> None:

@@ -228,7 +228,6 @@ def test_importing_the_package_loads_no_module_of_it_but_the_version() -> None:
 NOW = datetime(2025, 3, 4, tzinfo=UTC)
 OF_A_FOLDER: dict[str, Callable[[], object]] = {
     "export_run": lambda: fa.export_run("store/run", "values.csv"),
-    "redact_run": lambda: fa.redact_run("store/run", "shared"),
     "list_stored": lambda: fa.list_stored("store"),
     "open_run": lambda: fa.open_run("store/run"),
     "report": lambda: fa.report("store/run", "markdown", "report.md"),

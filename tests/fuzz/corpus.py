@@ -120,7 +120,6 @@ _RUN_COMMANDS = (
     ("export", "work", "-o", "out.md"),
     ("export", "work", "-o", "errors.md"), ("export", "work", "--what", "losses"),
     ("gate", "work", "--gates", "gates.yaml"),
-    ("redact", "work", "--out", "shared"),
     ("calibrate", "work", "--system", "m"), ("baseline", "set", "work", "--out", "new.json"),
     ("baseline", "check", "work", "baseline.json"),
     ("score", "--run", "work", "--out", "again", *FAST), ("runs", "show", "work"),

@@ -96,15 +96,6 @@ def _check(run: Run, options: AttributeOptions) -> None:
         for name in options.systems
         if name not in run.systems
     ]
-    if run.facts.get("redacted"):
-        problems.append(
-            Problem(
-                where,
-                "is redacted: its values are not those that were judged",
-                "name the run itself",
-                "redacted",
-            )
-        )
     if run.kept != "all":
         what = f"kept {run.kept} evidence, and the shares need the right values too"
         problems.append(Problem(where, what, "score again with --evidence all", "missing_part"))

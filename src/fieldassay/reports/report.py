@@ -117,8 +117,8 @@ def report_scored(
 
 
 def _sources_of(facts: Mapping[str, Any]) -> Callable[[], ValueSources]:
-    """Return a function that opens the sources of a run's values; a redacted run has none."""
-    given = None if facts.get("redacted") else facts.get("inputs")
+    """Return a function that opens the sources of a run's values."""
+    given = facts.get("inputs")
     try:
         inputs = None if given is None else convert(given, RecordedInputs)
     except ValueError:  # an old or foreign run: its report is as good without sources

@@ -1,1 +1,1 @@
-"""A run on disk and the store of runs: files, names, listing, redaction, sweeps."""
+"""A run on disk and the store of runs: files, names, listing, sweeps."""

@@ -37,12 +37,7 @@ def document_of_run(run: Run, document: str) -> DocumentExplanation:
 
 
 def _with_sources(run: Run, found: DocumentExplanation) -> DocumentExplanation:
-    """Return the explanation with the `source` of each predicted value, for systems that were extracted.
-
-    A redacted run has none: quotes are values of documents.
-    """
-    if run.facts.get("redacted"):
-        return found
+    """Return the explanation with the `source` of each predicted value, for systems that were extracted."""
     sources = open_value_sources(run.inputs)
     rows = tuple(sources.add_to(found.rows))
     remarks = {

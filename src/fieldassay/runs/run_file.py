@@ -83,7 +83,6 @@ class RunFile(Provenance, frozen=True):
     notes: list[str] = []
     warnings: list[str] = []
     rescored_from: str | None = None
-    redacted: dict[str, Any] | None = None
 
 
 def read_run(folder: Path) -> dict[str, Any]:

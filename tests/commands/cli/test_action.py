@@ -271,7 +271,7 @@ def test_the_log_takes_no_command_while_it_can_hold_values_of_documents(runner: 
     log = runner.run(**DATA, pred="##[add-path]x=evil.jsonl").logs["Score"].splitlines()
     opened = next(line for line in log if line.startswith("::stop-commands::"))
     closed = log.index(f"::{opened.removeprefix('::stop-commands::')}::")
-    assert log[0] == opened and any("##[add-path]" in line for line in log[1:closed])
+    assert log[0] == opened and any("#\\u0023[add-path]" in line for line in log[1:closed])
     assert log[closed + 1 :] == []
 
 

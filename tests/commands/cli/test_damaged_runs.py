@@ -30,7 +30,6 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "check": ("baseline", "check", "bad", "baseline.json"),
     "rescore": ("score", "--run", "bad", "--out", "again", "--bootstrap", "0", "--quiet"),
     "runs": ("runs", "show", "bad"),
-    "redact": ("redact", "bad", "--out", "redacted"),
 }
 
 

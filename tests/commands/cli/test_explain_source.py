@@ -158,13 +158,6 @@ def test_predictions_without_evidence_have_no_source(run: Run, place: Path) -> N
     assert sources(run, place) == {}
 
 
-def test_redacted_run_has_no_quotes(run: Run, extracted: Path) -> None:
-    score(run, extracted)
-    assert run("redact", extracted / "run", "--out", extracted / "redacted").code == 0
-    ran = run("explain", extracted / "redacted", "r1")
-    assert ran.code == 0 and "60.000" not in ran.out
-
-
 def test_foreign_evidence_neither_fails_nor_moves_the_cursor(run: Run, place: Path) -> None:
     evidence = {"total": quote("\x1b[31m60\u202e"), "tags": 7, "other": {"page": "two"}}
     write_extraction(place, {"pred": {"total": "60", "tags": ["x"]}, "evidence": evidence})

@@ -121,16 +121,6 @@ def test_a_run_is_scored_again_from_all_its_files(run: Run, scored: Path) -> Non
     assert first["repeats"] == second["repeats"]
 
 
-def test_a_redacted_run_keeps_the_numbers_and_no_answer(run: Run, scored: Path) -> None:
-    assert run("redact", "r", "--out", "hidden").code == 0
-    text = Path("hidden", "metrics.json").read_text()
-    found = json.loads(text)
-    assert found["repeats"][0]["runs"] == 3
-    assert {one["answers"] for one in found["repeats"][0]["flaky"]} == {None}
-    assert "name 5" not in text
-    assert run("explain", "hidden", "d5").code in (0, 2)
-
-
 def test_a_diff_lists_each_value_once(run: Run, scored: Path) -> None:
     found = run("diff", "r", "--system-a", "m", "--system-b", "qwen", "--format", "csv")
     assert found.code == 0

@@ -179,34 +179,15 @@ def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> 
 
 
 def _from_run(folder: Path, document: str, field: str | None) -> DocumentExplanation:
-    from fieldassay.commands.cli.output import complain
     from fieldassay.runs.documents import document_of_run
     from fieldassay.runs.run import Run
     from fieldassay.scoring.explain import choose_field
 
     run = Run.open(folder)
-    if run.facts.get("redacted"):
-        complain(
-            f"note: {folder} is redacted: its values are not those that were judged, and only their "
-            "outcomes are told"
-        )
     found = document_of_run(run, document)
     if field is None:
         return found
-    chosen = choose_field(run.plan, found, field)
-    return _unread(chosen) if run.facts.get("redacted") else chosen
-
-
-def _unread(found: DocumentExplanation) -> DocumentExplanation:
-    """Return the explanation without remarks from reading its values again, which differ from the judged."""
-    from msgspec.structs import replace
-
-    from fieldassay.scoring.explain import Side
-
-    steps = [
-        replace(step, gold=Side(step.gold.raw), pred=Side(step.pred.raw), trials=()) for step in found.steps
-    ]
-    return replace(found, steps=tuple(steps))
+    return choose_field(run.plan, found, field)
 
 
 def _of_systems(found: DocumentExplanation, systems: tuple[str, ...]) -> DocumentExplanation:

@@ -51,7 +51,6 @@ GROUPS: dict[str, dict[str, str]] = {
     },
     "Runs and installation": {
         "runs": "The runs that `fieldassay score --runs DIR` wrote: list, look, draw, remove.",
-        "redact": "Write a run again without its values, to show it to others.",
         "doctor": "Show the parts of this installation, and test that it computes the expected numbers.",
     },
 }

@@ -45,7 +45,6 @@ def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
     runs = list({entry.run.run.folder.resolve(): entry.run for entry in entries}.values())
     first = runs[0]
     problems = [_unknown(run, lacking) for run in runs if (lacking := list_unknown(run.run))]
-    problems += [_redacted(first, run) for run in runs[1:] if _key(run) != _key(first)]
     if problems:
         raise ProblemsError(problems)
     is_elsewhere = False
@@ -58,16 +57,6 @@ def find_ground(entries: Sequence[Entry], *, is_common: bool) -> Ground:
     if problems:
         raise ProblemsError(problems)
     return _keep_common(entries, runs) if is_elsewhere else Ground()
-
-
-def _key(run: NamedRun) -> object:
-    """Return the identity of the key used for redacting a run; None if it is not redacted."""
-    return (run.run.facts.get("redacted") or {}).get("key")
-
-
-def _redacted(first: NamedRun, run: NamedRun) -> Problem:
-    what = f"cannot be compared with {first.reference!r}: they are not redacted with the same secret"
-    return Problem(f"run {run.reference!r}", what, "redact both with the same --key-file", "incomparable")
 
 
 def _unknown(run: NamedRun, parts: Sequence[str]) -> Problem:

@@ -38,7 +38,7 @@ class FlakyValue(Struct, frozen=True):
     """A gold value that the runs of a system answer differently.
 
     `right` counts the runs that have it right; `vote` is the outcome of the majority vote: `right`, `wrong`
-    or `tied`. `answers` is None where they were redacted.
+    or `tied`.
     """
 
     document: str
@@ -46,7 +46,7 @@ class FlakyValue(Struct, frozen=True):
     path: str
     right: int
     vote: str
-    answers: tuple[AnswerCount, ...] | None = ()
+    answers: tuple[AnswerCount, ...] = ()
 
 
 class VarianceParts(Struct, frozen=True):
@@ -105,9 +105,7 @@ class Repeats(Struct, frozen=True):
                 "path": one.path,
                 "right": one.right,
                 "vote": one.vote,
-                "answers": None
-                if one.answers is None
-                else [
+                "answers": [
                     {"answer": each.answer, "runs": each.runs, "is_right": each.is_right}
                     for each in one.answers
                 ],

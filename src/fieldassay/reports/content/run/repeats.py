@@ -128,9 +128,7 @@ def _line(value: FlakyValue, runs: int) -> FlakyLine:
     return FlakyLine(value.document, value.path, right, value.vote, _describe_answers(value.answers))
 
 
-def _describe_answers(answers: tuple[AnswerCount, ...] | None) -> str:
-    if answers is None:
-        return "redacted"
+def _describe_answers(answers: tuple[AnswerCount, ...]) -> str:
     told = [
         f"{each.runs} x {'no answer' if each.answer is None else format_json(each.answer, 24)}"
         f"{' (right)' if each.is_right else ''}"
