@@ -116,6 +116,8 @@ def extract(
     parsed = _read_spec(spec)
     found = list_documents(Path(docs))
     files = choose_files(found.files, options)
+    for note in found.notes:
+        watch.tell(f"note: {note}")
     if found.skipped:
         watch.tell(
             f"{len(found.skipped):,} files of other kinds are left out, such as {found.skipped[0].name}"

@@ -12,11 +12,9 @@ from msgspec import Struct
 from fieldassay.documents.kinds import SUFFIXES
 from fieldassay.documents.options import DEFAULTS, LoadOptions
 from fieldassay.documents.transcript import DocumentError
-from fieldassay.errors import problem
+from fieldassay.errors import Problem, problem
+from fieldassay.io.files.folders import list_folder
 from fieldassay.io.files.whole_files import open_file
-
-_WRITTEN = ({"extraction.json", "journal.jsonl"}, {"run.json", "metrics.json"})
-"""Files by which a folder of an extraction or of a run is known: its pages are no documents."""
 
 
 class DocumentFile(Struct, frozen=True):
@@ -50,40 +48,34 @@ class Documents(Struct, frozen=True):
 
     files: tuple[DocumentFile, ...]
     skipped: tuple[Path, ...] = ()
+    notes: tuple[Problem, ...] = ()
+    """What else of the folder is left out."""
 
 
 def list_documents(path: Path) -> Documents:
     """Return the documents of a folder, its subfolders included, or of a single file.
 
     A `.jsonl` file holds recognized words, one document a line. In a folder, files with other suffixes than
-    those that are loaded are skipped, hidden ones too, and what extractions and runs wrote. Raises
+    those that are loaded are skipped, and so is what `list_folder` leaves out. Raises
     `ProblemsError` where there is no document.
     """
     if not path.exists():
         what, remedy = "is not there", "name a folder with documents, or one document"
         raise problem(path, what, remedy, "unreadable_file")
     if path.is_dir():
-        found: list[Path] = []
-        skipped: list[Path] = []
-        for file in _walk(path):
-            known = file.suffix.lower() in SUFFIXES
-            (found if known else skipped).append(file)
-        files = tuple(DocumentFile(_name(file.relative_to(path).as_posix()), file) for file in found)
+        listing = list_folder(path)
+        notes = listing.notes
+        listed = [(inner, Path(place)) for inner, place in listing.files]
+        files = tuple(
+            DocumentFile(_name(inner), file) for inner, file in listed if file.suffix.lower() in SUFFIXES
+        )
+        skipped = tuple(file for _, file in listed if file.suffix.lower() not in SUFFIXES)
     else:
-        files, skipped = tuple(_of_file(path)), []
+        files, skipped, notes = tuple(_of_file(path)), (), ()
     if not files:
         remedy = "name a folder with documents, or one document"
         raise problem(path, "holds no document", remedy, "no_documents")
-    return Documents(files, tuple(skipped))
-
-
-def _walk(folder: Path) -> Iterator[Path]:
-    for parent, folders, names in os.walk(folder):
-        if any(marks.issubset(names) for marks in _WRITTEN):
-            folders.clear()
-            continue
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (Path(parent) / name for name in sorted(names) if not name.startswith("."))
+    return Documents(files, skipped, notes)
 
 
 def _name(path: str) -> str:

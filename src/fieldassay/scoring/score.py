@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
+from fieldassay.io.files.folders import OUTER_LINK, WRITTEN_FOLDER
 from fieldassay.io.text.shown import clip
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
 from fieldassay.metrics.catalogue.selection import select_metrics
@@ -70,6 +71,8 @@ from fieldassay.spec.plan.restrict import restrict
 if TYPE_CHECKING:
     import polars as pl
 
+_SHOWN = (BY_POSITION, WRITTEN_FOLDER, OUTER_LINK)
+"""The kinds of notes on the inputs that are warnings."""
 _NAMES = {"list": "a list", "object": "an object", "item": "an object"}
 CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
 """The names in a result's counts of the claims of the document table."""
@@ -236,9 +239,9 @@ def _result(run: _Run, done: Done) -> Result:
             "digests": {**run.frozen, "gold": digest_rows(gold)},
         },
         _counts(run, done),
-        tuple(str(note) for note in run.matching.notes if note.kind != BY_POSITION),
+        tuple(str(note) for note in run.matching.notes if note.kind not in _SHOWN),
         (
-            *(str(note) for note in run.matching.notes if note.kind == BY_POSITION),
+            *(str(note) for note in run.matching.notes if note.kind in _SHOWN),
             *_warnings(run, done),
             *describe_fit(run.plan, run.matching, done.fills),
             *describe_ambiguity(run.plan, done.fills),

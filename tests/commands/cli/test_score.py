@@ -286,3 +286,18 @@ def test_closed_pipe_is_quiet(files: Files) -> None:
     _, err = process.communicate(timeout=600)
     assert process.returncode == 0
     assert b"Traceback" not in err and b"Exception" not in err
+
+
+def test_a_run_inside_of_gold_does_not_change_the_next_score(run: Run, files: Files) -> None:
+    gold = files.folder / "gold"
+    gold.mkdir()
+    for row in GOLD:
+        (gold / f"{row['id']}.json").write_text(json.dumps(row))
+    inputs = ["-s", files.folder / "spec.yaml", "--gold", gold, "--pred", files.folder / "llama.jsonl"]
+    counts = []
+    for name in ("first", "second"):
+        ran = run("score", *inputs, "--bootstrap", "0", "--out", gold / name)
+        assert ran.code == 0, ran.err
+        counts.append(json.loads((gold / name / "metrics.json").read_text())["counts"]["documents"])
+        assert ("1 folder that fieldassay wrote left out: first" in ran.out + ran.err) == (name == "second")
+    assert counts[0] == counts[1]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from operator import attrgetter
+from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
-from typing import TypeAlias
 
 from fieldassay.errors import Problem, problem
+from fieldassay.io.files.folders import Listing, list_folder
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.envelope import holds_tree
 from fieldassay.records.formats.rows import FolderRows, read_json_files
@@ -24,61 +22,16 @@ ANSWERS = (".json", ".txt", ".md")
 """Endings of the names of prediction files; content that is not JSON is a raw answer."""
 
 _PACKED = ("", ".gz", ".zst")
-_NAME = attrgetter("name")
-
-
 CHUNK = 500
 """Files whose ids are read together."""
 
-Listed: TypeAlias = tuple[str, str]
-"""A file below a directory: its path in it with `/` between its parts, and the path or URL to read it by."""
-
-
-def list_folder(folder: Path) -> list[Listed]:
-    """Return the files below a directory, sorted by the parts of their paths, without linked directories.
-
-    They are plain texts: a `Path` of each of a million files takes longer than to read it.
-    """
-    return list(_list_files(str(folder)))
-
-
-def _list_files(folder: str) -> Iterator[Listed]:
-    here = os.curdir + os.sep
-    opened = [("", iter(_list_entries(folder)))]
-    while opened:
-        inner, entries = opened[-1]
-        for entry in entries:
-            if _is_kind(entry.is_file):
-                yield inner + entry.name, entry.path.removeprefix(here)
-            elif _is_kind(entry.is_dir) and not entry.is_symlink():
-                opened.append((f"{inner}{entry.name}/", iter(_list_entries(entry.path))))
-                break
-        else:
-            opened.pop()
-
-
-def _list_entries(folder: str) -> list[os.DirEntry[str]]:
-    """Return what is in a directory, by name; nothing for one that nobody may list."""
-    try:
-        with os.scandir(folder) as entries:
-            return sorted(entries, key=_NAME)
-    except PermissionError:
-        return []
-
-
-def _is_kind(ask: Callable[[], bool]) -> bool:
-    try:
-        return ask()
-    except OSError:  # a link in a circle
-        return False
-
 
 def read_folder(
-    folder: Path | str, options: SourceOptions, listed: Sequence[Listed] | None = None
-) -> tuple[FolderRows, tuple[Problem, ...]]:
-    """Return the files under a directory as rows, sorted by name, without hidden files.
+    folder: Path | str, options: SourceOptions, listing: Listing | None = None
+) -> tuple[FolderRows, tuple[Problem, ...], tuple[Problem, ...]]:
+    """Return the files under a directory as rows, sorted by name, their problems, and what is left out.
 
-    `listed` are its files, for one that no file system has.
+    `listing` are its files, for one that no file system has.
 
     Gold is JSON; predictions may be texts. The id is the record's value under one of `id_names` if they were
     given; otherwise, and where it has none, the path in the directory without its suffix.
@@ -86,11 +39,8 @@ def read_folder(
     stems: list[str] = []
     paths: list[str] = []
     others = Counter[str]()
-    files = [
-        (inner, place)
-        for inner, place in (list_folder(Path(folder)) if listed is None else listed)
-        if not inner.startswith(".") and "/." not in inner
-    ]
+    listing = listing or list_folder(folder)
+    files = listing.files
     has_json = any(_stem(inner, SUFFIXES) is not None for inner, _ in files)
     read = ANSWERS if not options.is_gold else SUFFIXES if has_json else TEXTS
     for inner, place in files:
@@ -119,7 +69,7 @@ def read_folder(
     if others and not options.is_gold:
         problems.append(_other_files(folder, others))
     rows = FolderRows(tuple(names), tuple(paths), options.encoding, takes_text=not options.is_gold)
-    return rows, tuple(problems)
+    return rows, tuple(problems), listing.notes
 
 
 def _other_files(folder: Path | str, others: Counter[str]) -> Problem:

@@ -28,6 +28,8 @@ def open_url(url: str) -> BinaryIO:
 def list_urls(url: str) -> list[tuple[str, str]] | None:
     """Return the objects below a URL as their relative paths and URLs, sorted; None if it is one object.
 
+    Those with a hidden part in their path are left out.
+
     Raises `ProblemsError` if there is neither.
     """
     storage = _storage(url)
@@ -42,7 +44,8 @@ def list_urls(url: str) -> list[tuple[str, str]] | None:
         raise _unreadable(url, error) from None
     if not found:
         raise _unreadable(url, FileNotFoundError("there is no such object, and none below it"))
-    return sorted(found, key=lambda one: one[0].split("/"))
+    seen = [each for each in found if "/." not in f"/{each[0]}"]
+    return sorted(seen, key=lambda each: each[0].split("/"))
 
 
 def read_urls(urls: Sequence[str]) -> list[bytes | Exception]:

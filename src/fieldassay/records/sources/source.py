@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.io.files.folders import Listing
 from fieldassay.records.answers.answer import KINDS
 from fieldassay.records.answers.misplaced import find_misplaced
 from fieldassay.records.decode import decode_json
@@ -208,13 +209,16 @@ def open_source(path: str | Path, options: SourceOptions | None = None) -> Sourc
 
         listed = list_urls(str(path))
         if listed is not None:
-            return make_source(str(path), *read_folder(str(path), options, listed), options)
+            rows, problems, _ = read_folder(str(path), options, Listing(tuple(listed)))
+            return make_source(str(path), rows, problems, options)
     if str(path) != "-" and not options.is_gold and is_extraction(Path(path)):
         path, options = open_extraction(Path(path), options)
     if str(path) != "-" and _is_folder(Path(path)):
         from fieldassay.records.formats.folders import read_folder
 
-        return make_source(str(path), *read_folder(Path(path), options), options)
+        rows, problems, notes = read_folder(Path(path), options)
+        source = make_source(str(path), rows, problems, options)
+        return replace(source, notes=(*source.notes, *notes))
     file = Input(path, options)
     source = make_source(file.label, *_reader(file.format)(file, options), options)
     return replace(source, notes=(*source.notes, *file.notes))

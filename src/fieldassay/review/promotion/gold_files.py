@@ -141,7 +141,7 @@ class JsonFolder(Struct, frozen=True, eq=False):
 def open_json_folder(folder: Path, id_names: Sequence[str], are_named: bool) -> JsonFolder:
     """Return the gold in a folder. Raises ProblemsError with every file that cannot be kept as it is."""
     names = tuple(id_names) if are_named else None
-    rows, problems = read_folder(folder, SourceOptions(is_gold=True, id_names=names))
+    rows, problems, _ = read_folder(folder, SourceOptions(is_gold=True, id_names=names))
     if problems:
         raise ProblemsError(problems)
     files: dict[str, JsonText] = {}

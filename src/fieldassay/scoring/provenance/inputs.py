@@ -30,9 +30,9 @@ def digest_input(label: str, workers: int = 1) -> str | None:
         return digest_file(path)
     if not path.is_dir():
         return None
-    from fieldassay.records.formats.folders import list_folder
+    from fieldassay.io.files.folders import list_folder
 
-    listed = list_folder(path)
+    listed = list_folder(path).files
     places = [place for _, place in listed]
     parts = [places[at : at + AT_ONCE] for at in range(0, len(places), AT_ONCE)]
     digests = chain.from_iterable(_run(_digest_files, parts, workers))
