@@ -11,6 +11,7 @@ from tests.documents.offices import make_docx, p
 from tests.documents.pdfs import make_pdf, text
 from tests.fuzz.documents import run, seeds
 
+from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load_bytes
 from fieldassay.documents.options import LoadOptions
 from fieldassay.documents.transcript import DocumentError
@@ -60,3 +61,26 @@ def test_nothing_is_fetched(address: tuple[str, list[object]]) -> None:
         except DocumentError as error:
             assert error.kind == "unreadable"
     assert not called
+
+
+@pytest.mark.parametrize("depth", [200, 256, 260, 2000])
+def test_deep_html_is_read_whole(depth: int) -> None:
+    page = "<p>Invoice</p>" + "<div>" * depth + "Total: 5" + "</div>" * depth + "<p>IBAN DE1</p>"
+    transcript = load_bytes(page.encode(), "a.html", LoadOptions(ocr="off"))
+    assert [page_text(each).text.split("\n") for each in transcript.pages] == [
+        ["Invoice", "Total: 5", "IBAN DE1"]
+    ]
+
+
+@pytest.mark.parametrize("depth", [2100, 50_000])
+@pytest.mark.parametrize("tag", ["div", "span", "b"])
+def test_html_deeper_than_its_reader_takes_is_refused_and_never_cut(depth: int, tag: str) -> None:
+    page = "<p>Invoice</p>" + f"<{tag}>" * depth + "Total: 5" + f"</{tag}>" * depth + "<p>IBAN DE1</p>"
+    mail = f"Subject: x\nContent-Type: text/html; charset=utf-8\n\n{page}"
+    for name, data in (("a.html", page), ("a.eml", mail)):
+        try:
+            pages = load_bytes(data.encode(), name, LoadOptions(ocr="off")).pages
+        except DocumentError as error:
+            assert "depth" in str(error)
+        else:
+            assert "IBAN DE1" in page_text(pages[-1]).text

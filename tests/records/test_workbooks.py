@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import io
 import zipfile
@@ -180,3 +181,21 @@ def test_whatever_byte_is_damaged_a_table_or_problems_come_out(tmp_path: Path) -
             open_source(tmp_path / "b.xlsx")
         except ProblemsError as error:
             assert error.problems
+
+
+@pytest.mark.parametrize(
+    "part", ["xl/workbook.xml", "xl/_rels/workbook.xml.rels", "xl/worksheets/sheet1.xml"]
+)
+@pytest.mark.parametrize(
+    "encoding", ["nope", "rot13", "hex", "base64", "zip", "idna", "utf-7", "undefined", "punycode"]
+)
+def test_an_encoding_that_is_none_is_refused_in_a_sentence(tmp_path: Path, part: str, encoding: str) -> None:
+    book = tmp_path / "book.xlsx"
+    with xlsxwriter.Workbook(book) as file:
+        file.add_worksheet().write_row(0, 0, ["id", "total"])
+    with zipfile.ZipFile(book) as source, zipfile.ZipFile(tmp_path / "bad.xlsx", "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            target.writestr(name, data.replace(b"UTF-8", encoding.encode(), 1) if name == part else data)
+    with contextlib.suppress(ProblemsError):
+        open_source(tmp_path / "bad.xlsx", SourceOptions())

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from tests.effort import costs_at_most
+from tests.judging import score_alone
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
@@ -287,3 +288,25 @@ def test_a_thousand_fields_compile_in_seconds():
             )
             == 1000
         )
+
+
+@pytest.mark.parametrize("weight", [2.5e9, 1e300, 1001, 1e-12, 0.0009])
+def test_a_weight_whose_sums_are_not_exact_is_refused_at_its_place(weight: float) -> None:
+    with pytest.raises(ProblemsError, match=r"\$\.fields\.a\.weight: has the weight"):
+        read_plan({"fields": {"a": {"type": "number", "weight": weight}, "b": "number"}})
+
+
+def test_weights_are_bounded_with_those_around_them() -> None:
+    inner = {"b": {"weight": 200, "type": "number"}, "c": {"type": "number", "weight": 0}}
+    with pytest.raises(ProblemsError, match="2000") as refusal:
+        read_plan({"fields": {"o": {"weight": 10, "fields": inner}}})
+    assert len(refusal.value.problems) == 1
+
+
+@pytest.mark.parametrize("weight", [1000, 0.001])
+def test_the_largest_and_the_smallest_weight_are_exact(weight: float) -> None:
+    gold = [{"id": 1, "a": 1, "l": list(range(300))}]
+    pred = [{"id": 1, "a": 1, "l": [-1] * 300}]
+    spec = {"fields": {"a": "number", "l": {"items": "number", "weight": weight, "align": "ordered"}}}
+    result = score_alone(gold, {"m": pred}, {**spec, "metrics": ["accuracy_weighted"]})
+    assert result.value("accuracy_weighted") == pytest.approx(1 / (1 + 300 * weight), abs=1e-9)

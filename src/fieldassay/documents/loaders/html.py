@@ -7,6 +7,7 @@ from typing import Any
 
 from fieldassay.documents.loaders.content import Content, Task, decode, plain_line, require
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
+from fieldassay.io.text.shown import clip
 from fieldassay.regex import lazy_regex
 
 _DROPPED = frozenset(
@@ -52,11 +53,17 @@ def walk_html(text: str, max_cells: int) -> Content:
     """Return the lines and tables of HTML text."""
     from lxml import etree, html
 
-    parser = html.HTMLParser(no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8")
+    parser = html.HTMLParser(
+        no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8", huge_tree=True
+    )
     try:
         root = html.document_fromstring(text.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError) as error:
         raise DocumentError("unreadable", f"is no HTML that can be read ({str(error)[:100]})") from None
+    limits = parser.error_log.filter_from_errors().filter_types([etree.ErrorTypes.ERR_RESOURCE_LIMIT])
+    if limits:  # the parser leaves out the rest of the page
+        told = limits[0].message.split(",")[0]
+        raise DocumentError("too_large", f"is more than its reader takes ({clip(told, 100)})")
     walker = _Walker(max_cells)
     walker.walk(root)
     walker.end_line()

@@ -39,7 +39,7 @@ _DAMAGE = (
     ElementTree.ParseError,
     OSError,
     ValueError,
-    KeyError,
+    LookupError,  # also of an encoding that XML names
     NotImplementedError,
     RuntimeError,
     zlib.error,

@@ -66,6 +66,8 @@ class Scope(Struct, frozen=True):
         return replace(self, steps=(*self.steps, "fields", text), path=text, applies_to=frozenset())
 
 
+WEIGHTS = (0.001, 1000)
+"""The weights that a value may have: their sums over a document are exact."""
 EVERYTHING = "**"
 """The last pattern of every tree."""
 
@@ -164,6 +166,10 @@ class _Compiler:
         return self._leaf(top, scope, position)
 
     def _add(self, scope: Scope, kind_name: str, kind: Kind) -> int:
+        if scope.weight and not WEIGHTS[0] <= scope.weight <= WEIGHTS[1]:
+            what = f"has the weight {scope.weight:g}, with those of the fields around it"
+            remedy = f"use weights from {WEIGHTS[0]} to {WEIGHTS[1]:,}, or 0; only their ratios count"
+            self.report.add((*scope.steps, "weight"), what, remedy)
         self.fields.append(
             FieldInfo(scope.path, kind_name, kind, scope.slot, scope.weight, scope.is_critical)
         )
