@@ -291,7 +291,7 @@ def test_a_thousand_fields_compile_in_seconds():
 
 
 @pytest.mark.parametrize("weight", [2.5e9, 1e300, 1001, 1e-12, 0.0009])
-def test_a_weight_whose_sums_are_not_exact_is_refused_at_its_place(weight: float) -> None:
+def test_a_weight_that_sums_cannot_hold_is_refused_at_its_place(weight: float) -> None:
     with pytest.raises(ProblemsError, match=r"\$\.fields\.a\.weight: has the weight"):
         read_plan({"fields": {"a": {"type": "number", "weight": weight}, "b": "number"}})
 
@@ -304,9 +304,9 @@ def test_weights_are_bounded_with_those_around_them() -> None:
 
 
 @pytest.mark.parametrize("weight", [1000, 0.001])
-def test_the_largest_and_the_smallest_weight_are_exact(weight: float) -> None:
+def test_the_largest_and_the_smallest_weight_count_to_seven_digits(weight: float) -> None:
     gold = [{"id": 1, "a": 1, "l": list(range(300))}]
     pred = [{"id": 1, "a": 1, "l": [-1] * 300}]
     spec = {"fields": {"a": "number", "l": {"items": "number", "weight": weight, "align": "ordered"}}}
     result = score_alone(gold, {"m": pred}, {**spec, "metrics": ["accuracy_weighted"]})
-    assert result.value("accuracy_weighted") == pytest.approx(1 / (1 + 300 * weight), abs=1e-9)
+    assert result.value("accuracy_weighted") == pytest.approx(1 / (1 + 300 * weight), abs=1e-7)

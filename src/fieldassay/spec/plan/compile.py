@@ -67,7 +67,7 @@ class Scope(Struct, frozen=True):
 
 
 WEIGHTS = (0.001, 1000)
-"""The weights that a value may have: their sums over a document are exact."""
+"""The weights that a value may have: sums of 2,000,000 in a document hold them, with seven digits."""
 EVERYTHING = "**"
 """The last pattern of every tree."""
 
