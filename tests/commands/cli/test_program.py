@@ -203,3 +203,25 @@ def test_closed_streams_change_no_exit_code_and_keep_no_file_from_being_written(
     )
     assert ran.returncode == 0, ran.stderr
     assert all((files.folder / name).is_file() for name in ("run/run.json", "page.html", "values.csv"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("megabytes", [150, 300, 590])
+@pytest.mark.parametrize("command", ["score", "extract"])
+def test_a_limit_of_memory_that_is_too_low_ends_in_a_sentence(
+    files: Files, tmp_path: Path, command: str, megabytes: int
+) -> None:
+    arguments = {
+        "score": files.inputs,
+        "extract": ["--docs", files.folder, "-s", files.folder / "spec.yaml", "--out", tmp_path / "out"],
+    }[command]
+    limit = f"import resource, os, sys; resource.setrlimit(resource.RLIMIT_AS, ({megabytes * 10**6},) * 2); "
+    code = f"{limit}os.execv(sys.executable, [sys.executable, '-P', '-m', 'fieldassay.commands.cli.main', *sys.argv[1:]])"
+    done = subprocess.run(
+        [sys.executable, "-c", code, command, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 3, done.stderr
+    assert done.stderr == f"not enough memory: the limit is {megabytes} MB; raise it to 600 MB (ulimit -v)\n"

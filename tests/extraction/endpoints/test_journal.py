@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import subprocess
 import sys
@@ -73,6 +74,20 @@ def test_a_journal_has_one_writer_and_many_readers(tmp_path: Path) -> None:
             capture_output=True, text=True,
         )  # fmt: skip
     assert said.stdout == "5\n" and "another process writes this extraction" in said.stderr
+
+
+def test_a_file_system_without_locks_is_said_and_no_other_writer_is_blamed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("fcntl.flock", refuse)
+    with (
+        pytest.warns(UserWarning, match=r"journal\.jsonl: cannot be locked \(No locks available\)"),
+        Journal(tmp_path),
+    ):
+        pass
 
 
 def test_a_disk_that_is_full_leaves_a_journal_that_is_sound(tmp_path: Path) -> None:

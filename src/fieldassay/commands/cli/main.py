@@ -7,7 +7,9 @@ import importlib
 import os
 import signal
 import sys
+import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import ClassVar
 
 import click
@@ -60,6 +62,10 @@ COMMANDS = {name: f"fieldassay.commands.cli.{name}:{name}" for group in GROUPS.v
 """The place of each command; it is imported on its first use."""
 
 INTERNAL, INTERRUPTED = 70, 130
+_NO_MEMORY = "not enough memory; use a smaller --batch, fewer --workers or a smaller --bootstrap"
+_NEXT_TO_NOTHING = 64 * 2**20
+LEAST_MEMORY = 600 * 10**6
+"""Bytes of address space: with less, libraries abort or wait for ever while they load."""
 NEW_OBJECTS = 100_000
 """New objects before the garbage collector looks for cycles: loading the code of a command makes many, and
 none is garbage.
@@ -113,6 +119,11 @@ def _terminate(number: int, frame: object) -> None:  # noqa: ARG001
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Return the exit code of one run of the command line; no user error leaves a traceback."""
+    memory = _memory_left()
+    if memory is not None and memory[0] < LEAST_MEMORY and not {"-h", "--help"} & {*(arguments or sys.argv)}:
+        least, limit = LEAST_MEMORY // 10**6, memory[0] // 10**6
+        complain(f"not enough memory: the limit is {limit:,} MB; raise it to {least:,} MB (ulimit -v)")
+        return 3
     try:
         found = commands.main(
             args=None if arguments is None else list(arguments), prog_name="fieldassay", standalone_mode=False
@@ -133,9 +144,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         complain(f"{error.filename or 'output'}: {error.strerror or error}")
         return 2
     except MemoryError:
-        complain("not enough memory; use a smaller --batch, fewer --workers or a smaller --bootstrap")
+        complain(_NO_MEMORY)
         return 3
     except Exception as error:
+        memory = _memory_left()
+        if memory is not None and memory[1] < _NEXT_TO_NOTHING:  # a library then raises anything
+            complain(_NO_MEMORY)
+            return 3
         if os.environ.get("FIELDASSAY_DEBUG"):
             raise
         complain(
@@ -145,9 +160,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return INTERNAL
 
 
+def _memory_left() -> tuple[int, int] | None:
+    """Return the limit of the address space in bytes, and what is left of it; None without a limit."""
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0])
+    except (ImportError, OSError, ValueError):
+        return None
+    return None if limit == resource.RLIM_INFINITY else (limit, limit - pages * resource.getpagesize())
+
+
 def run_program() -> int:
-    """Return the exit code of the command line, with streams, collector and SIGTERM of its own."""
+    """Return the exit code of the command line, with streams, warnings, collector and SIGTERM of its own."""
     fill_streams()
+    warnings.showwarning = lambda message, *_: complain(f"warning: {message}")
     gc.set_threshold(NEW_OBJECTS, *gc.get_threshold()[1:])
     signal.signal(signal.SIGTERM, _terminate)
     return main()

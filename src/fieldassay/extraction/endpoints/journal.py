@@ -246,8 +246,8 @@ def _is_sound(line: bytes) -> bool:
 def _lock(file: int, path: Path) -> None:
     """Take a file for this process. Raises `JournalError` if another one has it."""
     try:
-        lock_file(file)
-    except OSError:
+        lock_file(file, path)
+    except BlockingIOError:
         os.close(file)
         raise JournalError(
             f"{path}: another process writes this extraction; wait for it, or choose another folder"

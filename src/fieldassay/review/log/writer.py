@@ -114,8 +114,8 @@ def _take_lock(folder: Path) -> BinaryIO:
     """Return the lock of a review's server, held until it is closed."""
     stream = (folder / _LOCK).open("ab")
     try:
-        lock_file(stream.fileno())
-    except OSError:
+        lock_file(stream.fileno(), folder / _LOCK)
+    except BlockingIOError:
         stream.close()
         remedy = "open its address in the browser, or stop that server"
         raise problem(folder, "another server has this review", remedy, "review_served") from None
