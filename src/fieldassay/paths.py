@@ -1,10 +1,13 @@
-"""Paths in a record: `lines[3].amount` is one value, `lines[].amount` a field, `**.*_unit` a pattern."""
+"""Paths in a record: `lines[3].amount` is one value, `lines[].amount` a field, `**.*_unit` a pattern.
+
+The field of the values of a map is `rates.*`: a pattern of its values, such as `rates.EUR`.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeAlias
@@ -17,12 +20,21 @@ Step: TypeAlias = str | int
 ITEM: Final = -1
 """The step written `[]`: any item of a list."""
 
+
+class AnyKey(str):
+    """The step written `*`: any key of a map. A key that is a star itself is quoted."""
+
+    __slots__ = ()
+
+
+KEY: Final = AnyKey("*")
+
 _INDEX = lazy_regex(r"\[[0-9]+\]", re.ASCII)
 _TOKEN = lazy_regex(
     r'(?P<dot>\.)|\[(?P<index>[0-9]{0,18})\]|\[(?P<quoted>"(?:[^"\\]|\\.)*")\]|(?P<key>[^.\[\]"]+)',
     re.ASCII | re.DOTALL,
 )
-_NEEDS_QUOTES = lazy_regex(r'[.\[\]"\x00-\x1f\x7f]|^\s|\s$|^$')
+_NEEDS_QUOTES = lazy_regex(r'[.\[\]"\x00-\x1f\x7f]|^\s|\s$|^\*?$')
 
 
 def split_path(text: str) -> tuple[Step, ...]:
@@ -48,7 +60,7 @@ def join_path(steps: Iterable[Step]) -> str:
     for step in steps:
         if isinstance(step, int):
             parts.append("[]" if step == ITEM else f"[{step}]")
-        elif _NEEDS_QUOTES.search(step):
+        elif not isinstance(step, AnyKey) and _NEEDS_QUOTES.search(step):
             parts.append(f"[{json.dumps(step, ensure_ascii=False)}]")
         else:
             parts.append(f".{step}" if parts else step)
@@ -81,12 +93,27 @@ def plain_path(text: str) -> str:
         return text
 
 
-def field_of(path: str) -> str:
-    """Return the field of a concrete path.
+def is_item_path(path: str) -> bool:
+    """Return whether a field is that of the items of a list, or of the values of a map.
 
-    >>> field_of("lines[3].amount")
-    'lines[].amount'
+    >>> [is_item_path(path) for path in ("codes[]", "rates.*", "rates", 'odd["*"]')]
+    [True, True, False, False]
     """
+    return path.endswith(("[]", ".*")) or path == KEY
+
+
+def field_of(path: str, maps: Collection[str] = ()) -> str:
+    """Return the field of a concrete path; `maps` are the fields of the values of maps.
+
+    >>> field_of("lines[3].amount"), field_of("rates.EUR[0]", {"rates.*"})
+    ('lines[].amount', 'rates.*[]')
+    """
+    if maps:
+        steps: list[Step] = []
+        for step in split_path(path):
+            any_key = isinstance(step, str) and join_path([*steps, KEY]) in maps
+            steps.append(ITEM if isinstance(step, int) else KEY if any_key else step)
+        return join_path(steps)
     if "[" not in path:
         return path
     if '"' not in path:
@@ -120,7 +147,7 @@ def _continues(token: re.Match[str], has_steps: bool, after_dot: bool) -> bool:
 
 def _step(token: re.Match[str]) -> tuple[Step, bool]:
     if token["key"]:
-        return token["key"], False
+        return (KEY if token["key"] == KEY else token["key"]), False
     if token["quoted"]:
         try:
             return str(json.loads(token["quoted"], strict=False)), True

@@ -336,7 +336,7 @@ def test_a_pydantic_model_is_a_spec():
     assert types == {
         "number": "text", "day": "date", "color": "enum", "total": "money", "paid": "boolean",
         "count": "integer", "lines": "list",
-        "tags": "list", "more": "any",
+        "tags": "list", "more": "map",
     }  # fmt: skip
     named = {field.name: field for field in spec.fields}
     assert named["total"].options == (("currency", "EUR"),) and named["total"].weight == 2
@@ -369,7 +369,8 @@ SCHEMAS = [
     ({"const": "a"}, "enum"),
     ({"enum": [True, False]}, "boolean"),
     ({"type": "object"}, "any"),
-    ({"type": "object", "additionalProperties": {"type": "string"}}, "any"),
+    ({"type": "object", "additionalProperties": {"type": "string"}}, "map"),
+    ({"type": "object", "additionalProperties": {}}, "any"),
     ({"type": "array", "items": {"type": "array", "items": {"type": "number"}}}, "list"),
     ({"type": "array"}, "any"),
     ({"type": "array", "prefixItems": [{"type": "string"}]}, "any"),

@@ -36,15 +36,15 @@ class Nested(BaseModel):
     prices: list[dict[str, Price]]
 
 
-def patterns(model: object, name: str) -> dict[str, str]:
-    field = next(field for field in read_spec(model).fields if field.name == name)
-    return {text: inner.type for text, inner in (field.items or field).patterns}
+def paths(model: object, name: str) -> dict[str, str]:
+    return {info.path: info.type for info in read_plan(model).fields if info.path.startswith(f"{name}")}
 
 
-def test_a_map_of_typed_values_is_a_tree_with_typed_patterns() -> None:
-    assert patterns(Rates, "rates") == {"rates.*": "number"}
-    assert patterns(Nested, "more") == {"more.*.*": "number"}
-    assert patterns(Nested, "prices") == {"prices[].*.net": "number", "prices[].*.valid[]": "number"}
+def test_a_map_of_typed_values_is_a_map() -> None:
+    assert paths(Rates, "rates") == {"rates": "map", "rates.*": "number"}
+    assert paths(Nested, "more") == {"more": "map", "more.*": "map", "more.*.*": "number"}
+    assert paths(Nested, "prices")["prices[].*.net"] == "number"
+    assert paths(Nested, "prices")["prices[].*.valid[]"] == "number"
 
 
 def test_a_number_in_a_map_equals_the_same_number_in_a_text() -> None:

@@ -13,7 +13,7 @@ from fieldassay.extraction.places.search import Place, Search, surface_forms
 from fieldassay.extraction.places.value_words import TEXTS
 from fieldassay.extraction.strategy import Evidence, EvidenceClass
 from fieldassay.io.json_value import Json
-from fieldassay.paths import ITEM
+from fieldassay.paths import ITEM, KEY
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Locator(Struct, frozen=True, dict=True):
         stands = {
             steps: [
                 place
-                for place in self.search.places(self.leaves.get(field_steps(steps)), given.value)
+                for place in self.search.places(self.leaves.get(field_steps(steps, self.leaves)), given.value)
                 if place.page in self.pages
             ]
             for steps, given in values.items()
@@ -88,7 +88,7 @@ class Locator(Struct, frozen=True, dict=True):
                 return Found(given.value, None, inside, "found", self.search.text_at(inside), anchor)
         if places:
             kind: EvidenceClass = "found" if given.quote is None else "elsewhere"
-            best = self._best(places, anchor, self.labels.get(field_steps(steps), ()))
+            best = self._best(places, anchor, self.labels.get(field_steps(steps, self.labels), ()))
             return Found(given.value, None, best, kind, self.search.text_at(best), anchor)
         if self._is_assembled(steps, given.value, window):
             quote = self.search.text_at(window) if window is not None else ""
@@ -97,7 +97,7 @@ class Locator(Struct, frozen=True, dict=True):
 
     def _is_assembled(self, steps: Steps, value: Json, window: Place | None) -> bool:
         """Return whether a value is decided from its quote, or a text whose words stand there or anywhere."""
-        leaf = self.leaves.get(field_steps(steps))
+        leaf = self.leaves.get(field_steps(steps, self.leaves))
         if isinstance(value, bool) or (leaf is not None and leaf.type == "boolean"):
             return window is not None
         is_text = isinstance(value, str) and (leaf is None or leaf.is_list or leaf.type in TEXTS)
@@ -203,9 +203,14 @@ class Locator(Struct, frozen=True, dict=True):
         return Place(best[0], start, end)
 
 
-def field_steps(steps: Steps) -> Steps:
-    """Return the steps of a value's field: every index as `ITEM`."""
-    return tuple(ITEM if isinstance(step, int) else step for step in steps)
+def field_steps(steps: Steps, fields: Iterable[Steps]) -> Steps:
+    """Return the steps of a value's field: indices as `ITEM`, keys of maps among the `fields` as `KEY`."""
+    own = tuple(ITEM if isinstance(step, int) else step for step in steps)
+    for field in fields:
+        is_map = KEY in field and len(field) == len(own)
+        if is_map and all(of in (step, KEY) for step, of in zip(own, field, strict=True)):
+            return field
+    return own
 
 
 def as_evidence(found: Found, search: Search) -> Evidence:
@@ -232,7 +237,7 @@ def mark_leaks(
     for steps, found in values.items():
         if found.kind not in ("absent", "assembled") or found.place is not None:
             continue
-        leaf = leaves.get(field_steps(steps))
+        leaf = leaves.get(field_steps(steps, leaves))
         if search.places(leaf, found.value):
             continue
         if hidden.places(leaf, found.value):

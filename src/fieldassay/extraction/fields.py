@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, TypeVar
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Locator, label_words
 from fieldassay.io.json_value import Json
-from fieldassay.paths import ITEM, split_path
+from fieldassay.paths import KEY, split_path
+from fieldassay.spec.language.model import item_step
 
 if TYPE_CHECKING:
     from fieldassay.extraction.places.search import Search
@@ -29,13 +30,13 @@ def plan_of_spec(spec: Spec) -> Plan:
 
 @lru_cache(maxsize=16)
 def leaf_fields(spec: Spec) -> Mapping[Steps, Field]:
-    """Return the fields that hold one value, by their steps; items of lists as `ITEM`."""
+    """Return the fields that hold one value, by their steps (items as `ITEM`, values of maps as `KEY`)."""
     found: dict[Steps, Field] = {}
     open_fields: list[tuple[Steps, Field]] = [((field.name,), field) for field in reversed(spec.fields)]
     while open_fields:
         steps, one = open_fields.pop()
         if one.items is not None:
-            open_fields.append(((*steps, ITEM), one.items))
+            open_fields.append(((*steps, item_step(one)), one.items))
         elif one.fields:
             open_fields.extend(((*steps, inner.name), inner) for inner in reversed(one.fields))
         else:
@@ -49,7 +50,7 @@ def field_labels(spec: Spec) -> Mapping[Steps, tuple[tuple[str, ...], ...]]:
     lists = dict(_lists(spec))
     found = {}
     for steps, one in leaf_fields(spec).items():
-        name = next((step for step in reversed(steps) if isinstance(step, str)), "")
+        name = next((step for step in reversed(steps) if isinstance(step, str) and step != KEY), "")
         outer = lists.get(steps)
         given = (*one.labels, *(outer.labels if outer is not None else ()))
         found[steps] = tuple(dict.fromkeys(words for text in (name, *given) if (words := label_words(text))))
@@ -62,8 +63,8 @@ def _lists(spec: Spec) -> list[tuple[Steps, Field]]:
     while open_fields:
         steps, one = open_fields.pop()
         if one.items is not None:
-            found.append(((*steps, ITEM), one))
-            open_fields.append(((*steps, ITEM), one.items))
+            found.append(((*steps, item_step(one)), one))
+            open_fields.append(((*steps, item_step(one)), one.items))
         open_fields.extend(((*steps, inner.name), inner) for inner in one.fields)
     return found
 

@@ -47,6 +47,8 @@ class AnswerShape(Struct, frozen=True):
         return _object({field.name: self._field(field) for field in fields})
 
     def _field(self, field: Field) -> dict[str, Json]:
+        if field.type == "map" and field.items is not None:
+            return {"type": "object", **_described(field), "additionalProperties": self._item(field.items)}
         if field.items is not None:
             return {"type": "array", **_described(field), "items": self._item(field.items)}
         if field.fields:

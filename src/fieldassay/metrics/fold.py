@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property, reduce
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,7 @@ from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import DocumentTable, Evidence
 from fieldassay.metrics.result.documents import DocumentValues, frame_documents, value_documents
-from fieldassay.metrics.result.estimation import EstimationPlan, SliceSums, estimate_slices
+from fieldassay.metrics.result.estimation import EstimationPlan, estimate_slices
 from fieldassay.metrics.result.pairing import (
     Correction,
     DocumentStatistics,
@@ -26,21 +26,17 @@ from fieldassay.metrics.result.pairing import (
     list_kept,
 )
 from fieldassay.metrics.result.repeats import VARIANCES, FlakyValue, Votes, list_repeat_metrics, rank_flaky
+from fieldassay.metrics.result.slice_sums import SliceKey, SliceSums, UndrawnDocuments, settle_slices
 from fieldassay.metrics.statistics.columns import DocumentColumns
 from fieldassay.metrics.statistics.recipes import list_needs
 from fieldassay.metrics.statistics.repeated_columns import RepeatedColumns, counts_documents, vary_over_runs
 from fieldassay.metrics.statistics.statistics import InAnyRun, Statistic
 from fieldassay.metrics.statistics.sums import Sum
-from fieldassay.metrics.uncertainty.bootstrap import draw_sums
-from fieldassay.metrics.uncertainty.weights import document_keys
 
 if TYPE_CHECKING:
     import polars as pl
 
 ACCURACY = bind_metric(MetricCall("accuracy"))
-
-SliceKey: TypeAlias = tuple[str, str] | None
-"""A slice key and its value; None is all documents."""
 
 
 class FoldPlan(Struct, frozen=True, dict=True):
@@ -152,6 +148,7 @@ class Partial(Struct, frozen=True, eq=False):
     documents: tuple[DocumentValues, ...]
     repeats: int = 1
     flaky: tuple[FlakyValue, ...] = ()
+    replicates: int = 0
 
 
 def fold(plan: FoldPlan, evidence: Evidence, documents: DocumentTable) -> Partial:
@@ -200,17 +197,19 @@ def _fold(
 ) -> Partial:
     """Return the sums of a batch; `numbered` has the numbers of each run."""
     members = _find_members(plan.slice_keys, columns.table)
-    drawn = _sum_columns(columns, plan.drawn, list(members.values()), plan)
-    plain = _sum_columns(columns, plan.plain, list(members.values()), None)
-    if len(numbered) > 1:
-        once = tuple(InAnyRun(one) for one in (*plan.drawn, *plan.plain) if counts_documents(one))
-        seen = _sum_columns(columns, once, list(members.values()), None)
-        plain = [others | counted for others, counted in zip(plain, seen, strict=True)]
+    every = list(members.values())
+    once = tuple(InAnyRun(one) for one in (*plan.drawn, *plan.plain) if counts_documents(one))
+    plain = _hold_documents(columns, (*plan.plain, *(once if len(numbered) > 1 else ())), plan.seed)
+    drawn = _hold_documents(columns, plan.drawn, plan.seed)
     slices = {
-        key: SliceSums(totals | others, _join_numbers(numbered, rows, plan.numbers), len(rows), len(numbered))
-        for (key, rows), totals, others in zip(members.items(), drawn, plain, strict=True)
+        key: SliceSums(
+            sums, _join_numbers(numbered, rows, plan.numbers), len(rows), len(numbered), ((drawn, rows),)
+        )
+        for (key, rows), sums in zip(members.items(), plain.sum_each(every, 0), strict=True)
     }
-    return Partial(columns.evidence.system, slices, (values,))
+    return Partial(
+        columns.evidence.system, settle_slices(slices, plan.replicates), (values,), replicates=plan.replicates
+    )
 
 
 def _join_numbers(
@@ -234,38 +233,9 @@ def _find_members(keys: Sequence[str], table: DocumentTable) -> dict[SliceKey, n
     return everything | {key: np.array(rows, np.int64) for key, rows in members.items()}
 
 
-def _sum_columns(
-    columns: DocumentColumns,
-    statistics: Sequence[Statistic],
-    subsets: Sequence[npt.NDArray[np.int64]],
-    plan: FoldPlan | None,
-) -> list[dict[Statistic, Sum]]:
-    """Return the sums of the statistics over each subset of the documents.
-
-    With a plan, bootstrap sums are included.
-    """
-    documents = columns.evidence.documents
-    parts = [columns.values(statistic) for statistic in statistics]
-    stacked = np.concatenate(parts) if parts else np.zeros((0, len(documents)), np.int64)
-    totals = [
-        stacked.sum(axis=1, keepdims=True)
-        if len(rows) == len(documents)
-        else stacked[:, rows].sum(axis=1, keepdims=True)
-        for rows in subsets
-    ]
-    if plan is not None and plan.replicates:
-        bits = [one.bits for one, part in zip(statistics, parts, strict=True) for _ in part]
-        drawn = draw_sums(stacked, document_keys(documents, plan.seed), plan.replicates, subsets, bits=bits)
-        totals = [np.concatenate([total, draws], axis=1) for total, draws in zip(totals, drawn, strict=True)]
-    ends = np.cumsum([len(part) for part in parts])
-    named = [columns.fields(statistic) for statistic in statistics]
-    return [
-        {
-            statistic: Sum(names, total[end - len(names) : end])
-            for statistic, names, end in zip(statistics, named, ends, strict=True)
-        }
-        for total in totals
-    ]
+def _hold_documents(columns: DocumentColumns, statistics: Sequence[Statistic], seed: int) -> UndrawnDocuments:
+    held = {one: Sum(columns.fields(one), columns.values(one)) for one in statistics}
+    return UndrawnDocuments.hold(columns.evidence.documents, seed, held)
 
 
 def merge(partials: Iterable[Partial]) -> Partial:
@@ -285,7 +255,8 @@ def _merge_two(first: Partial, second: Partial) -> Partial:
     if first.repeats != second.repeats:
         raise ValueError(f"{first.system!r} has {first.repeats} runs here and {second.repeats} there")
     flaky = rank_flaky(first.flaky + second.flaky, first.repeats) if second.flaky else first.flaky
-    return Partial(first.system, slices, first.documents + second.documents, first.repeats, flaky)
+    settled = settle_slices(slices, first.replicates)
+    return replace(first, slices=settled, documents=first.documents + second.documents, flaky=flaky)
 
 
 def estimates(plan: FoldPlan, partial: Partial) -> tuple[Estimate, ...]:

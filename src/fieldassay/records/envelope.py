@@ -130,6 +130,8 @@ def _loosened(value: Any, node: Node) -> Any:
     """Return a value with the names of the fields in place of keys alike, at any depth."""
     if isinstance(value, list) and isinstance(node, ListNode):
         return [_loosened(item, node.items) for item in value]
+    if isinstance(value, dict) and isinstance(node, ListNode) and node.is_map:
+        return {key: _loosened(member, node.items) for key, member in value.items()}
     if not isinstance(value, dict) or not isinstance(node, ObjectNode):
         return value
     others = dict(node.other_names)

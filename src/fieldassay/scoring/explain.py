@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.io.returned import Brief
-from fieldassay.paths import ITEM, Pattern, Step, field_of, join_path, split_path
+from fieldassay.paths import Pattern, Step, join_path, split_path
 from fieldassay.public import public
 from fieldassay.records.formats.plain import to_json
 from fieldassay.scoring.steps import ComparisonStep, try_steps
@@ -128,7 +128,7 @@ def explain_field(plan: Plan, field: str, gold: Any, pred: Any) -> tuple[Explana
     (1.0, 'equal_ignoring')
     """
     steps = (field,) if field in plan.slots else _steps_to(plan, field)
-    path = join_path(ITEM if isinstance(step, int) else step for step in steps)
+    path = plan.field_of(join_path(steps))
     rows = judge_rows(plan, _alone(steps, to_json(gold)), _alone(steps, to_json(pred)))
     return tuple(
         explain_row(plan, row) for row in rows if row["kind"] == "value" and _is_under(row["field"], path)
@@ -142,7 +142,7 @@ def _steps_to(plan: Plan, field: str) -> tuple[Step, ...]:
         steps = split_path(field)
     except ValueError as error:
         raise problem("field", str(error), "write one such as lines[].amount", "invalid_path") from None
-    path = join_path(ITEM if isinstance(step, int) else step for step in steps)
+    path = plan.field_of(join_path(steps))
     if not steps or isinstance(steps[0], int) or (path not in known and find_leaf(plan, path)[0] is None):
         raise problem(
             "field",
@@ -297,7 +297,7 @@ def choose_field(plan: Plan, found: DocumentExplanation, path: str) -> DocumentE
     nothing there.
     """
     try:
-        wanted = field_of(path)
+        wanted = plan.field_of(path)
     except ValueError as error:
         raise problem("field", str(error), "write one such as lines[].amount", "invalid_path") from None
     keys = ("field",) if wanted == path else ("gold_path", "pred_path")

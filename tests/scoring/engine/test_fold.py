@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import random
+import tracemalloc
 
 import numpy as np
 import polars as pl
@@ -19,6 +20,7 @@ from fieldassay.metrics.catalogue.selection import select_metrics
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import DocumentTable, Evidence, FieldInfo, Kind
 from fieldassay.metrics.fold import FoldPlan, Partial, documents_frame, estimates, fold, merge
+from fieldassay.metrics.result import slice_sums
 from fieldassay.metrics.statistics.statistics import Rows, RowSum
 from fieldassay.metrics.statistics.sums import Sum, add_sums
 from fieldassay.metrics.uncertainty.bootstrap import draw_sums
@@ -309,3 +311,42 @@ def test_estimates_list_the_whole_before_the_fields_and_slices_last() -> None:
     assert places.index((False, "f1", None)) < places.index((False, "f1", "total"))
     assert [is_slice for is_slice, _, _ in places] == sorted(is_slice for is_slice, _, _ in places)
     assert all(isinstance(found, Estimate) for found in WHOLE)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7])
+@pytest.mark.parametrize("portion", [1, 30_000, 1 << 24])
+@pytest.mark.parametrize("small", [0, 1 << 25])
+def test_estimates_are_the_same_in_portions_of_any_size(
+    monkeypatch: pytest.MonkeyPatch, parts: int, portion: int, small: int
+) -> None:
+    names = [f"d{at}" for at in range(12)]
+    whole = texts(estimates(PLAN, fold_parts(names, 1)))
+    monkeypatch.setattr(slice_sums, "PORTION", portion)
+    monkeypatch.setattr(slice_sums, "SMALL_SUMS", small)
+    assert texts(estimates(PLAN, fold_parts(names, parts))) == whole
+
+
+def test_sums_are_drawn_once_they_take_less_than_their_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(slice_sums, "SMALL_SUMS", 0)
+    plan = replace(PLAN, replicates=4)
+    few, many = (fold(plan, *batch([f"d{at}" for at in range(count)])) for count in (2, 400))
+    assert all(table.undrawn for table in few.slices.values())
+    assert not any(table.undrawn for table in many.slices.values())
+
+
+def test_memory_of_intervals_grows_by_estimates_and_not_by_replicates(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(slice_sums, "PORTION", 1 << 20)
+    monkeypatch.setattr(slice_sums, "SMALL_SUMS", 1 << 20)
+    peaks = []
+    for count in (20, 120):
+        fields = [value(f"f{at}", at) for at in range(count)]
+        rows = [(name, info.path, "match", None) for name in ("a", "b") for info in fields]
+        table = evidence(rows, fields, ["a", "b"], tuple(info.path for info in fields))
+        plan = FoldPlan(tuple(select_metrics()), replicates=2000)
+        tracemalloc.start()
+        estimates(plan, fold(plan, table, documents(["a", "b"])))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]

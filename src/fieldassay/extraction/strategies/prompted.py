@@ -398,7 +398,7 @@ class _Run:
         texts = [
             given.at
             for steps, given in part.reading.values.items()
-            if (leaf := leaves.get(field_steps(steps))) is None or leaf.type == "text"
+            if (leaf := leaves.get(field_steps(steps, leaves))) is None or leaf.type == "text"
         ]
         sure = value_confidences(part.text, answer.tokens, texts) if answer.tokens else {}
         located = {
@@ -441,7 +441,7 @@ class _Run:
         plan = plan_of_spec(self.task.spec)
 
         def canonical(steps: Steps, found: Found) -> str:
-            return canonical_text(plan, field_steps(steps), found.value)
+            return canonical_text(plan, field_steps(steps, leaf_fields(plan.spec)), found.value)
 
         joined = merge([self.detected, *first], self.search.line_of, canonical)
         if not any(added):

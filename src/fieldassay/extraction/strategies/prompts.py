@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.extraction.schema import enum_values
 from fieldassay.io.json_value import Json
-from fieldassay.paths import ITEM, Step, join_path
+from fieldassay.paths import Step, join_path
 from fieldassay.regex import lazy_regex
+from fieldassay.spec.language.model import item_step
 
 if TYPE_CHECKING:
     from fieldassay.spec.language.model import DocumentType, Field
@@ -185,13 +186,13 @@ def _lines(fields: Sequence[Field], above: tuple[Step, ...], kinds: DocumentType
         steps = (*above, one.name)
         inner = one
         while inner.items is not None:
-            steps, inner = (*steps, ITEM), inner.items
+            steps, inner = (*steps, item_step(inner)), inner.items
         kind = _TYPES.get(inner.type, inner.type)
         if inner.type == "enum":
             kind = f"{kind} {', '.join(enum_values(inner))}"
         if kinds is not None and kinds.aliases and join_path(steps) == kinds.field:
             kind = f"one of {', '.join(name for name, _ in kinds.aliases)}"
-        kind = f"list of {kind}" if inner is not one else kind
+        kind = f"{one.type} of {kind}" if inner is not one else kind
         labels = [*one.labels, *(inner.labels if inner is not one else ())]
         only = f"only in: {', '.join(one.applies_to)}" if one.applies_to else ""
         parts = [kind, only, one.description, inner.description if inner is not one else ""]

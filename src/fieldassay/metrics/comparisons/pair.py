@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from fieldassay.metrics.catalogue.selection import BoundMetric
 from fieldassay.metrics.result.estimation import highest_value
-from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, has_field_mean, list_parts
-from fieldassay.metrics.statistics.recipes import Coalesce, Ratio, SumTable, Total, Unseen
+from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, list_parts
+from fieldassay.metrics.statistics.recipes import Coalesce, Ratio, SumTable, Total, Unseen, list_field_means
 from fieldassay.metrics.statistics.statistics import Form, Known, Statistic
 from fieldassay.metrics.statistics.sums import Sum, join_fields, spread_rows
 from fieldassay.metrics.statistics.unseen_document import UnseenDocument, size_by_documents
@@ -132,7 +132,7 @@ class View(Struct, frozen=True, eq=False):
 
     def table(self, sums: Ints, unseen: Unseen | None = None, *, is_weighted: bool = False) -> SumTable:
         """Return the sums (own rows x columns) for a recipe: of all fields, unless a mean is over them."""
-        own, first, is_by_field = {}, 0, has_field_mean(self.bound.recipe)
+        own, first, is_by_field = {}, 0, bool(list_field_means(self.bound.recipe))
         for statistic, fields in self.parts:
             rows = sums[first : first + len(fields)]
             first += len(fields)

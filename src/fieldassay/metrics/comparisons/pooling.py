@@ -13,16 +13,14 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from fieldassay.metrics.catalogue.selection import BoundMetric
-from fieldassay.metrics.comparisons.pair import Layout, PairedMatrix
+from fieldassay.metrics.comparisons.pair import PairedMatrix
 from fieldassay.metrics.comparisons.pairwise import compare_pairs
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.comparison import Comparison
-from fieldassay.metrics.result.estimation import EstimationPlan, SliceKey, SliceSums, estimate_slices
+from fieldassay.metrics.result.estimation import EstimationPlan, estimate_slices
 from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, list_parts
-from fieldassay.metrics.statistics.statistics import Statistic
+from fieldassay.metrics.result.slice_sums import SliceKey, SliceSums, UndrawnDocuments
 from fieldassay.metrics.statistics.sums import Sum, join_fields, spread_rows
-from fieldassay.metrics.uncertainty.bootstrap import draw_sums
-from fieldassay.metrics.uncertainty.weights import document_keys
 
 Rows = npt.NDArray[np.int64]
 
@@ -67,22 +65,14 @@ def _join(parts: Sequence[DocumentStatistics], metrics: Sequence[BoundMetric]) -
 
 def estimate_pooled(data: PairedData, keys: Sequence[str]) -> tuple[Estimate, ...]:
     """Return the metrics of every system over all documents and by the values of slice keys."""
-    layout = Layout.plan(data.systems)
     plan = EstimationPlan(data.metrics, keys, data.level, data.replicates, data.seed)
     found: list[Estimate] = []
     for system in data.systems:
-        matrix, members = layout.stack(system), _members(system, keys)
-        drawn = draw_sums(
-            matrix,
-            document_keys(system.documents, data.seed),
-            data.replicates,
-            list(members.values()),
-            bits=layout.bits,
-        )
-        slices = {}
-        for (key, rows), replicates in zip(members.items(), drawn, strict=True):
-            table = np.column_stack([matrix[:, rows].sum(axis=1), replicates])
-            slices[key] = SliceSums(_split(layout, table), {}, len(rows), system.repeats)
+        documents = UndrawnDocuments.hold(system.documents, data.seed, system.statistics)
+        slices = {
+            key: SliceSums({}, {}, len(rows), system.repeats, ((documents, rows),))
+            for key, rows in _members(system, keys).items()
+        }
         found += estimate_slices(system.system, plan, slices)
     return tuple(found)
 
@@ -105,15 +95,6 @@ def _members(system: DocumentStatistics, keys: Sequence[str]) -> dict[SliceKey, 
         for value in sorted({value for own in names for value in own}):
             found[(key, value)] = np.array([at for at, own in enumerate(names) if value in own], np.int64)
     return found
-
-
-def _split(layout: Layout, table: Rows) -> dict[Statistic, Sum]:
-    sums: dict[Statistic, Sum] = {}
-    start = 0
-    for statistic, fields in layout.parts:
-        sums[statistic] = Sum(fields, table[start : start + len(fields)])
-        start += len(fields)
-    return sums
 
 
 def compare_twins(data: PairedData, twins: Mapping[str, tuple[str, str]]) -> tuple[Comparison, ...]:

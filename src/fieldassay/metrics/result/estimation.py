@@ -15,9 +15,17 @@ from msgspec.structs import replace
 from fieldassay.metrics.catalogue.selection import BoundMetric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import HIGHEST
-from fieldassay.metrics.statistics.recipes import Coalesce, Constant, Evaluated, Quantile, SumTable, Total
-from fieldassay.metrics.statistics.statistics import Statistic
-from fieldassay.metrics.statistics.sums import Sum, add_sums
+from fieldassay.metrics.result.slice_sums import Portion, SliceKey, SliceSums
+from fieldassay.metrics.statistics.recipes import (
+    Coalesce,
+    Constant,
+    Evaluated,
+    Means,
+    Quantile,
+    SumTable,
+    Total,
+    list_field_means,
+)
 from fieldassay.metrics.statistics.unseen_document import UnseenDocument, is_bounded, size_by_sums
 from fieldassay.metrics.uncertainty.intervals import (
     FEW_DOCUMENTS,
@@ -30,31 +38,9 @@ from fieldassay.metrics.uncertainty.weights import unseen_weights
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-SliceKey: TypeAlias = tuple[str, str] | None
 _Drawn: TypeAlias = tuple[float, float, int]
 
 _ROUNDING = 1e-9
-
-
-class SliceSums(Struct, frozen=True, eq=False):
-    """The sums of one slice, the document numbers for its quantiles, and its number of documents.
-
-    The document numbers are the known ones, part by part.
-    """
-
-    sums: Mapping[Statistic, Sum]
-    numbers: Mapping[str, tuple[Floats, ...]]
-    documents: int
-    repeats: int = 1
-    """The number of runs of each document, whose statistics are added up."""
-
-    def merge(self, other: SliceSums) -> SliceSums:
-        """Return the sums of both."""
-        names = dict.fromkeys([*self.numbers, *other.numbers])
-        numbers = {name: self.numbers.get(name, ()) + other.numbers.get(name, ()) for name in names}
-        return SliceSums(
-            add_sums(self.sums, other.sums), numbers, self.documents + other.documents, self.repeats
-        )
 
 
 class _Draft(Struct, frozen=True, eq=False):
@@ -106,7 +92,7 @@ def estimate_slices(
     asked = {bound.call.slice for bound in plan.metrics if bound.call.slice is not None}
     chosen = {key for key in (*slices, *asked) if key is None or key[0] in order or key in asked}
     unseen = unseen_weights(plan.seed, plan.replicates)
-    drafts: list[_Draft] = []
+    estimates: list[Estimate] = []
     for key in sorted(
         chosen, key=lambda key: (-1, "", "") if key is None else (order.get(key[0], len(order)), *key)
     ):
@@ -116,30 +102,67 @@ def estimate_slices(
             for bound in plan.metrics
             if bound.call.slice == key or (bound.call.slice is None and is_listed)
         ]
-        drafts += _draft_slice(wanted, key, slices.get(key, SliceSums({}, {}, 0)), unseen)
-    bounds = _bound_all(drafts, plan.level) if plan.replicates else [_Bounds()] * len(drafts)
-    return tuple(
-        _finish(system, draft, plan.level, bound) for draft, bound in zip(drafts, bounds, strict=True)
-    )
+        table = slices.get(key, SliceSums({}, {}, 0))
+        drafts = _draft_slice(replace(plan, metrics=wanted), key, table, unseen)
+        estimates += [_finish(system, draft, plan.level, bounds) for draft, bounds in drafts]
+    return tuple(estimates)
 
 
 def _draft_slice(
-    metrics: Sequence[BoundMetric], key: SliceKey, table: SliceSums, unseen: Floats
-) -> list[_Draft]:
+    plan: EstimationPlan, key: SliceKey, table: SliceSums, unseen: Floats
+) -> list[tuple[_Draft, _Bounds]]:
+    """Return the drafts of every metric with their intervals, which are made portion by portion of fields."""
+    made: dict[tuple[int, str | None], tuple[_Draft, _Bounds]] = {}
+    means: tuple[Means, Means] = {}, {}
+    is_split = False
+    for portion in table.portions(plan.replicates):
+        is_split = is_split or not portion.of_whole
+        numbered = list(_draft_portion(plan.metrics, key, table, portion, (unseen, means)))
+        drafts = [draft for _, draft in numbered]
+        bounds = _bound_all(drafts, plan.level) if plan.replicates else [_Bounds()] * len(drafts)
+        for (number, draft), bound in zip(numbered, bounds, strict=True):
+            made[number, draft.field] = replace(draft, replicates=()), bound
+    if not is_split:
+        return list(made.values())
+    plain = SumTable(table.sum_plain(), repeats=table.repeats)
+    return [
+        made.get((number, label), (_Draft(bound, key, label), _Bounds()))
+        for number, bound in enumerate(plan.metrics)
+        for label in (
+            (None,)
+            if isinstance(bound.recipe, Constant | Quantile)
+            else _choose_labels(bound, plain.evaluate(bound.recipe).labels)
+        )
+    ]
+
+
+def _draft_portion(
+    metrics: Sequence[BoundMetric],
+    key: SliceKey,
+    table: SliceSums,
+    portion: Portion,
+    drawing: tuple[Floats, tuple[Means, Means]],
+) -> Iterator[tuple[int, _Draft]]:
+    """Yield the number of a metric and its draft, for the fields of a portion, or the whole."""
+    unseen, means = drawing
     weight = np.concatenate([np.zeros(1), np.abs(unseen)])  # the value itself holds none
-    sums = SumTable(table.sums, repeats=table.repeats)
-    with_unseen = replace(sums, unseen=UnseenDocument(weight, partial(size_by_sums, sums)), _ratios={})
-    drafts: list[_Draft] = []
-    for bound in metrics:
-        if isinstance(bound.recipe, Constant):
-            drafts.append(_Draft(bound, key, None, bound.recipe.value, table.documents, table.documents))
-        elif isinstance(bound.recipe, Quantile):
-            drafts.append(_draft_quantile(bound, bound.recipe, key, table))
-        else:
-            has_unseen = len(unseen) > 0 and value_bounds(bound) is not None
-            found = (with_unseen if has_unseen else sums).evaluate(bound.recipe)
-            drafts += _draft_sums(bound, key, found, unseen > 0)
-    return drafts
+    sums = SumTable(portion.sums, repeats=table.repeats, means=means[0])
+    unseen_document = UnseenDocument(weight, partial(size_by_sums, sums))
+    with_unseen = replace(sums, unseen=unseen_document, means=means[1], _ratios={})
+    for number, bound in enumerate(metrics):
+        recipe = bound.recipe
+        if isinstance(recipe, Constant | Quantile):
+            if portion.of_whole:
+                yield number, _draft_number(bound, key, table)
+            continue
+        own = with_unseen if len(unseen) > 0 and value_bounds(bound) is not None else sums
+        averaged = list_field_means(recipe)
+        if not portion.of_whole:
+            own.add_means(averaged)
+        if portion.of_whole or not (averaged or bound.metric.scope == "overall"):
+            for draft in _draft_sums(bound, key, own.evaluate(recipe), unseen > 0):
+                if portion.holds(draft.field):
+                    yield number, draft
 
 
 def _draft_sums(bound: BoundMetric, key: SliceKey, found: Evaluated, is_right: Bools) -> list[_Draft]:
@@ -187,7 +210,11 @@ def _choose_labels(bound: BoundMetric, labels: tuple[str | None, ...]) -> Sequen
     return fields if bound.metric.scope == "field" else (None, *fields)
 
 
-def _draft_quantile(bound: BoundMetric, recipe: Quantile, key: SliceKey, table: SliceSums) -> _Draft:
+def _draft_number(bound: BoundMetric, key: SliceKey, table: SliceSums) -> _Draft:
+    recipe = bound.recipe
+    if isinstance(recipe, Constant):
+        return _Draft(bound, key, None, recipe.value, table.documents, table.documents)
+    assert isinstance(recipe, Quantile)
     ordered = np.sort(np.concatenate([np.zeros(0), *table.numbers.get(recipe.column, ())]))
     value = float(np.quantile(ordered, recipe.share)) if len(ordered) else None
     documents = -(-len(ordered) // table.repeats)

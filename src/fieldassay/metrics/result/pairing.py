@@ -23,6 +23,7 @@ from fieldassay.metrics.statistics.recipes import (
     Ratio,
     Recipe,
     Threshold,
+    list_field_means,
 )
 from fieldassay.metrics.statistics.statistics import RowSum, Statistic
 from fieldassay.metrics.statistics.sums import Sum, join_fields
@@ -65,7 +66,7 @@ class PairedData(Struct, frozen=True, eq=False):
         """Return whether all statistics of a metric were kept, by field for a metric of one field."""
         if not is_comparable(bound):
             return False
-        is_by_field = bound.call.field is not None or has_field_mean(bound.recipe)
+        is_by_field = bound.call.field is not None or bool(list_field_means(bound.recipe))
         return all(
             _is_kept(system, statistic, is_by_field)
             for system in self.systems
@@ -114,15 +115,6 @@ def list_parts(recipe: Recipe) -> tuple[Statistic, ...]:
     return recipe.total.statistics + recipe.population.statistics
 
 
-def has_field_mean(recipe: Recipe) -> bool:
-    """Return whether a mean over fields is a part of a recipe."""
-    if isinstance(recipe, Combined):
-        return has_field_mean(recipe.left) or has_field_mean(recipe.right)
-    if isinstance(recipe, Coalesce | Threshold):
-        return has_field_mean(recipe.recipe)
-    return isinstance(recipe, FieldMean)
-
-
 def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = ()) -> dict[Statistic, bool]:
     """Return the statistics for comparing by the metrics, and whether each is needed by field.
 
@@ -132,7 +124,7 @@ def list_kept(metrics: Sequence[BoundMetric], by_field: Sequence[BoundMetric] = 
         statistic: True for bound in by_field for statistic in list_parts(bound.recipe)
     }
     for bound in metrics:
-        is_by_field = bound.call.field is not None or has_field_mean(bound.recipe)
+        is_by_field = bound.call.field is not None or bool(list_field_means(bound.recipe))
         for statistic in list_parts(bound.recipe):
             kept[statistic] = kept.get(statistic, False) or is_by_field
     return kept

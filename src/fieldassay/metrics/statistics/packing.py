@@ -44,7 +44,7 @@ class PackedFloats(Struct, frozen=True, eq=False):
 
 
 class PackedInts(Struct, frozen=True, eq=False):
-    """A column of int64: `held`, of a narrower type of integers, times 2^shift."""
+    """A column or columns of int64: `held`, of a narrower type of integers, times 2^shift."""
 
     held: npt.NDArray[np.signedinteger]
     shift: int
@@ -56,10 +56,10 @@ class PackedInts(Struct, frozen=True, eq=False):
         >>> PackedInts.pack(np.array([0, 3 << 32])).held
         array([0, 3], dtype=int8)
         """
-        bits = int(np.bitwise_or.reduce(values)) if len(values) else 0
+        bits = int(np.bitwise_or.reduce(values, axis=None)) if values.size else 0
         shift = min((bits & -bits).bit_length() - 1, 62) if bits else 0
         held = values >> shift
-        low, high = (int(held.min()), int(held.max())) if len(held) else (0, 0)
+        low, high = (int(held.min()), int(held.max())) if held.size else (0, 0)
         fitting = (one for one in _INTEGERS if np.iinfo(one).min <= low and high <= np.iinfo(one).max)
         return cls(held.astype(next(fitting, np.int64)), shift)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, Union
 
@@ -105,6 +106,16 @@ class Threshold(Struct, frozen=True):
 
 Recipe: TypeAlias = Union[Ratio, FieldMean, Total, Quantile, Constant, Combined, Coalesce, Threshold]
 
+
+def list_field_means(recipe: Recipe) -> tuple[FieldMean, ...]:
+    """Return the means over fields that are parts of a recipe."""
+    if isinstance(recipe, Combined):
+        return list_field_means(recipe.left) + list_field_means(recipe.right)
+    if isinstance(recipe, Coalesce | Threshold):
+        return list_field_means(recipe.recipe)
+    return (recipe,) if isinstance(recipe, FieldMean) else ()
+
+
 SLACK = 1e-9
 """The accepted distance below a threshold, for the rounding of a value's parts."""
 
@@ -189,6 +200,10 @@ class Evaluated(Struct, frozen=True, eq=False):
     failed: npt.NDArray[np.int64]
 
 
+Means: TypeAlias = dict[FieldMean, Floats]
+"""Of means over fields: the sums of values, of weights and of defined fields, 3 x columns."""
+
+
 class Unseen(Protocol):
     """A document that nobody saw."""
 
@@ -221,6 +236,8 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
     unseen: Unseen | None = None
     repeats: int = 1
     is_weighted: bool = True
+    means: Means = {}
+    """Means over fields that are not in the sums any more."""
     _floats: dict[tuple[Statistic, tuple[str | None, ...]], Floats] = {}
     _ratios: dict[Ratio, Evaluated] = {}
 
@@ -229,7 +246,7 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
         if isinstance(recipe, Total):
             return self._evaluate_total(recipe)
         if isinstance(recipe, FieldMean):
-            return self._average(recipe.ratio, recipe.weight)
+            return self._average(recipe)
         if isinstance(recipe, Combined):
             return self._combine_two(recipe)
         if isinstance(recipe, Coalesce | Threshold):
@@ -293,27 +310,38 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
             documents = self.count_once(ratio.documents, labels)
         return Evaluated(labels, values, n, documents, self._count(ratio.failed, labels))
 
-    def _average(self, ratio: Ratio, weight: Form | None) -> Evaluated:
-        by_field = self._evaluate_ratio(ratio)
-        by_name = sorted(range(len(by_field.labels) - 1), key=lambda at: by_field.labels[at] or "")
-        values = by_field.values[by_name]  # in an order independent of batches, since addition rounds
-        is_defined = ~np.isnan(values)
-        defined = is_defined.sum(axis=0)
-        weights = (
-            is_defined.astype(np.float64)
-            if weight is None
-            else self._repeat(self.combine(weight, by_field.labels)[by_name]) * is_defined
-        )
-        total, whole = (np.where(is_defined, values, 0.0) * weights).sum(axis=0), weights.sum(axis=0)
-        mean = np.full(defined.shape, np.nan)
-        np.divide(total, whole, out=mean, where=whole > 0)
+    def _average(self, mean: FieldMean) -> Evaluated:
+        by_field = self._evaluate_ratio(mean.ratio)
+        total, whole, defined = self._sum_fields(mean)
+        values = np.full(defined.shape, np.nan)
+        np.divide(total, whole, out=values, where=whole > 0)
         return Evaluated(
             (None,),
-            mean[None, :],
+            values[None, :],
             defined[:1].astype(np.int64),
             by_field.documents[-1:],
             by_field.failed[-1:],
         )
+
+    def add_means(self, means: Iterable[FieldMean]) -> None:
+        """Add the fields of these sums to the means over fields."""
+        self.means.update({mean: self._sum_fields(mean) for mean in dict.fromkeys(means)})
+
+    def _sum_fields(self, mean: FieldMean) -> Floats:
+        """Return the sums of a mean over fields, 3 x columns, field by field by name: adding rounds."""
+        by_field, before = self._evaluate_ratio(mean.ratio), self.means.get(mean)
+        by_name = sorted(range(len(by_field.labels) - 1), key=lambda at: by_field.labels[at] or "")
+        values = by_field.values[by_name]  # in an order independent of batches
+        is_defined = ~np.isnan(values)
+        weights = (
+            is_defined.astype(np.float64)
+            if mean.weight is None
+            else self._repeat(self.combine(mean.weight, by_field.labels)[by_name]) * is_defined
+        )
+        parts: list[Floats] = [np.where(is_defined, values, 0.0) * weights, weights, 1.0 * is_defined]
+        if before is not None:
+            parts = [np.concatenate([one[None], part]) for one, part in zip(before, parts, strict=True)]
+        return np.stack([part.sum(axis=0) for part in parts])
 
     def _evaluate_total(self, recipe: Total) -> Evaluated:
         labels = self.labels(recipe.population)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fieldassay.metrics.evidence import FLAG, Evidence, FieldInfo, Kind, Outcome
 from fieldassay.metrics.statistics.statistics import BOTH, FRACTION_BITS, Conditions
-from fieldassay.paths import Pattern
+from fieldassay.paths import Pattern, is_item_path
 
 OUTCOMES = len(Outcome)
 _UNIT = float(2**FRACTION_BITS)
@@ -145,7 +145,7 @@ def tabulate_rows(evidence: Evidence, rows: str) -> RowTable:
     elif rows == "item":
         # Items that are objects or lists have ITEM rows of their own.
         in_list = np.array(
-            [info.path.endswith("[]") and info.kind == Kind.VALUE for info in evidence.fields], bool
+            [is_item_path(info.path) and info.kind == Kind.VALUE for info in evidence.fields], bool
         )
         chosen = (evidence.kind == int(Kind.ITEM)) | (is_value & in_list[evidence.field])
         names = {Kind.ITEM}

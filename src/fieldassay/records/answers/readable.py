@@ -75,7 +75,13 @@ def _read_all(value: Any, node: Node | None) -> Iterator[bool]:
         for item in value:
             yield from _read_all(item, items)
     elif isinstance(value, dict):
-        children = {child.name: child for child in node.children} if isinstance(node, ObjectNode) else {}
+        children = (
+            dict.fromkeys(value, node.items)
+            if isinstance(node, ListNode) and node.is_map
+            else {child.name: child for child in node.children}
+            if isinstance(node, ObjectNode)
+            else {}
+        )
         for key, member in value.items():
             yield from _read_all(member, children.get(key))
     elif value is not None and not (isinstance(value, str) and not value.strip()):

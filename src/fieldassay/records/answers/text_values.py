@@ -84,6 +84,9 @@ def may_have_texts(column: Sequence[Any], node: Node) -> bool:
     if isinstance(node, ListNode) and list in kinds and not isinstance(node.items, Leaf):
         lists = column if kinds == {list} else (value for value in column if value.__class__ is list)
         return may_have_texts([*chain.from_iterable(lists)], node.items)
+    if isinstance(node, ListNode) and node.is_map:
+        maps = (value.values() for value in column if value.__class__ is dict)
+        return may_have_texts([*chain.from_iterable(maps)], node.items)
     if not isinstance(node, ObjectNode):
         return False
     objects = column if kinds == {dict} else [value for value in column if value.__class__ is dict]
@@ -110,6 +113,9 @@ def read_texts(value: Any, node: Node, is_gold: bool, repairs: list[str]) -> Jso
     if isinstance(value, list) and isinstance(node, ListNode) and not isinstance(node.items, Leaf):
         items = [read_texts(item, node.items, is_gold, repairs) for item in value]
         return value if all(map(operator.is_, items, value)) else items
+    if isinstance(value, dict) and isinstance(node, ListNode) and node.is_map:
+        members = {key: read_texts(inner, node.items, is_gold, repairs) for key, inner in value.items()}
+        return value if all(map(operator.is_, members.values(), value.values())) else members
     for name, child in _containers(node) if isinstance(value, dict) and isinstance(node, ObjectNode) else ():
         inner = read_texts(value.get(name), child, is_gold, repairs)
         value = value if inner is value.get(name) else {**value, name: inner}
@@ -117,8 +123,8 @@ def read_texts(value: Any, node: Node, is_gold: bool, repairs: list[str]) -> Jso
 
 
 def _read_text(text: str, node: Node, is_gold: bool, repairs: list[str]) -> Json:
-    is_object = isinstance(node, ObjectNode)
-    is_prose = isinstance(node, Leaf) or (isinstance(node, ListNode) and isinstance(node.items, Leaf))
+    is_object = isinstance(node, ObjectNode) or (isinstance(node, ListNode) and node.is_map)
+    is_prose = not is_object and (isinstance(node, Leaf) or isinstance(getattr(node, "items", None), Leaf))
     row = read_container(text, is_gold=is_gold, is_prose=is_prose)
     if row is None or not isinstance(row.value, dict if is_object else list if is_prose else list | dict):
         if is_prose and getattr(node, "separator", None) is None and _LIST_LIKE.match(text):

@@ -407,6 +407,7 @@ def same_by(plan: Plan) -> Same:
     leaves = {leaf.path: leaf for leaf in _all_leaves(plan.root)}
 
     def same(path: str, one: Any, two: Any) -> bool:
+        path = plan.field_of(path)
         leaf = leaves.get(path)
         if leaf is None or not isinstance(one, str) or not isinstance(two, str):
             return same_text(path, one, two)

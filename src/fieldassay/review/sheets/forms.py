@@ -38,7 +38,7 @@ class Form(Struct, frozen=True, dict=True):
     def leaf(self, field: str) -> Leaf | None:
         """Return the leaf of a field; None for lists, objects and what the spec does not declare."""
         if field not in self._leaves:
-            self._leaves[field] = find_leaf(self.plan, field)[0]
+            self._leaves[field] = find_leaf(self.plan, self.plan.field_of(field))[0]
         return self._leaves[field]
 
     @cached_property
@@ -58,7 +58,7 @@ class Form(Struct, frozen=True, dict=True):
         steps = split_path(path)
         found = []
         for end, step in enumerate(steps, 1):
-            above = field_of(join_path(steps[:end]))
+            above = self.plan.field_of(join_path(steps[:end]))
             number = step if isinstance(step, int) else 0
             found.append((self._positions.get(above, len(self._positions)), number, above))
         return tuple(found)
@@ -196,7 +196,7 @@ def _places(node: Node) -> Iterator[str]:
     if isinstance(node, ObjectNode):
         for child in node.children:
             yield from _places(child)
-    elif not isinstance(node, AnyNode):
+    elif not (isinstance(node, AnyNode) or (isinstance(node, ListNode) and node.is_map)):
         yield node.path
 
 
@@ -204,13 +204,13 @@ def _lists(node: Node) -> Iterator[ListNode]:
     if isinstance(node, ObjectNode):
         for child in node.children:
             yield from _lists(child)
-    elif isinstance(node, ListNode):
+    elif isinstance(node, ListNode) and not node.is_map:
         yield node
         yield from _lists(node.items)
 
 
 def _trees(node: Node) -> Iterator[str]:
-    if isinstance(node, AnyNode):
+    if isinstance(node, AnyNode) or (isinstance(node, ListNode) and node.is_map):
         yield node.path
     elif not isinstance(node, Leaf):
         for child in node.children if isinstance(node, ObjectNode) else (node.items,):

@@ -53,11 +53,12 @@ class Pairs(Struct, frozen=True, eq=False):
 
 
 class Prefix(Struct, frozen=True, eq=False):
-    """The start of the paths of a scope's nodes: the scope above, and the list's path within it."""
+    """The start of the paths of a scope's nodes: the scope above, the list's path and that of its items."""
 
     above: Prefix | None
     scope: Scope
     path: str
+    items: str
 
 
 class Block(Struct, frozen=True, eq=False):
@@ -122,7 +123,7 @@ def present_rows(block: Block, side: str) -> Masks:
 
 def relative_path(path: str, prefix: Prefix | None) -> str:
     """Return the part of a field path below its scope's items."""
-    return make_printable(path if prefix is None else path.removeprefix(f"{prefix.path}[]"))
+    return make_printable(path if prefix is None else path.removeprefix(prefix.items))
 
 
 class Reasons(Struct, eq=False):

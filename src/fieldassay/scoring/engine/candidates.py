@@ -127,6 +127,36 @@ def positional_cells(
     )
 
 
+def keyed_cells(
+    gold: Members,
+    pred: Members,
+    pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]],
+    keys: tuple[Sequence[str], Sequence[str]],
+) -> Cells:
+    """Return only the cells that become pairs: values of equal keys of each pair of maps, one column each.
+
+    `keys` are those of the nodes of each side.
+    """
+    codes = {key: code for code, key in enumerate(dict.fromkeys((*keys[0], *keys[1])))}
+    found = []
+    for side, parents, own in zip((gold, pred), pairs, keys, strict=True):
+        size = side.size[parents]
+        group = np.repeat(np.arange(len(parents)), size)
+        at = np.arange(len(group)) - np.repeat(np.cumsum(size) - size - side.start[parents], size)
+        nodes = side.nodes[at]
+        code = np.fromiter(map(codes.__getitem__, own), np.int64, len(own))
+        found.append((nodes, group * np.int64(len(codes)) + code[nodes]))
+    (of_gold, gold_keys), (of_pred, pred_keys) = found
+    _, at_gold, at_pred = np.intersect1d(gold_keys, pred_keys, assume_unique=True, return_indices=True)
+    order = np.argsort(at_gold)
+    at_gold, at_pred = at_gold[order], at_pred[order]
+    groups = gold_keys[at_gold] // max(len(codes), 1)
+    sizes = np.bincount(groups, minlength=len(pairs[0])).astype(np.intp)
+    one_column = np.ones(len(sizes), dtype=np.intp)
+    owner = np.arange(len(sizes))
+    return Cells(sizes, one_column, np.cumsum(sizes) - sizes, of_gold[at_gold], of_pred[at_pred], owner)
+
+
 def count_pairs(root: ObjectNode, gold: Sequence[Any], pred: Sequence[Any]) -> npt.NDArray[np.int64]:
     """Return the number of candidate pairs in each document's declared lists.
 
@@ -189,4 +219,4 @@ def is_wanted(leaf: Leaf | ListNode, node: ListNode, wanted: Sequence[str]) -> b
 
 def is_in(leaf: Leaf | ListNode, node: ListNode, wanted: Sequence[str]) -> bool:
     """Return whether a field of the items of `node` is one of the wanted ones."""
-    return leaf.path.removeprefix(f"{node.path}[].") in wanted
+    return leaf.path.removeprefix(f"{node.items.path}.") in wanted

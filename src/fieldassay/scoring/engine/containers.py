@@ -213,7 +213,7 @@ def _item_flags(place: ListPlace, pairs: Pairs) -> npt.NDArray[np.int64]:
 def _at_item(place: ListPlace) -> tuple[ObjectPlace | ListPlace, ...]:
     """Return the object and the list that are themselves the list's items."""
     inner: list[ObjectPlace | ListPlace] = [*place.items.objects, *place.items.lists]
-    return tuple(found for found in inner if found.node.path == f"{place.node.path}[]")
+    return tuple(found for found in inner if found.node.path == place.node.items.path)
 
 
 def _are_items(place: ListPlace, pairs: Pairs) -> Masks:

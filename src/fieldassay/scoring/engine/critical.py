@@ -9,7 +9,6 @@ import numpy as np
 from msgspec.structs import replace
 
 from fieldassay.metrics.evidence import Kind
-from fieldassay.paths import field_of
 from fieldassay.scoring.engine.blocks import Block
 from fieldassay.scoring.engine.judge import Judged
 
@@ -48,7 +47,7 @@ def _marked(
     marked = np.full(len(block), info.critical)
     for row, path in zip(rows.tolist(), paths.expected(block, info, rows).to_list(), strict=True):
         wanted = critical[int(block.pairs.doc[row])]
-        if path is not None and (is_at_or_under(path, wanted) or is_at_or_under(field_of(path), wanted)):
+        if path is not None and (is_at_or_under(path, wanted) or is_at_or_under(info.path, wanted)):
             marked[row] = True
     return replace(block, critical=marked)
 

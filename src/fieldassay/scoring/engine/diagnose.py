@@ -9,7 +9,7 @@ import numpy.typing as npt
 from msgspec import Struct
 
 from fieldassay.metrics.evidence import FieldInfo, Kind, Outcome
-from fieldassay.paths import is_unit_key
+from fieldassay.paths import is_item_path, is_unit_key
 from fieldassay.scoring.engine.blocks import Block, Nodes
 from fieldassay.scoring.engine.coding import Coded
 from fieldassay.scoring.engine.compare import distinct_pairs
@@ -131,7 +131,7 @@ def _rows(blocks: Sequence[Block], chosen: Sequence[Nodes], side: str) -> ValueR
 
 
 def _are_items(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:
-    return np.array([info.path.endswith("[]") for info in fields], dtype=bool)
+    return np.array([is_item_path(info.path) for info in fields], dtype=bool)
 
 
 def _are_numbers(fields: Sequence[FieldInfo]) -> npt.NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from msgspec import field as default
 from msgspec.structs import replace
 
 from fieldassay.io.text.settled import is_empty_text
+from fieldassay.paths import is_item_path
 from fieldassay.scoring.engine.schema_inference import extra_tree, grow, member_path
 from fieldassay.scoring.engine.scopes import (
     ABSENT,
@@ -157,10 +158,12 @@ class Flattener(Struct, frozen=True, eq=False):
         ancestors: tuple[ObjectPlace, ...],
     ) -> None:
         is_grown = node.field in self.grown
-        (gold, gold_kinds), (pred, pred_kinds) = (self._as_lists(column, node, is_grown) for column in values)
+        as_given = self._as_objects if node.is_map else self._as_lists
+        (gold, gold_kinds), (pred, pred_kinds) = (as_given(column, node, is_grown) for column in values)
         gold_side, gold_items = _items(scope.gold, gold)
         pred_side, pred_items = _items(scope.pred, pred)
-        noted = scope.noted.under(gold_side.parent, gold_side.position) if scope.noted is not None else None
+        steps = gold_side.keys or gold_side.position
+        noted = scope.noted.under(gold_side.parent, steps) if scope.noted is not None else None
         items = Scope(gold_side, pred_side, noted=noted)
         self._walk(node.items, items, (gold_items, pred_items), ())
         excuse = self._excuse(node, scope, values, gold_kinds)
@@ -234,11 +237,13 @@ class Flattener(Struct, frozen=True, eq=False):
             (found,) = _members(pred, [tree], self.absent)
             self._walk(tree, scope, ([self.absent] * len(scope.gold), found), ancestors)
 
-    def _as_objects(self, column: list[Any], node: ObjectNode, is_grown: bool) -> tuple[list[Any], Kinds]:
+    def _as_objects(
+        self, column: list[Any], node: ObjectNode | ListNode, is_grown: bool
+    ) -> tuple[list[Any], Kinds]:
         """Return the values as objects (`{}` if absent), and the kind of each."""
         if set(map(type, column)) == {dict} and not (is_grown and self.takes_null):
             # The row of an item depends on its values.
-            is_filled = bool if node.path.endswith("[]") and not is_grown else self._has_content
+            is_filled = bool if is_item_path(node.path) and not is_grown else self._has_content
             return column, Kinds(
                 np.fromiter(map(is_filled, column), dtype=np.int8, count=len(column)) * np.int8(GOOD), column
             )
@@ -402,10 +407,14 @@ def _is_shallow(value: Any) -> bool:
     return False
 
 
-def _items(parents: Side, lists: list[list[Any]]) -> tuple[Side, list[Any]]:
-    """Return the nodes of the items of each parent's list, in order, and their raw values."""
+def _items(parents: Side, lists: list[Any]) -> tuple[Side, list[Any]]:
+    """Return the nodes of the items of each parent's list, or values of its map, and their raw values."""
     counts = np.fromiter(map(len, lists), dtype=np.int32, count=len(lists))
     parent = np.repeat(np.arange(len(lists), dtype=np.int32), counts)
     starts = np.cumsum(counts) - counts
     position = np.arange(len(parent), dtype=np.int32) - np.repeat(starts, counts).astype(np.int32)
+    if lists and lists[0].__class__ is dict:
+        keys = tuple(map(str, chain.from_iterable(lists)))
+        values = [value for members in lists for value in members.values()]
+        return Side(parents.doc[parent], parent, position, keys), values
     return Side(parents.doc[parent], parent, position), [*chain.from_iterable(lists)]

@@ -9,7 +9,6 @@ import numpy as np
 from msgspec import Struct
 
 from fieldassay.metrics.evidence import FieldInfo, Outcome
-from fieldassay.paths import field_of
 from fieldassay.scoring.engine.blocks import Block, Prefix
 from fieldassay.scoring.engine.critical import is_at_or_under
 from fieldassay.scoring.engine.judge import Judged
@@ -37,14 +36,13 @@ def mark_failed(judged: Judged, unjudged: Sequence[frozenset[str]], why: str = R
         rows = np.flatnonzero(noted[block.pairs.doc])
         if len(rows):
             docs = block.pairs.doc[rows].tolist()
-            found = places.of(block, judged.fields[block.field], rows)
-            failed = [_is_in(path, unjudged[doc]) for path, doc in zip(found, docs, strict=True)]
+            field = judged.fields[block.field]
+            failed = [
+                is_at_or_under(path, unjudged[doc]) or is_at_or_under(field.path, unjudged[doc])
+                for path, doc in zip(places.of(block, field, rows), docs, strict=True)
+            ]
             _fail(block, rows[np.array(failed, dtype=bool)], reason)
     return judged
-
-
-def _is_in(path: str, places: frozenset[str]) -> bool:
-    return is_at_or_under(path, places) or is_at_or_under(field_of(path), places)
 
 
 def _partners(judged: Judged) -> dict[int, dict[int, int]]:

@@ -64,7 +64,7 @@ def judge(
     undeclared = Undeclared()
     nulls = fold_null_values(plan.spec.null_values)
     flattener = Flattener(table, applies, undeclared, nulls, ABSENT if plan.has_null_values else None)
-    scope = flattener.flatten(plan.root, gold, pred, Noted.of(accepted))
+    scope = flattener.flatten(plan.root, gold, pred, Noted.of(accepted, plan.maps))
     coded = _code_scope(scope)
     documents = np.arange(len(gold))
     pairs = Pairs(scope, documents, documents, documents.astype(np.int32))

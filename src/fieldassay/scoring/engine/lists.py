@@ -18,6 +18,7 @@ from fieldassay.scoring.engine.candidates import (
     candidate_cells,
     is_in,
     is_wanted,
+    keyed_cells,
     members,
     positional_cells,
 )
@@ -82,7 +83,11 @@ def align(coded: CodedList, pairs: tuple[npt.NDArray[Any], npt.NDArray[Any]]) ->
         parts, too_long = split_long(coded, gold, pred, pairs)
         cells = candidate_cells(gold, pred, pairs, parts)
     else:
-        cells = positional_cells(gold, pred, pairs, node.aligner)
+        cells = (
+            keyed_cells(gold, pred, pairs, (gold_side.keys, pred_side.keys))
+            if node.is_map
+            else positional_cells(gold, pred, pairs, node.aligner)
+        )
     nested = tuple(_excused(align(inner, (cells.gold, cells.pred)), cells) for inner in items.lists)
     sums = _CellSums(cells, items, nested)
     if node.aligner.needs_similarity:

@@ -11,6 +11,7 @@ import polars as pl
 
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.evidence import FieldInfo
+from fieldassay.paths import join_path
 from fieldassay.scoring.engine.blocks import Block, Nodes, Prefix, present_rows, relative_path
 
 Gathered: TypeAlias = tuple[pl.Series, npt.NDArray[Any]]
@@ -64,8 +65,19 @@ class RowPaths:
         if key not in self.made:
             own = getattr(prefix.scope, side)
             name = relative_path(prefix.path, prefix.above)
-            indexed = pl.Series([name + "["]) + pl.Series(own.position).cast(pl.String) + "]"
+            if own.keys:
+                start = bool(name) or prefix.above is not None
+                indexed = pl.Series(
+                    [name + _member(key, is_below=start) for key in own.keys], dtype=pl.String
+                )
+            else:
+                indexed = pl.Series([name + "["]) + pl.Series(own.position).cast(pl.String) + "]"
             if prefix.above is not None:
                 indexed = take(self.nodes(prefix.above, side), own.parent) + indexed
             self.made[key] = indexed
         return self.made[key]
+
+
+def _member(key: str, *, is_below: bool) -> str:
+    """Return what a key adds to the path of its map."""
+    return make_printable(join_path(["", key]).removeprefix('[""]') if is_below else join_path([key]))

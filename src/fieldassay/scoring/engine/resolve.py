@@ -42,7 +42,7 @@ def resolve(aligned: Aligned, above: Pairs, parents: Index | None) -> tuple[Pair
         ]
     )
     hidden, under = _masks(above, place, owner, all_pred)
-    prefix = Prefix(above.prefix, place.items, place.node.path)
+    prefix = Prefix(above.prefix, place.items, place.node.path, place.node.items.path)
     lone = unpaired_mask(above, (*place.ancestors, place))
     excused = excused_mask(above, (*place.ancestors, place))
     inherited = (None if mask is None else mask[owner] for mask in (lone, excused))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from fieldassay.metrics.evidence import FLAG, Kind, Outcome
+from fieldassay.paths import is_item_path
 from fieldassay.scoring.engine.blocks import Block, Pairs, Reasons
 from fieldassay.scoring.engine.coding import Coded, only_item
 from fieldassay.scoring.engine.compare import ACCEPTED, Compared, compare_codes
@@ -75,7 +76,7 @@ def _unpaired(place: LeafPlace, pairs: Pairs) -> Masks | None:
     A value that is itself an item has its list above it.
     """
     lone = unpaired_mask(pairs, place.ancestors)
-    if pairs.prefix is None or place.node.path.endswith("[]"):
+    if pairs.prefix is None or is_item_path(place.node.path):
         return lone
     alone: Masks = (pairs.gold < 0) | (pairs.pred < 0)
     return alone if lone is None else alone | lone

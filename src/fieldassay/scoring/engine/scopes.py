@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec import field as default
 
 from fieldassay.metrics.evidence import FieldInfo
+from fieldassay.paths import is_item_path
 from fieldassay.scoring.engine.variations import Acceptance, Noted
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode
 
@@ -43,6 +44,8 @@ class Side(Struct, frozen=True, eq=False):
     doc: Ints
     parent: Ints
     position: Ints
+    keys: tuple[str, ...] = ()
+    """Of the values of maps: the key of each node."""
 
     def __len__(self) -> int:
         return len(self.doc)
@@ -73,8 +76,8 @@ class ObjectPlace(Struct, frozen=True, eq=False):
 
     @property
     def is_item(self) -> bool:
-        """Return whether the object is itself the item of a list, which has the row for it."""
-        return self.node.path.endswith("[]")
+        """Return whether the object is itself the item of a list or map, which has the row for it."""
+        return is_item_path(self.node.path)
 
 
 class LeafPlace(Struct, frozen=True, eq=False):

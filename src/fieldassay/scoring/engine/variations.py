@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.io.text.settled import is_empty_text
-from fieldassay.paths import ITEM, field_of, split_path
+from fieldassay.paths import ITEM, KEY, AnyKey, Step, field_of, split_path
 from fieldassay.spec.plan.joint import with_units
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.spec.plan.renaming import apply_aliases
@@ -30,17 +30,19 @@ _PLAIN = AnyReader(trim=False)
 class Noted(Struct, frozen=True, eq=False):
     """The values that gold documents accept, by field path and document, seen from one scope.
 
-    `nodes` are its gold nodes in such documents. A node is identified by its document and the indices of the
-    items around it; the index `ITEM` of an entry means any.
+    `nodes` are its gold nodes in such documents. A node is identified by its document and the indices or keys
+    of the items around it; the steps `ITEM` and `KEY` of an entry mean any.
     """
 
-    entries: Mapping[str, Mapping[int, Sequence[tuple[tuple[int, ...], tuple[Any, ...]]]]]
-    nodes: Mapping[int, tuple[int, tuple[int, ...]]]
+    entries: Mapping[str, Mapping[int, Sequence[tuple[tuple[Step, ...], tuple[Any, ...]]]]]
+    nodes: Mapping[int, tuple[int, tuple[Step, ...]]]
 
     @classmethod
-    def of(cls, accepted: Sequence[Mapping[str, tuple[Any, ...]] | None]) -> Noted | None:
+    def of(
+        cls, accepted: Sequence[Mapping[str, tuple[Any, ...]] | None], maps: Collection[str] = ()
+    ) -> Noted | None:
         """Return the accepted values of the documents, one entry each; None without any."""
-        entries: dict[str, dict[int, list[tuple[tuple[int, ...], tuple[Any, ...]]]]] = defaultdict(
+        entries: dict[str, dict[int, list[tuple[tuple[Step, ...], tuple[Any, ...]]]]] = defaultdict(
             lambda: defaultdict(list)
         )
         nodes = {}
@@ -51,9 +53,10 @@ class Noted(Struct, frozen=True, eq=False):
                 except ValueError:
                     continue
                 nodes[doc] = (doc, ())
-                entries[field_of(path)][doc].append(
-                    (tuple(step for step in steps if isinstance(step, int)), values)
-                )
+                field = field_of(path, maps)
+                own = zip(steps, split_path(field), strict=True)
+                indices = tuple(step for step, of in own if isinstance(of, int | AnyKey))
+                entries[field][doc].append((indices, values))
         return cls(entries, nodes) if nodes else None
 
     def at(self, path: str) -> dict[int, tuple[Any, ...]]:
@@ -68,18 +71,18 @@ class Noted(Struct, frozen=True, eq=False):
                 found[node] = values
         return found
 
-    def under(self, parent: Positions, position: Positions) -> Noted:
-        """Return the same seen from the items of a list: `parent` and `position` of each."""
+    def under(self, parent: Positions, steps: Sequence[Step] | Positions) -> Noted:
+        """Return the same seen from items of lists or values of maps: `parent`, and index or key of each."""
         nodes = {}
         for node in np.flatnonzero(np.isin(parent, list(self.nodes))).tolist():
             doc, indices = self.nodes[int(parent[node])]
-            nodes[node] = (doc, (*indices, int(position[node])))
+            nodes[node] = (doc, (*indices, steps[node]))
         return Noted(self.entries, nodes)
 
 
-def _fits(wanted: tuple[int, ...], indices: tuple[int, ...]) -> bool:
+def _fits(wanted: tuple[Step, ...], indices: tuple[Step, ...]) -> bool:
     return len(wanted) == len(indices) and all(
-        one in (ITEM, other) for one, other in zip(wanted, indices, strict=True)
+        one in (ITEM, KEY, other) for one, other in zip(wanted, indices, strict=True)
     )
 
 
@@ -189,6 +192,9 @@ def _declared(node: Node, value: Any) -> Any:
             if (found := _declared(child, _member(child, held))) is not None
         }
         return members or None
+    if isinstance(node, ListNode) and node.is_map and isinstance(value, dict):
+        values = {key: found for key in value if (found := _declared(node.items, value[key])) is not None}
+        return values or None
     if isinstance(node, ListNode):
         items = list(_items(node, value))
         if items or value in (None, [], ""):

@@ -83,14 +83,27 @@ def _list_picker(node: ListNode) -> Picker | None:
     if pick is None:
         return None
 
+    def is_members(value: Any) -> bool:
+        return node.is_map and value.__class__ is dict
+
     def pick_items(values: list[Any]) -> list[Any]:
-        lists = [value if value.__class__ is list else [value] for value in values]
+        lists = [
+            value if value.__class__ is list else [*value.values()] if is_members(value) else [value]
+            for value in values
+        ]
         items = [*chain.from_iterable(lists)]
         picked = pick(items)
         if picked is items:
             return values
         rest = iter(picked)
-        return [[*islice(rest, len(value))] if value.__class__ is list else next(rest) for value in values]
+        return [
+            dict(zip(value, islice(rest, len(value)), strict=True))
+            if is_members(value)
+            else [*islice(rest, len(value))]
+            if value.__class__ is list
+            else next(rest)
+            for value in values
+        ]
 
     return pick_items
 

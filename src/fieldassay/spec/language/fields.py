@@ -103,7 +103,13 @@ class Parser(Struct, frozen=True):
     def _values(self, field: Field, cursor: Cursor) -> Field:
         return replace(
             field,
-            options=freeze_options({key: cursor.data[key] for key in option_keys(cursor.data)}),
+            options=freeze_options(
+                {
+                    key: cursor.data[key]
+                    for key in option_keys(cursor.data)
+                    if field.type != "map" or key != "values"
+                }
+            ),
             compare=self.call(cursor, "compare"),
             normalize=self._normalize(cursor),
             accept=self._accept(cursor),
@@ -133,10 +139,11 @@ class Parser(Struct, frozen=True):
         )
 
     def _below(self, field: Field, cursor: Cursor) -> Field:
-        if field.type == "list":
-            items = cursor.data.get("items")
+        if field.type in ("list", "map"):
+            key = "items" if field.type == "list" else "values"
+            items = cursor.data.get(key)
             return replace(
-                field, items=self.field("", "text" if items is None else items, (*cursor.steps, "items"))
+                field, items=self.field("", "text" if items is None else items, (*cursor.steps, key))
             )
         holds = cursor.data.get("fields")
         if field.type == "any" and holds is not None:

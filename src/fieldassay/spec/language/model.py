@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fieldassay.io.returned import Brief
 from fieldassay.metrics.catalogue.definitions import Definition
+from fieldassay.paths import ITEM, KEY, Step
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 """Options by name, sorted and hashable (lists become tuples, mappings sorted tuples of pairs)."""
@@ -67,6 +68,7 @@ class Field(Struct, frozen=True):
     unreadable_gold: str | None = None
     """`text` or `failed`; None: the spec's."""
     items: Field | None = None
+    """The items of a list, or the values of a map."""
     align: Call | None = None
     combine: str = "mean"
     """The similarity of two items from their fields: `mean`, `weighted`, `product` or `agreement`.
@@ -94,6 +96,11 @@ class Field(Struct, frozen=True):
     """Words that stand beside or above the value on documents, for extractors; no part of the judgement."""
     names: tuple[str, ...] = ()
     """Alternative keys, used if the field's own is missing or null; the first that is not null counts."""
+
+
+def item_step(field: Field) -> Step:
+    """Return the step from a list to its items, or from a map to its values."""
+    return KEY if field.type == "map" else ITEM
 
 
 def fold_type(text: str) -> str:

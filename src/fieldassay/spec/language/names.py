@@ -10,7 +10,7 @@ from fieldassay.values.aligners.catalogue import ALIGNERS
 from fieldassay.values.comparators.catalogue import COMPARATORS
 from fieldassay.values.types.catalogue import NORMALIZERS, READERS
 
-CONTAINERS = ("list", "object", "any")
+CONTAINERS = ("list", "map", "object", "any")
 """Types with other fields inside."""
 
 CATALOGUES: dict[str, Catalogue] = {"compare": COMPARATORS, "normalize": NORMALIZERS, "align": ALIGNERS}

@@ -291,7 +291,12 @@ class _Walk(Struct):
         }
 
     def _map(self, values: Sequence[tuple[str, Steps, Any]], place: _Place) -> dict[str, Any]:
-        """Return a tree with a pattern for each kind of value in a map."""
+        """Return a map, or a tree with a pattern for each kind of value if keys are of several kinds."""
+        if place.path and [here for _, here, _ in values] == [("additionalProperties",)]:
+            [(_, here, schema)] = values
+            inner = replace(place.inside(*here), made=(*place.made, "values"), path=(*place.path, ".*"))
+            definition = self.definition(schema, inner)
+            return {"type": "any"} if definition == {"type": "any"} else {"type": "map", "values": definition}
         patterns: dict[str, Any] = {}
         for glob, here, schema in values:
             path = (*place.path, f".{glob}")
@@ -408,6 +413,10 @@ def patterns_of(
     if "compare" not in definition and kind == "list":
         yield from patterns_of(
             as_definition(definition.get("items")) or {}, (*pieces, "[]"), (*made, "items")
+        )
+    elif kind == "map":
+        yield from patterns_of(
+            as_definition(definition.get("values")) or {}, (*pieces, ".*"), (*made, "values")
         )
     elif "compare" not in definition and kind in ("object", "any"):
         for name, raw in fields.items() if isinstance(fields, dict) else ():

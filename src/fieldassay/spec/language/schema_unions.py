@@ -105,7 +105,8 @@ def merged_definitions(definitions: Sequence[dict[str, Any]]) -> dict[str, Any]:
     if all(definition == plain[0] for definition in plain):
         return definitions[0]
     kinds = list(dict.fromkeys(str(definition["type"]) for definition in plain))
-    key = {"object": "fields", "list": "items", "enum": "values"}.get(kinds[0]) if len(kinds) == 1 else None
+    keys = {"object": "fields", "list": "items", "map": "values", "enum": "values"}
+    key = keys.get(kinds[0]) if len(kinds) == 1 else None
     if key is not None and all(isinstance(definition.get(key), dict | list) for definition in plain):
         return {**plain[0], key: _merged_parts([definition[key] for definition in plain], key)}
     if set(kinds) == {"integer", "number"}:
@@ -115,9 +116,9 @@ def merged_definitions(definitions: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 def _merged_parts(parts: Sequence[Any], key: str) -> Any:
     """Return the fields, the items or the values of several definitions together."""
-    if key == "values":
+    if key == "values" and isinstance(parts[0], list):
         return list(dict.fromkeys(value for values in parts for value in values))
-    if key == "items":
+    if key in ("items", "values"):
         return merged_definitions(parts)
     fields: dict[str, list[dict[str, Any]]] = {}
     for part in parts:

@@ -244,7 +244,7 @@ def field_data(field: Field) -> Any:
     definition = _definition(field)
     return (
         definition["type"]
-        if set(definition) == {"type"} and field.type not in ("list", "object")
+        if set(definition) == {"type"} and field.type not in ("list", "map", "object")
         else definition
     )
 
@@ -261,7 +261,7 @@ def _definition(field: Field) -> dict[str, Any]:
     if field.labels:
         definition["labels"] = list(field.labels)
     if field.items is not None:
-        definition["items"] = field_data(field.items)
+        definition["values" if field.type == "map" else "items"] = field_data(field.items)
     below = field.fields or tuple(inner for _, inner in field.patterns)
     if below:
         definition["fields"] = {inner.name: field_data(inner) for inner in below}

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from fieldassay.errors import ProblemsError, nearest
 from fieldassay.io.text.settled import fold_null_values
 from fieldassay.metrics.evidence import FieldInfo, Kind
-from fieldassay.paths import ITEM, join_path, split_path
+from fieldassay.paths import ITEM, KEY, join_path, split_path
 from fieldassay.public import public
 from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Spec, fold_type
 from fieldassay.spec.language.parse import ParsedSpec, parse_spec
@@ -25,6 +25,7 @@ from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
 from fieldassay.spec.plan.renaming import OtherNames
 from fieldassay.values.aligners.base import Aligner
 from fieldassay.values.aligners.catalogue import ALIGNERS
+from fieldassay.values.aligners.map_keys import MapKeys
 from fieldassay.values.types.scaled import ScaledReader
 
 
@@ -61,6 +62,11 @@ class Scope(Struct, frozen=True):
         path = join_path([*split_path(self.path), ITEM])
         return replace(self, steps=(*self.steps, "items"), path=path, applies_to=frozenset())
 
+    def values(self) -> Scope:
+        """Return the scope of the values of this map."""
+        path = join_path([*split_path(self.path), KEY])
+        return replace(self, steps=(*self.steps, "values"), path=path, applies_to=frozenset())
+
     def pattern(self, text: str) -> Scope:
         """Return the scope of a pattern of this tree, whose paths come from the values."""
         return replace(self, steps=(*self.steps, "fields", text), path=text, applies_to=frozenset())
@@ -72,6 +78,7 @@ EVERYTHING = "**"
 """The last pattern of every tree."""
 
 _ALIGN = Call("assignment")
+_BELOW = {"list": "the items", "map": "`values:`", "object": "one of the fields"}
 
 
 @public
@@ -144,6 +151,7 @@ class _Compiler:
             has_null_values=has_null,
             checks=self._checks(root),
             digest=digest_of(self.spec),
+            maps=frozenset(info.path for info in self.fields if info.path.endswith(".*")),
         )
 
     def _checks(self, root: ObjectNode) -> tuple[PlannedCheck, ...]:
@@ -158,7 +166,7 @@ class _Compiler:
         scope = scope.under(top, self._types(top, scope))
         if top.type == "object":
             return self._object(top, scope, self._add(scope, "object", Kind.OBJECT))
-        if top.type == "list" and top.compare is None:
+        if top.type == "map" or (top.type == "list" and top.compare is None):
             return self._list(top, scope)
         if top.type == "any":
             return self._tree(top, scope, self._add(scope, "any", Kind.OBJECT))
@@ -197,9 +205,11 @@ class _Compiler:
 
     def _list(self, top: Field, scope: Scope) -> Node | None:
         self._refuse_options(top, scope)
-        position = self._add(scope, "list", Kind.LIST)
-        item_position, node = self._items(top.items or Field("", "text"), scope.items())
-        aligner = self._aligner(top, scope)
+        is_map = top.type == "map"
+        position = self._add(scope, top.type, Kind.LIST)
+        inner = scope.values() if is_map else scope.items()
+        item_position, node = self._items(top.items or Field("", "text"), inner)
+        aligner = MapKeys() if is_map else self._aligner(top, scope)
         if node is None or aligner is None:
             return None
         return ListNode(
@@ -217,6 +227,7 @@ class _Compiler:
             accepted=top.accepted,
             applies_to=scope.applies_to,
             weight=scope.weight,
+            is_map=is_map,
         )
 
     def _items(self, items: Field, scope: Scope) -> tuple[int, Node | None]:
@@ -232,8 +243,8 @@ class _Compiler:
         if items.type == "any":
             position = self._add(inner, "any", Kind.ITEM)
             return position, self._tree(items, inner, position)
-        if items.type == "list" and items.compare is None:
-            return self._add(inner, "list", Kind.ITEM), self._list(items, inner)
+        if items.type == "map" or (items.type == "list" and items.compare is None):
+            return self._add(inner, items.type, Kind.ITEM), self._list(items, inner)
         position = self._add(inner, items.type, Kind.VALUE)
         return position, self._leaf(items, inner, position)
 
@@ -286,7 +297,7 @@ class _Compiler:
         for pattern, inner in top.patterns:
             steps = (*scope.steps, "fields", pattern)
             self._refuse_names(inner, steps)
-            if inner.type == "object" or (inner.type == "list" and inner.compare is None):
+            if inner.type in ("object", "map") or (inner.type == "list" and inner.compare is None):
                 what = (
                     f"a pattern cannot have the type {inner.type!r} (a tree finds its own objects and lists)"
                 )
@@ -339,17 +350,17 @@ class _Compiler:
         """Note options for values on a list or an object."""
         for name, _ in top.options:
             what = f"the type {top.type!r} has no option {name[:100]!r}"
-            remedy = "put it on the items" if top.type == "list" else "put it on one of the fields"
+            remedy = f"put it on {_BELOW[top.type]}"
             self.report.add((*scope.steps, name), what, remedy, "unknown_option")
         given: dict[str, Any] = {"normalize": top.normalize, "accept": top.accept}
-        if top.type == "object":
+        if top.type in ("object", "map"):
             given["compare"] = top.compare
         for name, value in given.items():
             if value:
                 remedy = (
                     "add `compare:` to judge the list as one value, or put it on the items"
                     if top.type == "list"
-                    else "put it on the fields"
+                    else f"put it on {_BELOW[top.type]}"
                 )
                 self.report.add(
                     (*scope.steps, name),

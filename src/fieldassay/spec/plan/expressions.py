@@ -13,8 +13,8 @@ from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary
 from fieldassay.metrics.catalogue.gate_lint import lint_gate
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.catalogue.selection import bind_metric, select_metrics
-from fieldassay.paths import ITEM, join_path
-from fieldassay.spec.language.model import Field, Spec
+from fieldassay.paths import join_path
+from fieldassay.spec.language.model import Field, Spec, item_step
 from fieldassay.spec.language.report import Report, Steps
 
 
@@ -89,7 +89,7 @@ def _value_types(field: Field) -> list[str]:
     """Return the types of the values judged under a field."""
     if field.type == "object":
         return [name for inner in field.fields for name in _value_types(inner)]
-    if field.type == "list" and field.compare is None and field.items is not None:
+    if field.type in ("list", "map") and field.compare is None and field.items is not None:
         return _value_types(field.items)
     return [*(inner.type for _, inner in field.patterns), field.type]
 
@@ -110,7 +110,7 @@ def _paths_below(field: Field, steps: Steps) -> Iterator[str]:
     for inner in field.fields:
         yield from _paths_below(inner, (*steps, inner.name))
     if field.items is not None:
-        yield from _paths_below(field.items, (*steps, ITEM))
+        yield from _paths_below(field.items, (*steps, item_step(field)))
 
 
 class _Checker(Struct, frozen=True):
@@ -163,4 +163,4 @@ def _trees(field: Field, steps: Steps) -> list[str]:
     if field.type == "any":
         return [join_path(steps)]
     below = [tree for inner in field.fields for tree in _trees(inner, (*steps, inner.name))]
-    return below + (_trees(field.items, (*steps, ITEM)) if field.items is not None else [])
+    return below + (_trees(field.items, (*steps, item_step(field))) if field.items is not None else [])

@@ -11,7 +11,7 @@ from msgspec import Struct
 from fieldassay.io.returned import Brief
 from fieldassay.io.text.settled import is_empty_text
 from fieldassay.metrics.evidence import FieldInfo
-from fieldassay.paths import Pattern
+from fieldassay.paths import Pattern, field_of
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.model import Accept, Spec
 from fieldassay.spec.plan.renaming import OtherNames
@@ -103,9 +103,9 @@ class ObjectNode(Struct, frozen=True):
 
 
 class ListNode(Struct, frozen=True):
-    """A list whose items are aligned and judged one by one.
+    """A list whose items are aligned and judged one by one, or a map, whose values pair by key.
 
-    `items` is a leaf, an object or a list with path `<path>[]`.
+    `items` is a leaf, an object or a list with path `<path>[]`, of a map `<path>.*`.
     """
 
     name: str
@@ -125,6 +125,7 @@ class ListNode(Struct, frozen=True):
     accepted: tuple[object, ...] = ()
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
+    is_map: bool = False
 
 
 class AnyNode(Struct, frozen=True):
@@ -174,6 +175,12 @@ class Plan(Brief, Struct, frozen=True, eq=False):
     checks: tuple[PlannedCheck, ...] = ()
     digest: str = ""
     """SHA-256 of the scoring-relevant content of the spec, in hexadecimal."""
+    maps: frozenset[str] = frozenset()
+    """The fields of the values of maps, such as `rates.*`."""
+
+    def field_of(self, path: str) -> str:
+        """Return the field of a concrete path."""
+        return field_of(path, self.maps)
 
 
 def list_leaves(node: Node) -> list[Leaf]:

@@ -19,7 +19,7 @@ from fieldassay.extraction.strategies.rules.rows import Sheet
 from fieldassay.extraction.strategies.rules.scalars import ScalarRule, extract_scalars, learn
 from fieldassay.extraction.strategies.rules.tables import Column, as_values, extract_items
 from fieldassay.extraction.strategy import Extracted, Task
-from fieldassay.paths import ITEM, join_path
+from fieldassay.paths import ITEM, KEY, join_path
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
@@ -95,7 +95,7 @@ def learned_rules(spec: Spec, examples: Examples) -> Learned:
     lists: dict[Steps, list[Column]] = {}
     for steps in leaf_fields(spec):
         leaf = leaves.get(steps)
-        if leaf is None or leaf.is_list:
+        if leaf is None or leaf.is_list or KEY in steps:  # the keys of a map are on no label
             continue
         if ITEM not in steps:
             rule = ScalarRule(steps, leaf, labels[steps])
@@ -129,6 +129,6 @@ def _look(spec: Spec, example: Example) -> _Shown:
     search = Search.of(example.document.pages)
     order = {steps: at for at, steps in enumerate(leaf_fields(spec))}
     given = [(steps, value) for steps, value in leaves_of(dict(example.record)) if str(value).strip()]
-    record = dict(sorted(given, key=lambda pair: order.get(field_steps(pair[0]), len(order))))
+    record = dict(sorted(given, key=lambda pair: order.get(field_steps(pair[0], order), len(order))))
     values = locator(search, spec).locate({steps: Given(value) for steps, value in record.items()}, {})
     return _Shown(Sheet.of(search), values, record)
