@@ -127,7 +127,10 @@ TABLE = '\ufeffid;total;note;tags;illegible_fields\r\na;5,00;"x ""y""; z";u|v;\r
             {"tags": Label("value"), "tags[0]": Label("value", "u"), "tags[1]": Label("value", "w")},
             "u|v", "u|w", id="a list with a separator",
         ),
-        pytest.param("d", {"total": SIX}, "c;7;;;\r\n", "c;7;;;\r\nd;6;;;\r\n", id="a new document"),
+        pytest.param(
+            "d", {"total": SIX, "note": ABSENT, "tags": ABSENT},
+            "c;7;;;\r\n", "c;7;;;\r\nd;6;;;\r\n", id="a new document",
+        ),
     ],
 )  # fmt: skip
 def test_a_cell_changes_and_the_dialect_stays(
@@ -348,7 +351,7 @@ def test_gold_that_cannot_be_kept_as_it_is_is_refused(
 
 def test_labels_make_gold_where_there_is_none(tmp_path: Path) -> None:
     gold = tmp_path / "gold.jsonl"
-    merge_into(gold, sheet(total=SIX), sheet("a", total=ABSENT, name=Label("value", "é")))
+    merge_into(gold, sheet(total=SIX, name=ABSENT), sheet("a", total=ABSENT, name=Label("value", "é")))
     assert gold.read_text() == '{"id": "a", "name": "é"}\n{"id": "b", "total": "6"}\n'
 
 

@@ -158,6 +158,7 @@ def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
         "added": list(found.added),
         "unknown": list(found.unknown),
         "unread": [{"document": one, "path": path, "text": text} for one, path, text in found.unread],
+        "unreviewed": [{"document": one, "path": path} for one, path in found.unreviewed],
         "planted": found.planted,
         "items": found.items,
         "standing": found.standing,
@@ -221,6 +222,11 @@ def _doubts(found: Promotion) -> Iterator[str]:
         yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec"
     if len(found.unread) > _MOST_TOLD:
         yield f"and {len(found.unread) - _MOST_TOLD:,} more that cannot be read"
+    if found.unreviewed:
+        fields = format_count(len(found.unreviewed), "field")
+        documents = format_count(len({document for document, _ in found.unreviewed}), "document")
+        was = "was" if len(found.unreviewed) == 1 else "were"
+        yield f"{fields} in {documents} {was} never reviewed: gold says so, and `score` leaves them out"
 
 
 def _list(names: Sequence[str]) -> str:
