@@ -1,4 +1,4 @@
-"""Labels become gold: three-way, byte for byte, all or nothing, with a history, and never a planted value."""
+"""Labels become gold: three-way, byte for byte, all or nothing, with a history."""
 
 from __future__ import annotations
 
@@ -258,7 +258,6 @@ values = st.sampled_from(["1", "2", "3", "4.50"])
 states = st.one_of(
     values.map(lambda text: Label("value", text)),
     st.sampled_from([ABSENT, ILLEGIBLE, Label("skipped")]),
-    values.map(lambda text: Label("value", text, shown="planted")),
 )
 paths = st.sampled_from(["x", "y", "z", "o.p"])
 golds = st.lists(st.dictionaries(st.sampled_from("xyz"), values, max_size=3), min_size=1, max_size=3)
@@ -267,7 +266,7 @@ labelings = st.lists(st.dictionaries(paths, states, max_size=4), min_size=1, max
 
 @few_examples()
 @given(golds, labelings)
-def test_promoted_twice_is_promoted_once_and_planted_values_never_are(
+def test_promoted_twice_is_promoted_once_and_what_is_skipped_stays(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], labels: list[dict[str, Label]]
 ) -> None:
     gold = tmp_path_factory.mktemp("gold") / "gold.jsonl"
@@ -282,7 +281,7 @@ def test_promoted_twice_is_promoted_once_and_planted_values_never_are(
     before = {str(at): row for at, row in enumerate(rows)}
     for one in sheets:
         for path, label in one.labels.items():
-            if label.shown == "planted" or label.state == "skipped":
+            if label.state == "skipped":
                 held = found.get(one.document, {})
                 assert held.get(path) == before.get(one.document, {}).get(path)
 

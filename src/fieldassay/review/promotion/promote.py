@@ -84,8 +84,6 @@ class Promotion(Struct, frozen=True, eq=False):
     """Document, path and text of labels that the readers of the spec cannot read."""
     unreviewed: tuple[tuple[str, str], ...]
     """Document and path of what nobody was asked about, in documents that change or are new."""
-    planted: int
-    """Labels of values that were shown wrong on purpose, which are never promoted."""
     items: int
     """Labels of single items, left out because their items are numbered as in the prediction, not in gold."""
     standing: int
@@ -142,7 +140,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     Several sheets of a document must say the same. Raises `ProblemsError` with every label that cannot be
     merged: where gold has changed meanwhile, where sheets differ, where the form of gold has no place.
 
-    Labels of planted values, skipped ones, and those of single items that were shown, say nothing. What a new
+    Skipped labels, and those of single items that were shown, say nothing. What a new
     document has no label for is unreviewed: neither a value nor absent.
     """
     reason = check_reason(options.reason, "say why gold changes; its history keeps it")
@@ -199,7 +197,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     added = tuple(name for name in changed if name not in theirs.records)
     unread = () if options.plan is None else tuple(_unread(options.plan, agreed))
     return Promotion(
-        gold, history, changes, added, unknown, unread, unreviewed, left.planted, left.items, left.standing,
+        gold, history, changes, added, unknown, unread, unreviewed, left.items, left.standing,
         longer.added, files, before, options.review,
     )  # fmt: skip
 
@@ -334,7 +332,6 @@ def _has_list(theirs: GoldFile, options: PromoteOptions, document: str, path: st
 class _Left(Struct):
     """How many labels are left out, by why."""
 
-    planted: int = 0
     items: int = 0
     standing: int = 0
 
@@ -354,9 +351,7 @@ def _promotable(sheets: Iterable[Sheet], has_list: Callable[[str, str], bool]) -
             if label.text is not None or label.shown != "prediction" or not has_list(sheet.document, path)
         }
         for path, label in sheet.labels.items():
-            if label.shown == "planted":
-                left.planted += 1
-            elif path not in whole:
+            if path not in whole:
                 continue
             elif label.shown is not None and label.state != "skipped" and _is_single(path, whole):
                 is_standing = not _is_single(path, sheet.labels)
