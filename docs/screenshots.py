@@ -53,7 +53,7 @@ def take_review(browser: Browser, folder: Path) -> None:
     receipts, files = printed_receipts(), sample()
     lines = files.predictions["atlas"].read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["id"] == SHOWN]
-    shares = Shares(double=0.0, withheld=0.0, empty=0.0, planted=0.0)
+    shares = Shares(double=0.0, withheld=0.0, empty=0.0)
     request = Request(
         receipts.spec, {"atlas": rows}, documents=receipts.documents, shares=shares, inputs=files.inputs
     )

@@ -139,7 +139,7 @@ label = st.builds(
     states,
     st.lists(regions, max_size=2),
     st.sampled_from([None, "blind", "confirmed", "corrected", "adjudicated", "imported"]),
-    st.sampled_from([None, "nothing", "prediction", "planted"]),
+    st.sampled_from([None, "nothing", "prediction"]),
 )
 sheet = st.builds(
     Sheet,

@@ -41,6 +41,7 @@ META = {
     "difficulty": ({"difficulty": "hard"}, {"attributes": {"difficulty": "hard"}}),
     "critical fields": ({"critical_fields": ["a[0].b"]}, {"critical_paths": ("a[0].b",)}),
     "illegible fields": ({"illegible_fields": ["a[0].b"]}, {"illegible_paths": ("a[0].b",)}),
+    "unreviewed fields": ({"unreviewed_fields": ["a[0].b"]}, {"unreviewed_paths": ("a[0].b",)}),
     "illegible fields of a table": ({"illegible_fields": "a|b"}, {"illegible_paths": ("a", "b")}),
     "accepted variations": (
         {"acceptable_variations": {"a": [1, None]}},

@@ -56,8 +56,13 @@ def test_a_key_that_gold_never_has_stands_beside_the_prediction() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("critical_fields", ["v"]), ("illegible_fields", ["w"]), ("acceptable_variations", {"v": ["B"]})],
-    ids=["critical", "illegible", "accepted"],
+    [
+        ("critical_fields", ["v"]),
+        ("illegible_fields", ["w"]),
+        ("unreviewed_fields", ["w"]),
+        ("acceptable_variations", {"v": ["B"]}),
+    ],
+    ids=["critical", "illegible", "unreviewed", "accepted"],
 )
 def test_what_is_taken_as_metadata_of_a_tree_is_said(key: str, value: Any) -> None:
     result = score([{"id": "1", "v": "A", key: value}], [{"id": "1", "v": "A"}], TREE)

@@ -30,7 +30,7 @@ fields:
     items: {type: object, fields: {sku: id, amount: {type: money, currency: AUD}}}
 """
 NOW = datetime(2026, 1, 2, 12, tzinfo=UTC)
-NONE = Shares(0.0, 0.0, 0.0, 0.0)
+NONE = Shares(0.0, 0.0, 0.0)
 
 
 def prediction(number: int, **more: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ def labeled_twice(
     shop: str = FIRST["shop"],
 ) -> tuple[Store, Person]:
     """Return a review of one document labeled by two people, and a third person."""
-    store = make_receipts(folder, 1, Shares(1.0, 0.0, 0.0, 0.0))
+    store = make_receipts(folder, 1, Shares(1.0, 0.0, 0.0))
     form = form_of(store)
     for name, answers, listed in (("anna", FIRST | {"shop": shop}, lines[0]), ("ben", SECOND, lines[1])):
         person = add(store, name, "reviewer")

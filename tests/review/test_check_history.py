@@ -170,7 +170,7 @@ def test_a_file_that_is_no_history_is_told(tmp_path: Path, capsys: pytest.Captur
 def test_an_empty_export_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from fieldassay.review.sheets.draw import Shares
 
-    store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0, 0.0))
+    store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
     asked = ["review", "export", str(store.folder), "-o", str(tmp_path / "labels.jsonl"), "--settled"]
     assert main(asked) == 0
     assert "no sheet is finished: label with `fieldassay review open" in capsys.readouterr().err

@@ -70,7 +70,7 @@ def status_of(store: Store) -> Status:
 
 def test_miss_rate_anchoring_and_accuracy_of_simulated_reviewers_are_recovered(tmp_path: Path) -> None:
     gold, answers = documents(500)
-    shares = Shares(double=0.1, withheld=0.3, empty=0.0, planted=0.5)
+    shares = Shares(double=0.1, withheld=0.3, empty=0.0)
     store = make_review(tmp_path, Request(SPEC, {"llama": answers}, gold=gold, shares=shares)).store
     simulate(store, gold)
     found = status_of(store)
@@ -93,7 +93,7 @@ def test_shown_labels_say_that_the_system_is_better_than_it_is(tmp_path: Path) -
     """The reason for blind audits: who sees a value overlooks that it is wrong."""
     gold, answers = documents(400)
     store = make_review(
-        tmp_path, Request(SPEC, {"llama": answers}, gold=None, shares=Shares(0.0, 0.5, 0.0, 0.0))
+        tmp_path, Request(SPEC, {"llama": answers}, gold=None, shares=Shares(0.0, 0.5, 0.0))
     ).store
     simulate(store, gold)
     found = status_of(store)
@@ -116,7 +116,7 @@ def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path
     policy = ReviewPolicy(
         "llama", Promise(), (rule,), Basis("", 1, 1, ""), {"spec": read_plan(SPEC).digest}, audit_share=0.2
     )
-    request = Request(SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0, 0.3))
+    request = Request(SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0))
     store = make_review(tmp_path, request).store
     with pytest.raises(ProblemsError, match="audits are open"):
         close_review(store)
@@ -135,7 +135,7 @@ def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path
 
 def test_nothing_is_said_of_what_nobody_answered(tmp_path: Path) -> None:
     _, answers = documents(3)
-    store = make_review(tmp_path, Request(SPEC, {"llama": answers}, shares=Shares(0.0, 0.0, 0.0, 0.0))).store
+    store = make_review(tmp_path, Request(SPEC, {"llama": answers}, shares=Shares(0.0, 0.0, 0.0))).store
     found = status_of(store)
     assert (found.accuracy.value, found.missed.upper, found.anchoring.difference, found.residual) == (
         None,

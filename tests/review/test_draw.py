@@ -18,9 +18,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.review.log.store import Store
 from fieldassay.review.log.verify import verify
 from fieldassay.review.sheets.draw import Shares
-from fieldassay.review.sheets.forms import Form
 from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
-from fieldassay.review.sheets.questions import spoil
 from fieldassay.runs.run import Run
 from fieldassay.spec.plan.compile import read_plan
 
@@ -73,7 +71,7 @@ def test_the_policy_decides_what_is_flagged_audited_and_accepted(tmp_path: Path)
 
 
 def test_shares_are_kept_and_the_order_of_documents_decides_nothing(tmp_path: Path) -> None:
-    shares = Shares(double=0.2, withheld=0.3, empty=0.25, planted=0.0, seed=7)
+    shares = Shares(double=0.2, withheld=0.3, empty=0.25, seed=7)
     rows = [prediction(number) for number in range(1, 201)]
 
     def draw(name: str, given: list[dict[str, Any]]) -> set[tuple[str, str, str]]:
@@ -95,13 +93,14 @@ def test_shares_are_kept_and_the_order_of_documents_decides_nothing(tmp_path: Pa
 
 def test_empty_cells_of_predicted_rows_are_drawn_like_empty_fields(tmp_path: Path) -> None:
     rows = [prediction(1, lines=[{"sku": "A-1"}, {"amount": "2.00"}])]
-    store = make_review(tmp_path, Request(SPEC, {"llama": rows}, shares=Shares(0.0, 0.0, 1.0, 0.0))).store
+    store = make_review(tmp_path, Request(SPEC, {"llama": rows}, shares=Shares(0.0, 0.0, 1.0))).store
     found = {one["node"]: (one["shown"], one["given"]) for one in asked(store, "reason='not predicted'")}
-    assert found == {"lines[0].amount": ("nothing", None), "lines[1].sku": ("nothing", None)}
+    blank = ("nothing", None)
+    assert found == {"due": blank, "lines[0].amount": blank, "lines[1].sku": blank}
 
 
 def test_a_document_labeled_twice_shows_nothing_of_any_field(tmp_path: Path) -> None:
-    store = make_receipts(tmp_path, shares=Shares(1.0, 0.0, 0.0, 0.0))
+    store = make_receipts(tmp_path, shares=Shares(1.0, 0.0, 0.0))
     rows = asked(store)
     assert {(row["shown"], row["given"]) for row in rows} == {("nothing", None)}
     assert tuple(row["node"] for row in rows[:7]) == FIELDS
@@ -115,48 +114,6 @@ def test_without_predictions_every_field_is_asked(tmp_path: Path) -> None:
     (folder / "a.txt").write_text("Total 5.00")
     made = make_review(tmp_path / "review", Request(SPEC, documents=folder, shares=NONE))
     assert tuple(row["node"] for row in asked(made.store)) == FIELDS
-
-
-def test_planted_values_are_wrong_and_only_where_the_truth_is_known(tmp_path: Path) -> None:
-    shares = Shares(0.0, 0.2, 0.0, 1.0)
-    gold = [prediction(number) for number in range(1, 31)]
-    gold[4]["shop"] = "Another shop"
-    store = make_receipts(tmp_path, 40, shares, gold=gold)
-    planted = asked(store, "shown='planted'")
-    form = Form(read_plan(SPEC))
-    assert len({row["name"] for row in planted}) == len(planted) == 30
-    for row in planted:
-        leaf = form.leaf(row["field"])
-        assert leaf is not None
-        truth, shown = leaf.reader.read(json.loads(row["truth"])), leaf.reader.read(row["given"])
-        assert not leaf.is_match(truth, shown), row
-    real = next(row for row in planted if row["name"] == "doc-005")
-    assert (real["node"], real["given"]) == ("shop", "Shop 5"), "a real error is preferred"
-
-
-def test_a_planted_value_stands_in_the_order_of_the_spec(tmp_path: Path) -> None:
-    rows = [prediction(number, confidence={"total": 0.99, "shop": 0.99}) for number in range(1, 31)]
-    request = Request(
-        SPEC, {"llama": rows}, policy(0.0), [prediction(number) for number in range(1, 31)],
-        shares=Shares(0.0, 0.0, 0.0, 1.0),
-    )  # fmt: skip
-    store = make_review(tmp_path, request).store
-    form = Form(read_plan(SPEC))
-    for name in {row["name"] for row in asked(store)}:
-        nodes = [row["node"] for row in asked(store, f"document.name='{name}'")]
-        assert nodes == sorted(nodes, key=form.place)
-
-
-@pytest.mark.parametrize(
-    ("field", "text"),
-    [("total", "11.50"), ("day", "03/04/2025"), ("kind", "receipt"), ("paid", "no"), ("shop", "Corner Cafe")],
-)
-def test_a_spoiled_value_means_something_else(field: str, text: str) -> None:
-    form = Form(read_plan(SPEC))
-    leaf, spoiled = form.leaf(field), spoil(form, field, text)
-    assert leaf is not None
-    assert spoiled is not None
-    assert not leaf.is_match(leaf.reader.read(text), leaf.reader.read(spoiled))
 
 
 def test_sheets_come_by_their_worth_and_audits_among_them(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Labels become gold: three-way, byte for byte, all or nothing, with a history, and never a planted value."""
+"""Labels become gold: three-way, byte for byte, all or nothing, with a history."""
 
 from __future__ import annotations
 
@@ -127,7 +127,10 @@ TABLE = '\ufeffid;total;note;tags;illegible_fields\r\na;5,00;"x ""y""; z";u|v;\r
             {"tags": Label("value"), "tags[0]": Label("value", "u"), "tags[1]": Label("value", "w")},
             "u|v", "u|w", id="a list with a separator",
         ),
-        pytest.param("d", {"total": SIX}, "c;7;;;\r\n", "c;7;;;\r\nd;6;;;\r\n", id="a new document"),
+        pytest.param(
+            "d", {"total": SIX, "note": ABSENT, "tags": ABSENT},
+            "c;7;;;\r\n", "c;7;;;\r\nd;6;;;\r\n", id="a new document",
+        ),
     ],
 )  # fmt: skip
 def test_a_cell_changes_and_the_dialect_stays(
@@ -255,7 +258,6 @@ values = st.sampled_from(["1", "2", "3", "4.50"])
 states = st.one_of(
     values.map(lambda text: Label("value", text)),
     st.sampled_from([ABSENT, ILLEGIBLE, Label("skipped")]),
-    values.map(lambda text: Label("value", text, shown="planted")),
 )
 paths = st.sampled_from(["x", "y", "z", "o.p"])
 golds = st.lists(st.dictionaries(st.sampled_from("xyz"), values, max_size=3), min_size=1, max_size=3)
@@ -264,7 +266,7 @@ labelings = st.lists(st.dictionaries(paths, states, max_size=4), min_size=1, max
 
 @few_examples()
 @given(golds, labelings)
-def test_promoted_twice_is_promoted_once_and_planted_values_never_are(
+def test_promoted_twice_is_promoted_once_and_what_is_skipped_stays(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], labels: list[dict[str, Label]]
 ) -> None:
     gold = tmp_path_factory.mktemp("gold") / "gold.jsonl"
@@ -279,7 +281,7 @@ def test_promoted_twice_is_promoted_once_and_planted_values_never_are(
     before = {str(at): row for at, row in enumerate(rows)}
     for one in sheets:
         for path, label in one.labels.items():
-            if label.shown == "planted" or label.state == "skipped":
+            if label.state == "skipped":
                 held = found.get(one.document, {})
                 assert held.get(path) == before.get(one.document, {}).get(path)
 
@@ -348,7 +350,7 @@ def test_gold_that_cannot_be_kept_as_it_is_is_refused(
 
 def test_labels_make_gold_where_there_is_none(tmp_path: Path) -> None:
     gold = tmp_path / "gold.jsonl"
-    merge_into(gold, sheet(total=SIX), sheet("a", total=ABSENT, name=Label("value", "é")))
+    merge_into(gold, sheet(total=SIX, name=ABSENT), sheet("a", total=ABSENT, name=Label("value", "é")))
     assert gold.read_text() == '{"id": "a", "name": "é"}\n{"id": "b", "total": "6"}\n'
 
 

@@ -146,7 +146,7 @@ def test_gold_that_changed_since_needs_a_base(tmp_path: Path, capsys: pytest.Cap
 
 def test_a_ruling_counts_before_both_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     gold = write_gold(tmp_path)
-    store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0, 0.0))
+    store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
     answer(store, add(store, "anna", "reviewer"), {**dict.fromkeys(EMPTY), "shop": "A"})
     answer(store, add(store, "ben", "reviewer"), {**dict.fromkeys(EMPTY), "shop": "B"})
     assert promote(tmp_path / "review", gold) == 2

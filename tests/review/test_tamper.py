@@ -45,7 +45,6 @@ def cut_off(db: sqlite3.Connection) -> None:
     db.execute("DELETE FROM event WHERE seq=?", (last,))
     db.execute("UPDATE sheet SET state='held', holder=1, done_by=NULL WHERE id=10")
     db.execute("DELETE FROM finish WHERE sheet=10")
-    db.execute("DELETE FROM caught WHERE sheet=10")
 
 
 def write_anew(db: sqlite3.Connection) -> None:

@@ -142,7 +142,8 @@ def _read(plan: Plan, name: str, records: Records, inputs: InputOptions) -> Iter
         data = record.data or {}
         if path is not None and is_labels_line({"id": record.id, **data}) and "labels" not in plan.slots:
             read_labels(path)  # says which of its lines are none
-        yield Answers.of_record(record.id, name, data, record.meta.illegible_paths)
+        meta = record.meta
+        yield Answers.of_record(record.id, name, data, meta.illegible_paths, meta.unreviewed_paths)
 
 
 def _notes(plan: Plan, answers: Sequence[Answers]) -> Iterator[str]:

@@ -68,6 +68,7 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
     "twin_of": lambda value: isinstance(value, str),
     "critical_fields": lambda value: value is None or (isinstance(value, list) and _is_texts(value)),
     "illegible_fields": lambda value: value is None or _is_texts(value),
+    "unreviewed_fields": lambda value: value is None or _is_texts(value),
     "acceptable_variations": lambda value: value is None or isinstance(value, dict),
 }
 """The known keys beside the data, and the shape required of each; in any other shape they are data."""
@@ -75,7 +76,7 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
 
 _META_KEYS = frozenset(META_SHAPES)
 
-GOLD_ONLY = frozenset({"critical_fields", "illegible_fields", "acceptable_variations"})
+GOLD_ONLY = frozenset({"critical_fields", "illegible_fields", "unreviewed_fields", "acceptable_variations"})
 """Keys beside the data that are no data in gold either, where the record is a tree."""
 
 _FAILURES = frozenset({"error", "parse_success", "raw"})
@@ -396,6 +397,7 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         repairs=tuple(dict.fromkeys(repairs)),
         critical_paths=_read_texts(known.get("critical_fields")),
         illegible_paths=_read_texts(known.get("illegible_fields")),
+        unreviewed_paths=_read_texts(known.get("unreviewed_fields")),
         accepted_values=_read_accepted(known.get("acceptable_variations")),
     )
 

@@ -18,7 +18,7 @@ from fieldassay.records.ids import cap_problems
 
 State = Literal["value", "absent", "illegible", "skipped"]
 Origin = Literal["blind", "confirmed", "corrected", "adjudicated", "imported"]
-Shown = Literal["nothing", "prediction", "planted"]
+Shown = Literal["nothing", "prediction"]
 
 VERSION = 1
 _BAD = "labels_file"

@@ -16,9 +16,9 @@ class Meta(Struct, frozen=True):
     `duration_ms` is finite and not negative. `confidence` is in the units given, by concrete or field path; a
     single number for the whole record is `{"": x}`. `attributes` are scalar facts for slices (`difficulty`,
     `type` …), as text; `labels` are lists of such facts (`focus_areas`). `repairs` are the names of the
-    repairs made before the record could be read, in order, each once. `critical_paths`, `illegible_paths`
-    and `accepted_values` come with gold: paths that this document must have right, those that nobody can
-    read, and per path the values accepted beside the gold value.
+    repairs made before the record could be read, in order, each once. `critical_paths`, `illegible_paths`,
+    `unreviewed_paths` and `accepted_values` come with gold: paths that this document must have right, those
+    that nobody can read, those that nobody was asked about, and per path the values accepted beside gold.
     """
 
     duration_ms: float | None = None
@@ -33,6 +33,7 @@ class Meta(Struct, frozen=True):
     repairs: tuple[str, ...] = ()
     critical_paths: tuple[str, ...] = ()
     illegible_paths: tuple[str, ...] = ()
+    unreviewed_paths: tuple[str, ...] = ()
     accepted_values: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
 
 

@@ -156,8 +156,8 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
     chance = chance or BootstrapSettings()
     looked = list(_looked(rows, judge))
     accuracy = estimate_accuracy([value for _, value in looked], chance)
-    missed = _count_missed(db)
-    total = missed.get("", Count(0, 0))
+    missed = _missed(rows, judge)
+    total = missed[""]
     counts = (facts["values"] or 0, facts["accepted"] or 0)
     residual, residual_upper = bound_residual(counts, [value for _, value in looked], total) or (None, None)
     asked, labeled = db.execute(
@@ -249,22 +249,41 @@ def _looked(rows: Iterable[Labeled], judge: _Judge) -> Iterator[tuple[Labeled, R
         yield row, ReviewedValue(row.document, is_right, min(row.probability, 1.0), is_accepted)
 
 
-def _count_missed(db: sqlite3.Connection) -> dict[str, Count]:
-    """Return how many planted errors were not seen, by reviewer, and under the empty name of all."""
-    found: dict[str, Count] = {}
-    for alias, missed, planted in db.execute(
-        "SELECT alias, sum(is_caught=0), count(*) FROM caught JOIN person ON person.id=person GROUP BY alias"
-    ):
-        found[alias] = Count(missed, planted)
-    if found:
-        found[""] = Count(sum(one.found for one in found.values()), sum(one.n for one in found.values()))
-    return found
+def _missed(rows: Iterable[Labeled], judge: _Judge) -> dict[str, Count]:
+    """Return, by reviewer, how many shown predictions that are wrong by known truth were confirmed.
+
+    All reviewers together are under the empty name.
+    """
+    found: dict[str, list[bool]] = {"": []}
+    for row in rows:
+        truth = _known(row)
+        if row.shown != Shown.PREDICTION or truth is None or row.state in ("skipped", "illegible"):
+            continue
+        if not judge.is_right(row.field, truth.text, row.predicted):
+            said = json.dumps(row.text) if row.state == "value" else None
+            is_missed = said is not None and judge.is_right(row.field, row.predicted, said)
+            for name in ("", row.alias):
+                found.setdefault(name, []).append(is_missed)
+    return {name: Count(sum(missed), len(missed)) for name, missed in found.items()}
+
+
+class _Truth(NamedTuple):
+    """What is known to stand on a document, as JSON text; None for absent."""
+
+    text: str | None
+
+
+def _known(row: Labeled) -> _Truth | None:
+    """Return the truth of a value: what was ruled, or else trusted gold; None where neither says it."""
+    if row.ruled is not None or row.ruling == "absent":
+        return _Truth(None if row.ruled is None else json.dumps(row.ruled))
+    return None if row.truth is None or row.ruling is not None else _Truth(row.truth)
 
 
 def _reviewers(
     rows: Sequence[Labeled], missed: Mapping[str, Count], judge: _Judge
 ) -> dict[str, dict[str, Count]]:
-    """Return, by reviewer, the labels without a shown value that are right, and the planted errors missed."""
+    """Return, by reviewer, the labels without a shown value that are right, and the wrong values missed."""
     right: dict[str, list[bool]] = {}
     for row in rows:
         right.setdefault(row.alias, [])

@@ -128,6 +128,13 @@ def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> It
                 yield f"{path}[{place}]", Label("value", str(item), (), how, label.shown)
         else:
             yield path, label
+    said = {row[0] for row in rows} | {listed for item in live for listed, _ in items_above(item)}
+    asked = {
+        item for node in shown for listed, item in items_above(node) if listed in finished and item in live
+    }
+    for item in asked:
+        unseen = [cell for cell, _ in form.cells(item) if cell not in said]
+        yield from ((_renamed(cell, new_names), Label("skipped")) for cell in unseen)
 
 
 def _whole_lists(

@@ -8,8 +8,8 @@ from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.notation import format_bounds, format_in_unit, format_signed_points
 from fieldassay.review.controls import Anchoring, Count, Status
 
-_FEWEST_PLANTED = 59
-"""Planted errors of which none is missed that show a miss rate of at most 5 %, at 95 %."""
+_FEWEST_WRONG = 59
+"""Wrong values of which none is missed that show a miss rate of at most 5 %, at 95 %."""
 
 
 def render_status(status: Status) -> str:
@@ -39,7 +39,7 @@ def _lines(status: Status) -> Iterator[str]:
     )
     if accuracy.risk is not None:
         yield f"accepted, wrong  {format_in_unit(accuracy.risk)}{_interval(accuracy.risk_interval)}"
-    few = f" ({_FEWEST_PLANTED} without a miss show 5 %)" if 0 < status.missed.n < _FEWEST_PLANTED else ""
+    few = f" ({_FEWEST_WRONG} without a miss show 5 %)" if 0 < status.missed.n < _FEWEST_WRONG else ""
     yield f"missed errors    {_missed(status.missed)}{few}"
     for alias, counts in status.reviewers.items():
         right = counts["right"]
@@ -76,8 +76,8 @@ def _residual(value: float | None, upper: float | None) -> str:
 
 def _missed(count: Count) -> str:
     if count.upper is None:
-        return "not known: no planted error was answered yet"
-    return f"{_count(count)} planted, at most {format_in_unit(count.upper)} at 95 %"
+        return "not known: no wrong value of a document with gold was shown yet"
+    return f"{_count(count)} wrong values shown, at most {format_in_unit(count.upper)} at 95 %"
 
 
 def _count(count: Count) -> str:

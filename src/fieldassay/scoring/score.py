@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
 from fieldassay.io.files.folders import OUTER_LINK, WRITTEN_FOLDER
-from fieldassay.io.text.shown import clip
+from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
 from fieldassay.metrics.catalogue.selection import select_metrics
 from fieldassay.metrics.comparisons.systems import (
@@ -307,6 +307,7 @@ def _counts(run: _Run, done: Done) -> dict[str, Any]:
         "documents": len(run.matching),
         "gold": count_fill(done.fills[GOLD])
         | ({"repairs": dict(done.repairs[GOLD].most_common())} if done.repairs[GOLD] else {}),
+        **({"unreviewed": dict(done.unreviewed)} if done.unreviewed["fields"] else {}),
         "systems": {},
     }
     for system, names in run.matching.systems.items():
@@ -353,6 +354,12 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
         warnings.append(
             f"gold values in fields that do not apply to their document's type are not judged: {named}; "
             "see `applies_to`"
+        )
+    if fields := done.unreviewed["fields"]:
+        were = "was" if fields == 1 else "were"
+        documents = format_count(done.unreviewed["documents"], "document")
+        warnings.append(
+            f"{format_count(fields, 'field')} in {documents} {were} never reviewed, and no number counts them"
         )
     warnings += [
         f"no document has a value for the slice {key!r}"

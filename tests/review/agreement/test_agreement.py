@@ -19,6 +19,7 @@ from fieldassay.metrics.result.agreement import Agreement
 from fieldassay.records.labels_file import Label, Sheet, write_labels
 from fieldassay.reports.content.agreement import render_agreement
 from fieldassay.reports.writers.page import Screen
+from fieldassay.review.agreement.answers import SKIPPED_ITEM, Answers
 
 SPEC = """
 fields:
@@ -416,3 +417,9 @@ def test_the_page_breaks_no_number(width: int) -> None:
     assert f"{total.interval[0]:.2f}–{total.interval[1]:.2f}" in text
     assert len(heads) == (1 if width == 200 else 2)
     assert max(map(len, text.splitlines())) <= width
+
+
+def test_what_gold_names_as_unreviewed_is_no_answer() -> None:
+    one = Answers.of_record("a", "ada", {"lines": [{"sku": "A"}]}, (), ["total", "lines[0].note"])
+    assert (one.state("total"), one.state("date")) == (None, "given")
+    assert one.data["lines"] == [{"sku": "A", "note": SKIPPED_ITEM}]

@@ -105,7 +105,7 @@ def test_hostile_texts_are_text_on_the_sheet(browser: Browser, tmp_path: Path) -
 
 def test_hostile_texts_are_text_where_people_rule_and_watch(browser: Browser, tmp_path: Path) -> None:
     folder = documents(tmp_path / "documents")
-    blind = Shares(1.0, 0.0, 0.0, 0.0)
+    blind = Shares(1.0, 0.0, 0.0)
     store = make_review(
         tmp_path / "review", Request(spec(), {"a": [row()]}, documents=folder, shares=blind)
     ).store

@@ -74,7 +74,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     documents = folder / "documents"
     documents.mkdir()
     (documents / "doc-001.txt").write_text("Shop 1\n\nTotal 11.50\n")
-    store = make_receipts(folder / "review", 1, Shares(1.0, 0.0, 0.0, 0.0), documents=documents)
+    store = make_receipts(folder / "review", 1, Shares(1.0, 0.0, 0.0), documents=documents)
     roles = {"anna": "reviewer", "ben": "reviewer", "cleo": "adjudicator", "dora": "observer"}
     persons = [add(store, name, role, f"password of {name}") for name, role in roles.items()]
     assert take(store, persons[0]) == 1

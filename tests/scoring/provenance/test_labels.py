@@ -124,6 +124,7 @@ CHANGES: dict[str, Any] = {
     "a document less": lambda gold: gold.pop(),
     "two documents exchange their data": lambda gold: (gold[0].update(id="d2"), gold[1].update(id="d1")),
     "critical paths": lambda gold: gold[0].update(critical_fields=["total"]),
+    "unreviewed paths": lambda gold: gold[0].update(unreviewed_fields=["total"]),
     "illegible paths": lambda gold: gold[0].update(illegible_fields=["total"]),
     "accepted values": lambda gold: gold[0].update(acceptable_variations={"total": ["5"]}),
     "the variant": lambda gold: gold[0].update(variant="clean"),

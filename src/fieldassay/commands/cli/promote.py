@@ -59,7 +59,7 @@ def promote(**given: Any) -> int:
 
     Only the lines and cells that change are written anew. Where gold has changed since the labels were made,
     where two sheets differ, or where gold has no place for a value, everything is listed and nothing is
-    written. Values that were shown wrong on purpose never become gold.
+    written. What nobody was asked about is unreviewed in gold, which `score` leaves out.
 
     \b
     fieldassay review promote invoices-1 --gold gold.jsonl --reason "first round"
@@ -158,7 +158,7 @@ def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
         "added": list(found.added),
         "unknown": list(found.unknown),
         "unread": [{"document": one, "path": path, "text": text} for one, path, text in found.unread],
-        "planted": found.planted,
+        "unreviewed": [{"document": one, "path": path} for one, path in found.unreviewed],
         "items": found.items,
         "standing": found.standing,
         "entries": len(found.entries),
@@ -185,8 +185,6 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     if found.added:
         lines.append(f"{format_count(len(found.added), 'document')} new in gold")
     lines += _doubts(found)
-    if found.planted:
-        lines.append(f"{format_count(found.planted, 'label')} of values shown wrong on purpose left out")
     if found.items:
         labels = format_count(found.items, "label")
         lines.append(
@@ -221,6 +219,11 @@ def _doubts(found: Promotion) -> Iterator[str]:
         yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec"
     if len(found.unread) > _MOST_TOLD:
         yield f"and {len(found.unread) - _MOST_TOLD:,} more that cannot be read"
+    if found.unreviewed:
+        fields = format_count(len(found.unreviewed), "field")
+        documents = format_count(len({document for document, _ in found.unreviewed}), "document")
+        was = "was" if len(found.unreviewed) == 1 else "were"
+        yield f"{fields} in {documents} {was} never reviewed: gold says so, and `score` leaves them out"
 
 
 def _list(names: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from fieldassay.commands.cli.storing import lookup_option
 from fieldassay.commands.cli.verify import verify
 
 if TYPE_CHECKING:
+    from fieldassay.review.sheets.draw import Shares
     from fieldassay.review.sheets.make import Made
 
 _MOVED = click.option(
@@ -27,13 +28,13 @@ _MOVED = click.option(
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 
 
-def _share(flag: str, name: str, default: float, told: str) -> Callable[[Any], Any]:
-    return option(flag, name, group="Work", type=float, default=default, show_default=True, help=told)
+def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
+    return option(flag, name, group="Work", type=float, help=told)
 
 
 @click.group(cls=GroupedCommands)
 def review() -> None:
-    """Reviews of extracted values by people: blind audits, planted errors, a log that shows tampering.
+    """Reviews of extracted values by people: blind audits, a log that shows tampering.
 
     DIR is the folder of a review.
 
@@ -65,7 +66,7 @@ def review() -> None:
     "--gold",
     group="Inputs",
     metavar="PATH",
-    help="Trusted gold of some documents: planted errors, and the accuracy of reviewers, stand on it.",
+    help="Trusted gold of some documents: the accuracy of reviewers stands on it.",
 )
 @option("--gold-key", group="Inputs", metavar="KEY", help="Where in a gold row the record is.")
 @option(
@@ -90,42 +91,40 @@ def review() -> None:
     help="Review gold of this run instead; goes with --suspicious.",
 )
 @option(
-    "--from",
-    "former",
-    group="Inputs",
-    metavar="DIR",
-    type=click.Path(path_type=Path),
-    help="Ask what this review asked, by another spec, and carry its labels over by path.",
-)
-@option(
     "--suspicious",
     "is_suspicious",
     group="Inputs",
     is_flag=True,
     help="With --from-run: the gold values that all or most systems contradict in the same way.",
 )
-@_share("--double", "double", 0.1, "Documents that two people label, blind.")
-@_share("--withhold", "withheld", 0.1, "Values for review whose prediction is not shown.")
-@_share("--empty", "empty", 0.05, "Fields without a prediction that are asked.")
-@_share("--plant", "planted", 0.02, "Documents with trusted gold where one value is shown wrong.")
+@option(
+    "--mode",
+    group="Work",
+    type=click.Choice(["gold", "audit"]),
+    help="gold asks every field of every document once, and shows what was predicted; audit samples, and "
+    "hides.  [default: gold; audit with --policy]",
+)
+@_share("--double", "double", "With --mode audit: documents that two people label, blind.  [default: 0.1]")
+@_share("--withhold", "withheld", "With --mode audit: values whose prediction is hidden.  [default: 0.1]")
+@_share("--empty", "empty", "With --mode audit: fields without a prediction that are asked.  [default: 0.05]")
 @option("--seed", group="Work", type=int, default=0, show_default=True, help="The seed of all draws.")
 @lookup_option
 def new(folder: Path, **given: Any) -> int:
-    """Make a review of the predictions of one system; its shares are fixed from then on.
+    """Make a review of the predictions of one system, for gold or for an audit.
 
-    Without predictions, --documents alone asks every field of every document, and shows nothing.
+    For gold, every field of every document is on the sheet, with its prediction where there is one. Without
+    predictions, --documents alone asks every field of every document. What is asked is fixed from then on.
 
     \b
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
     fieldassay review new invoices-2 --policy policy.json --pred new.jsonl --documents scans --gold gold.jsonl
     fieldassay review new gold-1 --from-run runs/a --suspicious --documents scans
     fieldassay review new gold-2 --spec spec.yaml --documents scans
-    fieldassay review new invoices-3 --from invoices-2 --spec corrected.yaml
     """
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.io.text.shown import format_count
 
-    made = _make(folder, given) if given["former"] is None else _carry(folder, given)
+    made = _make(folder, given)
     for note in made.notes:
         complain(note)
     write(
@@ -134,29 +133,6 @@ def new(folder: Path, **given: Any) -> int:
         f"label them with: fieldassay review open {folder}\n"
     )
     return 0
-
-
-def _carry(folder: Path, given: dict[str, Any]) -> Made:
-    """Return the review that follows another one; raise UsageError for options that it takes from there."""
-    from click.core import ParameterSource
-
-    from fieldassay.commands.cli.inputs import read_spec_option
-    from fieldassay.review.carry import carry_review
-    from fieldassay.review.log.store import Store
-    from fieldassay.review.sheets.make import Made
-
-    context = click.get_current_context()
-    own = {"folder", "former", "spec", "protocol", "documents"}
-    for parameter in context.command.params:
-        is_given = context.get_parameter_source(parameter.name or "") is ParameterSource.COMMANDLINE
-        if is_given and parameter.name not in own:
-            raise click.UsageError(
-                f"--from takes everything from that review: leave {parameter.opts[-1]} out."
-            )
-    has_spec = given["spec"] is not None or given["protocol"] is not None
-    spec = read_spec_option(given) if has_spec else None
-    found = carry_review(folder, Store(given["former"]), spec, given["documents"])
-    return Made(found.store, found.documents, found.sheets, found.asked, tuple(found.notes()))
 
 
 def _make(folder: Path, given: dict[str, Any]) -> Made:
@@ -168,14 +144,13 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
         read_spec_option,
     )
     from fieldassay.decisions.calibration.policy_file import read_policy
-    from fieldassay.review.sheets.draw import Shares
     from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
     from fieldassay.runs.store.locate import find_run
 
     if (given["from_run"] is not None) != given["is_suspicious"]:
         raise click.UsageError("--from-run and --suspicious go together.")
-    shares = Shares(given["double"], given["withheld"], given["empty"], given["planted"], given["seed"])
+    shares = _shares(given)
     if given["from_run"] is not None:
         if given["preds"] or given["policy"] or given["gold"] or given["spec"] or given["protocol"]:
             raise click.UsageError("--from-run takes spec, gold and predictions from the run.")
@@ -192,6 +167,24 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     return make_review(
         folder, Request(spec, names, policy, given["gold"], given["documents"], shares, inputs)
     )
+
+
+def _shares(given: dict[str, Any]) -> Shares:
+    """Return the shares of the mode; raise UsageError for those of an audit in another one."""
+    from msgspec.structs import replace
+
+    from fieldassay.review.sheets.draw import GOLD, Shares
+
+    mode = given["mode"] or ("gold" if given["policy"] is None else "audit")
+    audit = {name: given[name] for name in ("double", "withheld", "empty") if given[name] is not None}
+    if mode == "gold" and given["policy"] is not None:
+        raise click.UsageError("--policy asks for a part of the values: it goes with --mode audit.")
+    if mode == "gold" and audit:
+        option = {"withheld": "withhold"}.get(name := next(iter(audit)), name)
+        raise click.UsageError(
+            f"--{option} goes with --mode audit: making gold asks every field once, and hides nothing."
+        )
+    return replace(GOLD if mode == "gold" else Shares(), **audit, seed=given["seed"])
 
 
 @review.command("open")
@@ -311,8 +304,8 @@ def _read_password(is_piped: bool) -> str:
 def status(folder: Path, *, is_json: bool) -> int:
     """Tell how far a review is, and what it says of the system and of its reviewers.
 
-    The system's accuracy stands on values that were labeled unseen; the rate of missed errors on planted
-    ones; anchoring on the random half that was withheld.
+    The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
+    of documents with gold; anchoring on the random half that was withheld.
     """
     import json
 

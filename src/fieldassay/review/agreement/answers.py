@@ -19,8 +19,8 @@ ILLEGIBLE_ITEM, SKIPPED_ITEM = "\uf8ff" * 4, "\uf8fe" * 4
 class Answers(Struct, frozen=True, eq=False):
     """One document as one reviewer labeled it: the values as a record, and the sheet they come from.
 
-    Without a sheet (a plain record) every place was asked, and none was seen before; `illegible` are then the
-    places that the record names as such.
+    Without a sheet (a plain record) every place was asked but those in `unreviewed`, and none was seen
+    before; `illegible` are then the places that the record names as such.
     """
 
     document: str
@@ -28,22 +28,28 @@ class Answers(Struct, frozen=True, eq=False):
     data: Mapping[str, Any]
     sheet: Sheet | None = None
     illegible: frozenset[str] = frozenset()
+    unreviewed: frozenset[str] = frozenset()
 
     @classmethod
     def of_record(
-        cls, document: str, reviewer: str, data: Mapping[str, Any], illegible: Iterable[str]
+        cls,
+        document: str,
+        reviewer: str,
+        data: Mapping[str, Any],
+        illegible: Iterable[str],
+        unreviewed: Iterable[str] = (),
     ) -> Answers:
         """Return the answers that a plain record gives.
 
         >>> Answers.of_record("a", "ada", {"l": [{"n": "1"}]}, ["l[0].m", "total"]).state("total")
         'illegible'
         """
-        places = frozenset(map(plain_path, illegible))
         held: Any = dict(data)
-        for path in sorted(places):
-            if "[" in path:
-                held = _with_stand_in(held, split_path(path))
-        return cls(document, reviewer, held, illegible=places)
+        places = [frozenset(map(plain_path, paths)) for paths in (illegible, unreviewed)]
+        for paths, text in zip(places, (ILLEGIBLE_ITEM, SKIPPED_ITEM), strict=True):
+            for path in sorted(path for path in paths if "[" in path):
+                held = _with_stand_in(held, split_path(path), text)
+        return cls(document, reviewer, held, None, *places)
 
     @classmethod
     def of_sheet(cls, sheet: Sheet) -> Answers:
@@ -84,7 +90,9 @@ class Answers(Struct, frozen=True, eq=False):
         """
         if self.sheet is None:
             steps = split_path(path)
-            above = (join_path(steps[:end]) for end in range(1, len(steps) + 1))
+            above = {join_path(steps[:end]) for end in range(1, len(steps) + 1)}
+            if not self.unreviewed.isdisjoint(above):
+                return None
             return "given" if self.illegible.isdisjoint(above) else "illegible"
         found = self._label(path)
         if found is None or found[1].state == "skipped":
@@ -123,20 +131,20 @@ class Answers(Struct, frozen=True, eq=False):
         return {top for top in tops if not self.has_whole(top)}
 
 
-def _with_stand_in(value: Any, steps: tuple[Step, ...]) -> Any:
-    """Return a record with the text for what is illegible at a place in a list, if its list is there."""
+def _with_stand_in(value: Any, steps: tuple[Step, ...], text: str) -> Any:
+    """Return a record with a text at a place in a list, if its list is there."""
     if not steps:
-        return ILLEGIBLE_ITEM
+        return text
     first, rest = steps[0], steps[1:]
     if isinstance(value, list) and isinstance(first, int) and first < len(value):
         numbers = range(len(value)) if first == ITEM else (first,)
-        return [_with_stand_in(one, rest) if at in numbers else one for at, one in enumerate(value)]
+        return [_with_stand_in(one, rest, text) if at in numbers else one for at, one in enumerate(value)]
     if (
         isinstance(value, Mapping)
         and isinstance(first, str)
         and (first in value or not any(isinstance(step, int) for step in rest))
     ):
-        return {**value, first: _with_stand_in(value.get(first), rest)}
+        return {**value, first: _with_stand_in(value.get(first), rest, text)}
     return value
 
 

@@ -120,10 +120,6 @@ def _finish(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
         (body["person"], sheet),
     )
     db.execute("INSERT OR REPLACE INTO finish VALUES (?,?,?)", (sheet, body["person"], seq))
-    db.executemany(
-        "INSERT OR REPLACE INTO caught VALUES (?,?,?,?)",
-        [(sheet, node, int(is_caught), body["person"]) for node, is_caught in body["planted"].items()],
-    )
 
 
 def _undo(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fieldassay.errors import ProblemsError, problem
 
-VERSION = 1
+VERSION = 2
 FILE = "review.sqlite"
 _APPLICATION = 0x6661_7276
 _OLDEST_SQLITE = (3, 37)
@@ -57,9 +57,6 @@ CREATE TABLE region(
   PRIMARY KEY(sheet, node, n)) STRICT, WITHOUT ROWID;
 CREATE TABLE finish(
   sheet INTEGER PRIMARY KEY REFERENCES sheet(id), person INTEGER NOT NULL, seq INTEGER NOT NULL) STRICT;
-CREATE TABLE caught(
-  sheet INTEGER NOT NULL REFERENCES sheet(id), node TEXT NOT NULL, is_caught INTEGER NOT NULL,
-  person INTEGER NOT NULL, PRIMARY KEY(sheet, node)) STRICT, WITHOUT ROWID;
 CREATE TABLE ruling(
   document INTEGER NOT NULL REFERENCES document(id), node TEXT NOT NULL, choice TEXT NOT NULL, text TEXT,
   person INTEGER NOT NULL, note TEXT NOT NULL, seq INTEGER NOT NULL,
@@ -94,14 +91,13 @@ COMPARED: Mapping[str, tuple[str, ...]] = {
     "item": ("sheet", "list", "node", "rank"),
     "region": ("sheet", "node", "n", "page", "x0", "y0", "x1", "y1", "text"),
     "finish": ("sheet", "person", "seq"),
-    "caught": ("sheet", "node", "is_caught", "person"),
     "ruling": ("document", "node", "choice", "text", "person", "note", "seq"),
     "decline": ("sheet", "person", "note"),
     "person": ("id", "alias", "role", "disabled"),
 }  # fmt: skip
 """The columns that the events alone decide: all but leases, names and secrets, which no event holds."""
 
-OF_SHEET = ("label", "item", "region", "finish", "caught", "decline")
+OF_SHEET = ("label", "item", "region", "finish", "decline")
 """The tables with rows of a sheet."""
 
 
@@ -153,6 +149,10 @@ def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
     if version > VERSION:
         what = f"has version {version} of the format, and only {VERSION} is known here"
         remedy = "install the release of fieldassay that wrote it"
+        raise problem(file, what, remedy, "version")
+    if version < VERSION and db.execute("SELECT 1 FROM asked WHERE shown='planted'").fetchone():
+        what = "shows values that are wrong on purpose, which a release since no longer does"
+        remedy = "finish it, and promote it, with the release of fieldassay that made it"
         raise problem(file, what, remedy, "version")
     return db
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.typed_json import parse_json
@@ -16,7 +17,13 @@ from fieldassay.paths import Step, split_path
 from fieldassay.records.ids import find_id
 from fieldassay.review.promotion.gold_files import read_gold
 from fieldassay.review.promotion.literals import Layout, Number
-from fieldassay.review.promotion.merge import ILLEGIBLE_FIELDS, NOTHING, filled_at, illegible_of
+from fieldassay.review.promotion.merge import (
+    ILLEGIBLE_FIELDS,
+    NOTHING,
+    UNREVIEWED_FIELDS,
+    filled_at,
+    named_places,
+)
 
 _KIND = "gold_file"
 
@@ -73,6 +80,8 @@ class Table(Struct, frozen=True, eq=False):
         return cell if separator is None else [part.strip() for part in cell.split(separator)]
 
     def rewritten(self, changed: Mapping[str, dict[str, Any]]) -> dict[Path, bytes]:
+        if UNREVIEWED_FIELDS not in self.header and any(UNREVIEWED_FIELDS in one for one in changed.values()):
+            return self._with_column(UNREVIEWED_FIELDS).rewritten(changed)
         problems: list[Problem] = []
         lines = [_Line(list(line.cells), line.end) for line in self.lines]
         end = next((line.end for line in self.lines if line.end), "\n")
@@ -95,6 +104,18 @@ class Table(Struct, frozen=True, eq=False):
             raise problem(self.path, what, remedy, "encoding") from None
         return {} if data == self.data else {self.path: data}
 
+    def _with_column(self, name: str) -> Table:
+        """Return the table with one more column, empty."""
+        first = next(at for at, line in enumerate(self.lines) if _is_filled(line))
+        width = len(self.header)
+        lines = tuple(
+            _Line([*line.cells, *[""] * (width - len(line.cells)), name if at == first else ""], line.end)
+            if _is_filled(line)
+            else line
+            for at, line in enumerate(self.lines)
+        )
+        return replace(self, lines=lines, header=(*self.header, name), steps=(*self.steps, (name,)))
+
     def _change(
         self, line: _Line, old: Mapping[str, Any], new: Mapping[str, Any], name: str
     ) -> Iterator[Problem]:
@@ -104,8 +125,10 @@ class Table(Struct, frozen=True, eq=False):
             if at == self.id_at:
                 continue
             before, after = filled_at(old, steps), filled_at(new, steps)
-            if column == ILLEGIBLE_FIELDS:
-                before, after = ("|".join(sorted(illegible_of(side))) or NOTHING for side in (old, new))
+            if column in (ILLEGIBLE_FIELDS, UNREVIEWED_FIELDS):
+                before, after = (
+                    "|".join(sorted(named_places(side, column))) or NOTHING for side in (old, new)
+                )
             if before != after:
                 line.cells[at] = self._quote(
                     self._text(column, after, unquote(line.cells[at])), line.cells[at]

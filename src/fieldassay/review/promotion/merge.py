@@ -14,8 +14,8 @@ from fieldassay.paths import Step, field_of, join_path, split_path, value_at
 from fieldassay.records.labels_file import Label
 from fieldassay.review.promotion.literals import Number
 
-ILLEGIBLE_FIELDS = "illegible_fields"
-ILLEGIBLE = "(illegible)"
+ILLEGIBLE_FIELDS, UNREVIEWED_FIELDS = "illegible_fields", "unreviewed_fields"
+ILLEGIBLE, UNREVIEWED = "(illegible)", "(not reviewed)"
 
 
 class Nothing:
@@ -53,7 +53,7 @@ class Conflict(Struct, frozen=True):
 
 
 class Merged(Struct):
-    """A gold record with labels merged in: `record` is new, with its `illegible_fields`."""
+    """A gold record with labels merged in: `record` is new, with its illegible and unreviewed fields."""
 
     record: dict[str, Any]
     changes: list[Change] = default(default_factory=list)
@@ -83,7 +83,7 @@ def merge(
     """Return gold with labels: at each labeled place gold must be what it was, or what the label says.
 
     `base` is gold as it was when the labels were made, `theirs` gold now; labels that are `skipped` say
-    nothing.
+    nothing, but for one in a list that is labeled as a whole: that place is unreviewed.
 
     >>> found = merge({"total": "5"}, {"total": "5"}, {"total": Label("value", "6")})
     >>> found.record, found.conflicts
@@ -110,42 +110,57 @@ def merge(
 
 
 class _Place(Struct, frozen=True):
-    """The content of a place: a value, and the illegible places at it or below it."""
+    """The content of a place: a value, and the illegible and the unreviewed places at it or below it."""
 
     value: Any
     illegible: frozenset[str] = frozenset()
+    unreviewed: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, record: Mapping[str, Any], path: str) -> _Place:
-        return cls(filled_at(record, path), frozenset(filter(partial(_is_below, path), illegible_of(record))))
+        keys = (ILLEGIBLE_FIELDS, UNREVIEWED_FIELDS)
+        beside = [frozenset(filter(partial(_is_below, path), named_places(record, key))) for key in keys]
+        return cls(filled_at(record, path), *beside)
 
     @property
     def told(self) -> Any:
-        return ILLEGIBLE if self.value is NOTHING and self.illegible else self.value
+        if self.value is not NOTHING:
+            return self.value
+        return ILLEGIBLE if self.illegible else UNREVIEWED if self.unreviewed else NOTHING
 
     def equals(self, other: _Place, path: str, same: Same) -> bool:
-        return self.illegible == other.illegible and _is_same(field_of(path), self.value, other.value, same)
+        is_beside_same = (self.illegible, self.unreviewed) == (other.illegible, other.unreviewed)
+        return is_beside_same and _is_same(field_of(path), self.value, other.value, same)
 
     def put(self, record: dict[str, Any], path: str) -> None:
         """Write the content into a record. Raises UnmergeableError if it has no such place."""
+        above = next((one for one in named_places(record, UNREVIEWED_FIELDS) if is_inside(path, one)), None)
+        if above is not None:
+            raise UnmergeableError(f"{UNREVIEWED_FIELDS} names {above}: name what is not reviewed in it")
         _put(record, path, self.value)
-        left = {one for one in illegible_of(record) if not _is_below(path, one)} | self.illegible
-        if left:
-            record[ILLEGIBLE_FIELDS] = sorted(left)
-        else:
-            record.pop(ILLEGIBLE_FIELDS, None)
+        for key, new in ((ILLEGIBLE_FIELDS, self.illegible), (UNREVIEWED_FIELDS, self.unreviewed)):
+            left = {one for one in named_places(record, key) if not _is_below(path, one)} | new
+            if left:
+                record[key] = sorted(left)
+            else:
+                record.pop(key, None)
 
     def __str__(self) -> str:
         return shown(self.told)
 
 
 def _is_below(path: str, other: str) -> bool:
-    return other == path or other.startswith((f"{path}.", f"{path}["))
+    return other == path or is_inside(other, path)
 
 
-def illegible_of(record: Mapping[str, Any]) -> set[str]:
-    """Return the illegible places that a gold record names, in a list or as a text."""
-    given = record.get(ILLEGIBLE_FIELDS) or ()
+def is_inside(path: str, above: str) -> bool:
+    """Return whether a path is below another one."""
+    return path.startswith((f"{above}.", f"{above}["))
+
+
+def named_places(record: Mapping[str, Any], key: str) -> set[str]:
+    """Return the places that a gold record names under a key, in a list or as a text."""
+    given = record.get(key) or ()
     return {str(one).strip() for one in (given.split("|") if isinstance(given, str) else given)}
 
 
@@ -207,11 +222,11 @@ def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], same: Sa
     }
     rank = {number: at for at, number in enumerate(sorted({_index(steps[0]) for steps in inside}))}
     items: list[Any] = [NOTHING for _ in rank]
-    illegible = set()
+    beside: dict[str, set[str]] = {"illegible": set(), "skipped": set()}
     for steps, label in inside.items():
         at = rank[_index(steps[0])]
-        if label.state == "illegible":
-            illegible.add(join_path([*split_path(path), at, *steps[1:]]))
+        if label.state in beside:
+            beside[label.state].add(join_path([*split_path(path), at, *steps[1:]]))
         elif label.state == "value" and label.text is not None:
             items[at] = _grown(items[at], steps[1:], label.text)
     named = {step for steps in inside for step in steps if isinstance(step, str)}
@@ -224,7 +239,7 @@ def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], same: Sa
         like.of(f"{field_of(path)}[]", {} if one is NOTHING else one, kept[at])
         for at, one in enumerate(items)
     ]
-    return _Place(made or NOTHING, frozenset(illegible))
+    return _Place(made or NOTHING, *map(frozenset, beside.values()))
 
 
 def _index(step: Step) -> int:

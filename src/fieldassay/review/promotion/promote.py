@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from fieldassay.decisions.baseline.baseline import check_reason
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.whole_files import stage_file, write_file
-from fieldassay.paths import join_path, split_path
+from fieldassay.paths import join_path, split_path, value_at
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.review.promotion.gold_files import GoldFile, open_json, open_json_folder, read_gold
@@ -24,15 +24,20 @@ from fieldassay.review.promotion.history import Entry, extend_history, history_o
 from fieldassay.review.promotion.merge import (
     ILLEGIBLE_FIELDS,
     NOTHING,
+    UNREVIEWED_FIELDS,
     Change,
     Conflict,
     Merged,
     Same,
     UnmergeableError,
+    is_inside,
     json_copy,
     merge,
+    named_places,
     same_text,
 )
+from fieldassay.review.sheets.forms import Form
+from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
 
@@ -77,8 +82,8 @@ class Promotion(Struct, frozen=True, eq=False):
     """Documents that gold does not have, left out."""
     unread: tuple[tuple[str, str, str], ...]
     """Document, path and text of labels that the readers of the spec cannot read."""
-    planted: int
-    """Labels of values that were shown wrong on purpose, which are never promoted."""
+    unreviewed: tuple[tuple[str, str], ...]
+    """Document and path of what nobody was asked about, in documents that change or are new."""
     items: int
     """Labels of single items, left out because their items are numbered as in the prediction, not in gold."""
     standing: int
@@ -135,7 +140,8 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     Several sheets of a document must say the same. Raises `ProblemsError` with every label that cannot be
     merged: where gold has changed meanwhile, where sheets differ, where the form of gold has no place.
 
-    Labels of planted values, skipped ones, and those of single items that were shown, say nothing.
+    Skipped labels, and those of single items that were shown, say nothing. What a new
+    document has no label for is unreviewed: neither a value nor absent.
     """
     reason = check_reason(options.reason, "say why gold changes; its history keeps it")
     theirs = open_gold(gold, options)
@@ -149,6 +155,10 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
         document: _merge(document, labels, (base, theirs), options, same)
         for document, (labels, _) in agreed.items()
     }
+    fields = _fields(options.plan, agreed)
+    for document in merged.keys() - theirs.records.keys():
+        one = merged[document]
+        _name_unreviewed(one, agreed[document][0], fields(one.record))
     problems += [
         Problem(f"{gold}: {document}: {conflict.path}", conflict.why, "settle it by hand", "gold_conflict")
         for document, one in merged.items()
@@ -157,8 +167,13 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     changed = {
         document: _close(theirs.records.get(document, {}), one, options.gold_key)
         for document, one in merged.items()
-        if any(change.is_changed for change in one.changes)
+        if document not in theirs.records or any(change.is_changed for change in one.changes)
     }
+    unreviewed = tuple(
+        (document, path)
+        for document in changed
+        for path in sorted(named_places(merged[document].record, UNREVIEWED_FIELDS))
+    )
     files: dict[Path, bytes] = {}
     try:
         files = theirs.rewritten(changed)
@@ -182,7 +197,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     added = tuple(name for name in changed if name not in theirs.records)
     unread = () if options.plan is None else tuple(_unread(options.plan, agreed))
     return Promotion(
-        gold, history, changes, added, unknown, unread, left.planted, left.items, left.standing,
+        gold, history, changes, added, unknown, unread, unreviewed, left.items, left.standing,
         longer.added, files, before, options.review,
     )  # fmt: skip
 
@@ -193,6 +208,36 @@ def _leave_out(agreed: Agreed, theirs: GoldFile, options: PromoteOptions) -> tup
         return agreed, ()
     unknown = tuple(name for name in agreed if name not in theirs.records)
     return {name: one for name, one in agreed.items() if name in theirs.records}, unknown
+
+
+def _fields(plan: Plan | None, agreed: Agreed) -> Callable[[Mapping[str, Any]], list[str]]:
+    """Return a function from a record to the fields outside lists that it can have, by its document type.
+
+    Without a plan they are those of any label.
+    """
+    if plan is None:
+        labeled = {path.partition("[")[0] for labels, _ in agreed.values() for path in labels}
+        return lambda _: sorted(labeled)
+    form, declared = Form(plan), plan.spec.document_type
+    fields = [path for path in (*form.asked, *form.trees) if path]
+
+    def of(record: Mapping[str, Any]) -> list[str]:
+        kind = None if declared is None else canonical_type(plan, value_at(record, declared.field))
+        return [path for path in fields if kind is None or kind in form.types_of.get(path, {kind})]
+
+    return of
+
+
+def _name_unreviewed(merged: Merged, labels: Mapping[str, Label], fields: Iterable[str]) -> None:
+    """Write the fields that no label is at, above or below into a record that is new."""
+    kept = named_places(merged.record, UNREVIEWED_FIELDS)
+    for path in fields:
+        steps = split_path(path)
+        above = [join_path(steps[:end]) for end in range(1, len(steps) + 1)]
+        if not any(place in labels for place in above) and not any(is_inside(one, path) for one in labels):
+            kept.add(path)
+    if kept:
+        merged.record[UNREVIEWED_FIELDS] = sorted(kept)
 
 
 def _find_unfit(gold: Path, agreed: Agreed, plan: Plan | None) -> Iterator[Problem]:
@@ -287,7 +332,6 @@ def _has_list(theirs: GoldFile, options: PromoteOptions, document: str, path: st
 class _Left(Struct):
     """How many labels are left out, by why."""
 
-    planted: int = 0
     items: int = 0
     standing: int = 0
 
@@ -307,9 +351,7 @@ def _promotable(sheets: Iterable[Sheet], has_list: Callable[[str, str], bool]) -
             if label.text is not None or label.shown != "prediction" or not has_list(sheet.document, path)
         }
         for path, label in sheet.labels.items():
-            if label.shown == "planted":
-                left.planted += 1
-            elif path not in whole:
+            if path not in whole:
                 continue
             elif label.shown is not None and label.state != "skipped" and _is_single(path, whole):
                 is_standing = not _is_single(path, sheet.labels)
@@ -350,6 +392,7 @@ def _agree(
                         )
                     )
                     given.setdefault(path, []).append(known)
+        skipped = {path for sheet in held for path, label in sheet.labels.items() if label.state == "skipped"}
         labels: dict[str, Label] = {}
         for path, answers in given.items():
             try:
@@ -357,6 +400,11 @@ def _agree(
             except UnmergeableError as error:
                 where = f"{gold}: {document}: {path}"
                 problems.append(Problem(where, str(error), "have a third person decide", "gold_conflict"))
+        labels |= {
+            path: Label("skipped")
+            for path in sorted(skipped - labels.keys())
+            if "[" in path and not _is_single(path, labels)
+        }
         found[document] = (labels, tuple(dict.fromkeys(sheet.reviewer for sheet in held)))
     return found
 
@@ -447,7 +495,7 @@ def _open(row: Mapping[str, Any], key: str | None) -> dict[str, Any]:
     if key is None:
         return dict(row)
     inner = locate(row, key)[1]
-    beside = {ILLEGIBLE_FIELDS: row[ILLEGIBLE_FIELDS]} if ILLEGIBLE_FIELDS in row else {}
+    beside = {name: row[name] for name in (ILLEGIBLE_FIELDS, UNREVIEWED_FIELDS) if name in row}
     return {**(inner if isinstance(inner, Mapping) else {}), **beside}
 
 
@@ -456,11 +504,14 @@ def _close(row: Mapping[str, Any], merged: Merged, key: str | None) -> dict[str,
     if key is None:
         return merged.record
     record = dict(merged.record)
-    illegible = record.pop(ILLEGIBLE_FIELDS, None)
     closed: dict[str, Any] = json_copy(row)
+    beside = {name: record.pop(name, None) for name in (ILLEGIBLE_FIELDS, UNREVIEWED_FIELDS)}
     _set_key(closed, key, record)
-    closed.pop(ILLEGIBLE_FIELDS, None)
-    return closed if illegible is None else {**closed, ILLEGIBLE_FIELDS: illegible}
+    for name, paths in beside.items():
+        closed.pop(name, None)
+        if paths is not None:
+            closed[name] = paths
+    return closed
 
 
 def _set_key(row: dict[str, Any], key: str, record: dict[str, Any]) -> None:

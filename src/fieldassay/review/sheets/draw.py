@@ -1,4 +1,4 @@
-"""The draw of a review: which values are shown as predicted, not shown, or shown wrong on purpose.
+"""The draw of a review: which values are asked, and which of them are shown as predicted.
 
 Everything is drawn by a hash of seed, document and path alone: the order of documents decides nothing, and
 the probability of every choice is known.
@@ -22,7 +22,6 @@ class Shown(StrEnum):
 
     PREDICTION = "prediction"
     NOTHING = "nothing"
-    PLANTED = "planted"
     CONTEXT = "context"
     """Not asked: shown beside asked values of its item, so that the item can be found on the page."""
 
@@ -34,23 +33,20 @@ class Reason(StrEnum):
     DOUBLE = "double review"
     DOUBLE_FLAGGED = "double review, sent to review by the policy"
     NO_PREDICTIONS = "no predictions"
-    PLANTED = "planted"
     SUSPICIOUS = "all systems contradict gold"
     CONTEXT = "context"
 
 
 class Shares(Struct, frozen=True):
-    """The shares of a review, fixed when it is made.
+    """The shares of an audit, fixed when the review is made.
 
     `double` of the documents are labeled twice, blind; the prediction is withheld of `withheld` of the values
-    that the policy sends to review; `empty` of the fields without a prediction are asked; in `planted` of the
-    documents with trusted gold one value is shown wrong.
+    that the policy sends to review; `empty` of the fields without a prediction are asked.
     """
 
     double: float = 0.1
     withheld: float = 0.1
     empty: float = 0.05
-    planted: float = 0.02
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -78,13 +74,9 @@ class Shares(Struct, frozen=True):
         """Return whether a field without a prediction is asked."""
         return uniform(self.seed, "empty", document, path) < self.empty
 
-    def is_planted(self, document: str) -> bool:
-        """Return whether one value of a document with trusted gold is shown wrong."""
-        return uniform(self.seed, "planted", document) < self.planted
 
-    def rank(self, document: str, path: str) -> float:
-        """Return the rank of a value among those of its document that could be planted."""
-        return uniform(self.seed, "rank", document, path)
+GOLD = Shares(double=0.0, withheld=0.0, empty=1.0)
+"""Makes gold: everything is asked once, and every prediction shown."""
 
 
 def uniform(seed: int, purpose: str, document: str, path: str = "") -> float:

@@ -76,20 +76,20 @@ class Form(Struct, frozen=True, dict=True):
         if leaf is not None:
             return "items" if leaf.is_list else "value"
         is_tree = any(
-            not tree or field == tree or field.startswith((f"{tree}.", f"{tree}[")) for tree in self._trees
+            not tree or field == tree or field.startswith((f"{tree}.", f"{tree}[")) for tree in self.trees
         )
         return "tree" if is_tree else "none"
 
     @cached_property
-    def _trees(self) -> tuple[str, ...]:
+    def trees(self) -> tuple[str, ...]:
+        """Return the places of trees without a schema."""
         return tuple(_trees(self.plan.root))
 
     def cells(self, item: str) -> Iterator[tuple[str, str]]:
-        """Yield the node and the field of each single value of an item of a list."""
+        """Yield the node and the field of each single value and each list in an item of a list."""
         listed = self.lists.get(field_of(item).removesuffix("[]"))
         for node in () if listed is None else _columns(listed.items):
-            if isinstance(node, Leaf):
-                yield item + node.path[len(field_of(item)) :], node.path
+            yield item + node.path[len(field_of(item)) :], node.path
 
     @cached_property
     def types_of(self) -> dict[str, frozenset[str]]:

@@ -30,7 +30,7 @@ from fieldassay.records.record import Record
 from fieldassay.records.sources.source import CHUNK, Source
 from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.store import Store, create_store
-from fieldassay.review.sheets.draw import Shares, spread, uniform
+from fieldassay.review.sheets.draw import GOLD, Shares, spread, uniform
 from fieldassay.review.sheets.forms import Form
 from fieldassay.review.sheets.questions import Document, Interview, Predicted, Questions, ask_blind
 from fieldassay.runs.run import Run
@@ -49,8 +49,8 @@ _MOST_NAMED = 5
 class Request(Struct, frozen=True):
     """The inputs of a new review.
 
-    Without predictions every field of every document is asked, blind. `gold` is trusted: planted errors and
-    the accuracy of reviewers stand on it.
+    Without predictions every field of every document is asked, blind. `gold` is trusted: the accuracy of
+    reviewers stands on it. `shares` make gold, or are those of an audit.
     """
 
     spec: Any = None
@@ -58,7 +58,7 @@ class Request(Struct, frozen=True):
     policy: ReviewPolicy | None = None
     gold: Any = None
     documents: Path | None = None
-    shares: Shares = Shares()
+    shares: Shares = GOLD
     inputs: InputOptions = InputOptions()
     actor: str = "command"
 

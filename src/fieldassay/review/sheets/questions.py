@@ -11,11 +11,9 @@ from msgspec import Struct, field
 from fieldassay.decisions.calibration.policy import ReviewReason, Task
 from fieldassay.io.json_value import read_given
 from fieldassay.paths import field_of
-from fieldassay.regex import lazy_regex
 from fieldassay.review.log.nodes import is_in_list, items_above
 from fieldassay.review.sheets.draw import Reason, Shares, Shown, looked_at
 from fieldassay.review.sheets.forms import Form, show
-from fieldassay.spec.plan.nodes import Leaf
 
 
 class Asked(NamedTuple):
@@ -75,7 +73,7 @@ class Interview(Struct, frozen=True):
         is_double = self.shares.is_double(document.name)
         if is_double or not self.has_predictions:
             return Questions(tuple(self._blind(document, is_double)), 2 if is_double else 1, True, 0.0, False)
-        asked = self._planted(document, [*self._asked(document), *self._empty(document)])
+        asked = [*self._asked(document), *self._empty(document)]
         if not asked:
             return None
         shown = (*asked, *self._context(document, asked))
@@ -125,48 +123,11 @@ class Interview(Struct, frozen=True):
         places += [cell for item in rows for cell in self.form.cells(item)]
         for path, name in places:
             types = self.form.types_of.get(name)
-            is_possible = document.kind is None or not types or document.kind in types
+            is_possible = self.shares.empty == 1.0 or document.kind in (None, *(types or [document.kind]))
             if path not in filled and is_possible and self.shares.is_asked_empty(document.name, path):
                 truth = None if is_in_list(path) else document.truth.get(path)
                 reason = Reason.NOT_PREDICTED
                 yield Asked(path, name, Shown.NOTHING, None, None, truth, reason, 0.0, self.shares.empty)
-
-    def _planted(self, document: Document, asked: list[Asked]) -> list[Asked]:
-        """Return the questions with one wrong value, if the document is drawn for it and its truth is known.
-
-        A prediction that is really wrong is preferred.
-        """
-        if not document.truth or not self.shares.is_planted(document.name):
-            return asked
-        held = {one.node: one for one in asked}
-        candidates = []
-        for path, name, value in document.values:
-            now = held.get(path)
-            is_free = now is None or now.shown == Shown.PREDICTION
-            if path in document.truth and not is_in_list(path) and is_free:
-                given, is_wrong = self._wrong(name, value, document.truth[path])
-                if given is not None:
-                    candidates.append((not is_wrong, self.shares.rank(document.name, path), path, given))
-        if not candidates:
-            return asked
-        _, _, path, given = min(candidates)
-        chosen = next(one for one in document.values if one.path == path)
-        truth = document.truth[path]
-        new = Asked(path, chosen.field, "", None, chosen.value, truth, Reason.PLANTED, 0.0, 0.0)
-        before = held.get(path, new)
-        planted = before._replace(shown=Shown.PLANTED, given=given, probability=0.0)
-        return [one for one in asked if one.node != path] + [planted]
-
-    def _wrong(self, name: str, value: str, truth: str) -> tuple[str | None, bool]:
-        """Return a wrong text for a field, and whether it is the prediction itself."""
-        leaf = self.form.leaf(name)
-        right, predicted = read_given(truth), read_given(value)
-        if leaf is None or isinstance(right, dict | list) or isinstance(predicted, dict | list):
-            return None, False
-        gold, pred = leaf.reader.read(right), leaf.reader.read(predicted)
-        if not leaf.is_match(gold, pred) and not leaf.is_match(pred, gold):
-            return show(leaf, predicted), True
-        return spoil(self.form, name, show(leaf, right)), False
 
     def _context(self, document: Document, asked: Sequence[Asked]) -> Iterator[Asked]:
         """Yield the other values of lists with an asked value: they help to find it on the page."""
@@ -186,58 +147,3 @@ def ask_blind(asked: Sequence[tuple[str, str, str]]) -> Questions:
         for path, predicted, truth in asked
     )
     return Questions(questions, 1, False, float(len(asked)), True)
-
-
-_DATE = lazy_regex(r"(?P<first>\d{1,4})(?P<a>[./-])(?P<second>\d{1,2})(?P<b>[./-])(?P<third>\d{1,4})")
-
-
-def spoil(form: Form, field: str, text: str) -> str | None:
-    """Return a text that is easily taken for `text` and means something else; None if there is none.
-
-    It is the opposite of a diagnosis: day and month exchanged, digits transposed, a digit misread, another
-    choice, letters transposed, a word lost.
-
-    >>> from fieldassay.spec.plan.compile import read_plan
-    >>> fields = "{total: money, due: date, name: text, paid: boolean}"
-    >>> form = Form(read_plan(f"{{locale: en_AU, fields: {fields}}}"))
-    >>> pairs = {"total": "147.43", "due": "03/04/2025", "name": "Harbour Cafe", "paid": "yes"}
-    >>> [spoil(form, field, text) for field, text in pairs.items()]
-    ['147.34', '04/03/2025', 'Harbour', 'no']
-    """
-    leaf = form.leaf(field)
-    truth = form.read(field, text)
-    if leaf is None or leaf.is_list or truth is None or truth.problem is not None:
-        return None
-    for candidate in _candidates(form, leaf, field, text):
-        found = form.read(field, candidate)
-        if found is None or found.problem is not None:
-            continue
-        if not (leaf.is_match(truth, found) or leaf.is_match(found, truth)):
-            return candidate
-    return None
-
-
-def _candidates(form: Form, leaf: Leaf, field: str, text: str) -> Iterator[str]:
-    described = next((one for one in form.describe() if one["field"] == field), {})
-    yield from described.get("choices", ())
-    date = _DATE.search(text)
-    if leaf.type in ("date", "datetime") and date is not None:
-        first, second, third = date["first"], date["second"], date["third"]
-        turned = (first, third, second) if len(first) == 4 else (second, first, third)
-        yield _put(text, date.start(), date.end(), date["a"].join(turned))
-    for at in reversed(range(len(text) - 1)):
-        if text[at].isdigit() and text[at + 1].isdigit() and text[at] != text[at + 1]:
-            yield _put(text, at, at + 2, text[at + 1] + text[at])
-    for at in reversed(range(len(text))):
-        if text[at].isascii() and text[at].isdigit():
-            yield _put(text, at, at + 1, str((int(text[at]) + 1) % 10))
-    words = text.split()
-    if len(words) > 1:
-        yield " ".join(words[:-1])
-    for at in range(len(text) - 1):
-        if text[at].isalpha() and text[at + 1].isalpha() and text[at].casefold() != text[at + 1].casefold():
-            yield _put(text, at, at + 2, text[at + 1] + text[at])
-
-
-def _put(text: str, start: int, end: int, part: str) -> str:
-    return text[:start] + part + text[end:]

@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from fieldassay.io.json_value import read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.nodes import items_above, number_of
-from fieldassay.review.sheets.draw import Shown
+from fieldassay.review.log.store import read_facts
+from fieldassay.review.sheets.draw import Reason, Shown
 from fieldassay.review.sheets.forms import Form
 from fieldassay.scoring.engine.applicability import canonical_type
 
@@ -266,24 +266,24 @@ def _labeled_items(db: sqlite3.Connection, sheet: int, listed: str) -> set[str]:
 def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
     """Return the asked nodes of a sheet that have no label yet, in order.
 
-    A value of a removed item needs none, nor does a field that documents of the labeled type do not have, on
-    a sheet that shows nothing. A list is answered by its first row.
+    A value of a removed item needs none, nor does a field that documents of the labeled type do not have and
+    where nothing is shown. A list is answered by its first row.
     """
-    document, is_blind = db.execute("SELECT document, blind FROM sheet WHERE id=?", (sheet,)).fetchone()
+    [document] = db.execute("SELECT document FROM sheet WHERE id=?", (sheet,)).fetchone()
     labels = dict(db.execute("SELECT node, text FROM label WHERE sheet=?", (sheet,)))
     lists = {row[0] for row in db.execute("SELECT list FROM item WHERE sheet=?", (sheet,))}
     live = {row[0] for row in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
-    kind = _labeled_kind(form, labels) if is_blind else None
+    kind = _labeled_kind(form, labels)
     asked = db.execute(
-        "SELECT node FROM asked WHERE document=? AND shown<>'context' ORDER BY place", (document,)
+        "SELECT node, given FROM asked WHERE document=? AND shown<>'context' ORDER BY place", (document,)
     )
     return [
         node
-        for (node,) in asked
+        for node, given in asked
         if node not in labels
         and node not in lists
         and all(item in live for _, item in items_above(node))
-        and not (kind is not None and kind not in form.types_of.get(field_of(node), {kind}))
+        and not (given is None and kind is not None and kind not in form.types_of.get(field_of(node), {kind}))
     ]
 
 
@@ -292,42 +292,19 @@ def _labeled_kind(form: Form, labels: Mapping[str, str | None]) -> str | None:
     return None if declared is None else canonical_type(form.plan, labels.get(declared.field))
 
 
-def finish(journal: Journal, form: Form, person: Person, sheet: int) -> list[dict[str, Any]]:
-    """Return the errors that were planted on a sheet that is now done, and whether each was seen.
-
-    Raises `RefusedError` while anything is open.
-    """
+def finish(journal: Journal, form: Form, person: Person, sheet: int) -> None:
+    """Finish a sheet. Raises `RefusedError` while anything is open."""
     db = journal.db
     check_open(db)
     check_holder(db, person, sheet)
     missing = open_nodes(db, form, sheet)
     if missing:
         raise RefusedError("conflict", f"{len(missing)} open: {', '.join(missing[:5])}")
-    told = _planted(db, form, sheet)
-    body = {"person": person.id, "planted": {one["node"]: one["is_caught"] for one in told}}
-    journal.append(Entry("finish", body, person.alias, sheet))
-    return told
-
-
-def _planted(db: sqlite3.Connection, form: Form, sheet: int) -> list[dict[str, Any]]:
-    rows = db.execute(
-        "SELECT asked.node, asked.given, asked.truth, label.canonical, label.text FROM asked JOIN sheet ON "
-        "sheet.document=asked.document JOIN label ON label.sheet=sheet.id AND label.node=asked.node "
-        "WHERE sheet.id=? AND asked.shown='planted' AND label.state<>'skipped'",
-        (sheet,),
-    )
-    told = []
-    for node, given, truth, canonical, text in rows:
-        shown = form.read(field_of(node), given)
-        is_caught = shown is None or shown.canonical != canonical
-        told.append(
-            {"node": node, "given": given, "truth": read_given(truth), "label": text, "is_caught": is_caught}
-        )
-    return told
+    journal.append(Entry("finish", {"person": person.id}, person.alias, sheet))
 
 
 def undo_finish(journal: Journal, person: Person, sheet: int) -> None:
-    """Give a finished sheet back to its person. Raises `RefusedError` once a planted error was told."""
+    """Give a finished sheet back to its person. Raises `RefusedError` once it was ruled upon."""
     db = journal.db
     check_open(db)
     row = db.execute("SELECT state, done_by FROM sheet WHERE id=?", (sheet,)).fetchone()
@@ -335,8 +312,6 @@ def undo_finish(journal: Journal, person: Person, sheet: int) -> None:
         raise RefusedError("forbidden", "this sheet is not yours")
     if row[0] != "done":
         raise RefusedError("conflict", "this sheet is ruled upon already")
-    if db.execute("SELECT 1 FROM caught WHERE sheet=?", (sheet,)).fetchone():
-        raise RefusedError("conflict", "this sheet had a test, and its answer was told: it stays as it is")
     if db.execute("SELECT 1 FROM sheet WHERE holder=? AND state='held'", (person.id,)).fetchone():
         release_all(journal, person)
     journal.append(Entry("undo", {"person": person.id}, person.alias, sheet))
@@ -375,8 +350,10 @@ def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict
     if row is None or person.id not in (row[4], row[5]):
         raise RefusedError("forbidden", "this sheet is not yours; it may have gone back after a long pause")
     asked = db.execute(
-        "SELECT node, field, given, shown='context' FROM asked WHERE document=? ORDER BY place", (row[0],)
+        "SELECT node, field, given, shown='context', reason<>? FROM asked WHERE document=? ORDER BY place",
+        (Reason.NO_PREDICTIONS, row[0]),
     )
+    hides = _hides(read_facts(db))
     items: dict[str, list[str]] = {}
     for listed, node in db.execute("SELECT list, node FROM item WHERE sheet=? ORDER BY list, rank", (sheet,)):
         items.setdefault(listed, []).append(node)
@@ -385,13 +362,26 @@ def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict
         "document": {"id": row[0], "name": row[1], "has_pages": bool(row[2])},
         "state": row[3],
         "asked": [
-            {"node": node, "field": field, "given": given, "is_context": bool(is_context)}
-            for node, field, given, is_context in asked
+            {
+                "node": node,
+                "field": field,
+                "given": given,
+                "is_context": bool(is_context),
+                "is_left_blank": hides and given is None and bool(is_known),
+            }
+            for node, field, given, is_context, is_known in asked
         ],
         "items": items,
         "labels": _labels(db, sheet),
         "open": open_nodes(db, form, sheet),
     }
+
+
+def _hides(facts: Mapping[str, Any]) -> bool:
+    """Return whether a review leaves fields blank on purpose: an audit, or one of doubtful gold."""
+    shares = facts["shares"]
+    hidden = shares["withheld"] or shares["double"] or facts["policy"] is not None
+    return bool(hidden) or facts["system"] is None
 
 
 def _labels(db: sqlite3.Connection, sheet: int) -> dict[str, dict[str, Any]]:

@@ -1,14 +1,16 @@
-"""Places of single documents where nothing is judged: illegible in gold, or in a list that is too long."""
+"""Places of single documents where nothing is judged: illegible, in a list that is too long, unreviewed."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.metrics.evidence import FieldInfo, Outcome
+from fieldassay.paths import ITEM, Step, split_path
 from fieldassay.scoring.engine.blocks import Block, Prefix
 from fieldassay.scoring.engine.critical import is_at_or_under
 from fieldassay.scoring.engine.judge import Judged
@@ -18,6 +20,9 @@ if TYPE_CHECKING:
 
 REASON = "illegible"
 
+_Rows: TypeAlias = np.ndarray[tuple[int], np.dtype[np.intp]]
+_Tree: TypeAlias = dict[str, Any]
+
 
 def mark_failed(judged: Judged, unjudged: Sequence[frozenset[str]], why: str = REASON) -> Judged:
     """Return the judgements with the rows at or below the documents' places in `unjudged` as failed.
@@ -25,24 +30,83 @@ def mark_failed(judged: Judged, unjudged: Sequence[frozenset[str]], why: str = R
     `unjudged` has one set of paths per document: of a value, of an object or a list (everything in it,
     predicted items too), or of a field with `[]` for every item.
     """
-    noted = np.array(list(map(bool, unjudged)), dtype=bool)
-    if not noted.any():
+    if any(unjudged):
+        reason = judged.reasons.position(why)
+        for block, rows in _rows_in(judged, unjudged):
+            _fail(block, rows, reason)
+    return judged
+
+
+def judge_reviewed(
+    judge: Callable[[Sequence[_Tree], Sequence[_Tree]], Judged],
+    gold: Sequence[_Tree],
+    pred: Sequence[_Tree],
+    unreviewed: Sequence[frozenset[str]],
+) -> Judged:
+    """Return the judgements without the documents' places in `unreviewed`, as if no side had anything there.
+
+    The places of a prediction are those that were paired with gold's. They are taken out before the pairs
+    are judged, so that an item or an object is worth what was reviewed of it.
+    """
+    judged = judge(gold, pred)
+    if not any(unreviewed):
         return judged
+    from fieldassay.scoring.engine.paths_of_rows import RowPaths, gather, take
+
+    paths = RowPaths({})
+    hidden: list[set[str]] = [set() for _ in pred]
+    for block, rows in _rows_in(judged, unreviewed):
+        found = take(gather([paths.of(block, judged.fields[block.field], "pred")]), rows)
+        for doc, path in zip(block.pairs.doc[rows].tolist(), found.to_list(), strict=True):
+            hidden[doc] |= set() if path is None else {path}
+    judged = judge(
+        *(list(map(_without, side, places)) for side, places in ((gold, unreviewed), (pred, hidden)))
+    )
+    out = {id(block): rows for block, rows in _rows_in(judged, unreviewed)}
+    blocks = [
+        block.take(np.delete(np.arange(len(block)), out[id(block)]), block.field)
+        if id(block) in out
+        else block
+        for block in judged.blocks
+    ]
+    return replace(judged, blocks=tuple(blocks))
+
+
+def _without(tree: _Tree, places: frozenset[str] | set[str]) -> _Tree:
+    for place in sorted(places):
+        tree = _cut(tree, split_path(place))
+    return tree
+
+
+def _cut(value: Any, steps: Sequence[Step]) -> Any:
+    """Return a tree without what is at a place; an item becomes null, so that others keep theirs."""
+    if not steps:
+        return None
+    first, rest = steps[0], steps[1:]
+    if isinstance(value, dict) and first in value:
+        left = {**value, first: _cut(value[first], rest)}
+        return left if rest else {key: one for key, one in left.items() if key != first}
+    if isinstance(value, list) and isinstance(first, int):
+        return [_cut(one, rest) if at == first or first == ITEM else one for at, one in enumerate(value)]
+    return value
+
+
+def _rows_in(judged: Judged, places: Sequence[frozenset[str]]) -> Iterator[tuple[Block, _Rows]]:
+    """Yield each block with its rows at or below the documents' places, if it has any."""
     from fieldassay.scoring.engine.paths_of_rows import RowPaths
 
-    reason = judged.reasons.position(why)
-    places = _Places(RowPaths({}), _partners(judged))
+    noted = np.array(list(map(bool, places)), dtype=bool)
+    paths = _Places(RowPaths({}), _partners(judged))
     for block in judged.blocks:
         rows = np.flatnonzero(noted[block.pairs.doc])
         if len(rows):
-            docs = block.pairs.doc[rows].tolist()
-            field = judged.fields[block.field]
-            failed = [
-                is_at_or_under(path, unjudged[doc]) or is_at_or_under(field.path, unjudged[doc])
-                for path, doc in zip(places.of(block, field, rows), docs, strict=True)
+            field, docs = judged.fields[block.field], block.pairs.doc[rows].tolist()
+            inside = [
+                is_at_or_under(path, places[doc]) or is_at_or_under(field.path, places[doc])
+                for path, doc in zip(paths.of(block, field, rows), docs, strict=True)
             ]
-            _fail(block, rows[np.array(failed, dtype=bool)], reason)
-    return judged
+            if any(inside):
+                yield block, rows[np.array(inside, dtype=bool)]
 
 
 def _partners(judged: Judged) -> dict[int, dict[int, int]]:
@@ -63,7 +127,7 @@ class _Places(Struct, frozen=True):
     paths: RowPaths
     partners: dict[int, dict[int, int]]
 
-    def of(self, block: Block, info: FieldInfo, rows: np.ndarray[tuple[int], np.dtype[np.intp]]) -> list[str]:
+    def of(self, block: Block, info: FieldInfo, rows: _Rows) -> list[str]:
         expected = self.paths.expected(block, info, rows).to_list()
         preds = block.pairs.pred[rows].tolist()
         return [
@@ -83,7 +147,7 @@ class _Places(Struct, frozen=True):
         return path
 
 
-def _fail(block: Block, rows: np.ndarray[tuple[int], np.dtype[np.intp]], reason: int) -> None:
+def _fail(block: Block, rows: _Rows, reason: int) -> None:
     block.outcome[rows] = Outcome.FAILED
     block.score[rows] = np.nan
     block.reason[rows] = reason

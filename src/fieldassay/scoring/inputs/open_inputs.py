@@ -351,6 +351,7 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
                 {
                     "critical_fields": bool(record.meta.critical_paths),
                     "illegible_fields": bool(record.meta.illegible_paths),
+                    "unreviewed_fields": bool(record.meta.unreviewed_paths),
                     "acceptable_variations": bool(record.meta.accepted_values),
                 }
             )

@@ -125,7 +125,7 @@ def digest_part(plan: Plan, records: Sequence[Record]) -> npt.NDArray[np.uint8]:
     """Return the digests of some gold records, one row of `SIZE` bytes each, for `digest_rows`.
 
     The digest of a record covers its id, its declared values as read, and the data beside it that belongs to
-    gold: critical and illegible paths, accepted values, variant, tags and difficulty.
+    gold: critical, illegible and unreviewed paths, accepted values, variant, tags and difficulty.
 
     >>> from fieldassay.spec.plan.compile import read_plan
     >>> from fieldassay.records.sources.memory import hold_records
@@ -157,13 +157,14 @@ def digest_rows(rows: npt.NDArray[np.uint8]) -> str:
 def _beside(record: Record) -> dict[str, Any]:
     """Return the data beside the record that belongs to gold, without missing parts."""
     meta = record.meta
-    paths = meta.critical_paths or meta.illegible_paths
+    paths = meta.critical_paths or meta.illegible_paths or meta.unreviewed_paths
     if not (paths or meta.accepted_values or meta.variant or meta.tags or meta.attributes):
         return {}
     accepted = {path: sorted(values, key=canonical) for path, values in meta.accepted_values.items()}
     facts = {
         "critical": sorted(set(meta.critical_paths)),
         "illegible": sorted(set(meta.illegible_paths)),
+        "unreviewed": sorted(set(meta.unreviewed_paths)),
         "accepted": accepted,
         "variant": meta.variant,
         "tags": sorted(set(meta.tags)),

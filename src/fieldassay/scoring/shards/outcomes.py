@@ -63,6 +63,8 @@ class Done(Struct, frozen=True, eq=False):
     documents: int
     excluded: Counter[str]
     """Gold values in fields that do not apply to their documents, by field."""
+    unreviewed: Counter[str]
+    """Fields of gold that nobody was asked about, and the documents that have any."""
     grouped: frozenset[str]
     """Slice keys under which any document had a value."""
     without: Mapping[str, Counter[str]]
@@ -101,6 +103,7 @@ def _join(first: Done, second: Done) -> Done:
         untyped=first.untyped + second.untyped,
         documents=first.documents + second.documents,
         excluded=_sum(first.excluded, second.excluded),
+        unreviewed=_sum(first.unreviewed, second.unreviewed),
         grouped=first.grouped | second.grouped,
         without=_add(first.without, second.without),
         tallies=_by_name(first.tallies, second.tallies, lambda one, other: join_tallies([one, other])),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Literal
@@ -18,7 +19,7 @@ from fieldassay.io.files.parquet import write_parquet
 from fieldassay.io.text.settled import fold_null_values, is_empty_text
 from fieldassay.metrics.evidence import FLAG, DocumentTable, Evidence
 from fieldassay.metrics.fold import FoldPlan, Partial, fold, fold_repeats
-from fieldassay.paths import plain_path
+from fieldassay.paths import field_of, plain_path
 from fieldassay.records.matching import Matching, batches
 from fieldassay.records.record import Batch, Repeat
 from fieldassay.scoring.engine.applicability import applicability
@@ -26,7 +27,7 @@ from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.candidates import MOST_PAIRS, count_pairs
 from fieldassay.scoring.engine.critical import mark_critical
 from fieldassay.scoring.engine.flatten import Undeclared
-from fieldassay.scoring.engine.illegible import mark_failed
+from fieldassay.scoring.engine.illegible import judge_reviewed, mark_failed
 from fieldassay.scoring.engine.judge import Judged, judge
 from fieldassay.scoring.engine.repeats import hold_votes
 from fieldassay.scoring.engine.scopes import Masks
@@ -105,13 +106,16 @@ def judge_batch(
     excluded = count_excluded(plan, batch, applies)
     critical = [_plain_paths(record.meta.critical_paths) for record in batch.gold]
     illegible = [_plain_paths(record.meta.illegible_paths) for record in batch.gold]
+    unreviewed = [_plain_paths(record.meta.unreviewed_paths) for record in batch.gold]
     accepted = [record.meta.accepted_values for record in batch.gold]
     gold = [record.data or {} for record in batch.gold]
     for name, predictions in batch.predictions.items():
         repeat = batch.repeats.get(name)
         system = name if repeat is None else repeat.system
         pred = [(record.data or {}) if record is not None else {} for record in predictions]
-        judged = judge(plan, gold, pred, applies, accepted)
+        judged = judge_reviewed(
+            partial(judge, plan, applies=applies, accepted=accepted), gold, pred, unreviewed
+        )
         judged = mark_failed(mark_failed(judged, _long_places(judged, len(gold)), TOO_LONG), illegible)
         judged = mark_critical(judged, critical)
         confidences = [record.meta.confidence if record is not None else None for record in predictions]
@@ -192,6 +196,7 @@ def _settle(
         untyped=judged.untyped if is_first else 0,
         documents=len(batch.ids) if is_first else 0,
         excluded=judged.excluded if is_first else Counter(),
+        unreviewed=_count_unreviewed(work.plan, batch) if is_first else Counter(),
         grouped=frozenset(key for key, names in table.groups.items() if any(names)),
         without={system: Counter(_count_without(table, work.folding.slice_keys))},
         tallies={system: judged.tallies},
@@ -251,6 +256,22 @@ def _find_unreadable(evidence: Evidence, batch: Batch) -> dict[tuple[str, str], 
         for number, info in enumerate(evidence.fields)
         if number in fields
     }
+
+
+def _count_unreviewed(plan: Plan, batch: Batch) -> Counter[str]:
+    """Return how many declared fields nobody was asked about, and in how many documents."""
+    known = {info.path for info in plan.fields}
+    found = [
+        len(
+            {
+                path
+                for path in _plain_paths(record.meta.unreviewed_paths)
+                if "" in known or field_of(path) in known
+            }
+        )
+        for record in batch.gold
+    ]
+    return Counter(fields=sum(found), documents=sum(map(bool, found)))
 
 
 def _count_without(documents: DocumentTable, keys: Sequence[str]) -> dict[str, int]:

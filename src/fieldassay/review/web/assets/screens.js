@@ -13,7 +13,6 @@ function sheetShell() {
         el("div", { id: "page", tabindex: "0", role: "region", "aria-label": "Page" })),
       el("section", { id: "values", "aria-label": "Values" })),
     keysDialog(),
-    el("dialog", { id: "planted", "aria-labelledby": "planted-title" }),
   ];
 }
 
@@ -32,17 +31,6 @@ async function startNext() {
 async function declineSheet() {
   await saver.settle();
   await ask("POST", `/api/sheets/${desk.sheet.id}/decline`, { note: "" }).then(startNext, (error) => tell(error.message));
-}
-
-// Errors that were shown on purpose are told when the sheet is done: a short lesson, and a measure.
-function tellPlanted(planted) {
-  const box = find("#planted");
-  const seen = planted.every((one) => one.is_caught);
-  const rows = planted.map((one) => el("p", {}, el("strong", {}, breakable(one.node)), " was shown wrong on purpose: ", showText(one.given), ". Right is ", showText(typeof one.truth === "string" ? one.truth : JSON.stringify(one.truth)), one.is_caught ? ". You saw it." : ". It was not seen."));
-  replace(box, el("h2", { id: "planted-title", text: seen ? "A test, and you saw the error" : "A test, and the error was not seen" }), rows, el("form", { method: "dialog" }, el("button", { class: "button primary", text: "Go on" })));
-  box.showModal();
-  find("button", box).focus();
-  return new Promise((done) => box.addEventListener("close", done, { once: true }));
 }
 
 async function queueScreen() {
@@ -89,7 +77,7 @@ async function signInScreen() {
 
 async function helpScreen() {
   replace(find("main"), el("div", { class: "wrap" }, el("h1", { text: "Help" }),
-    el("p", { class: "lead", text: "Label what stands on the document, as it stands there. Some fields are empty on purpose, and some values may be wrong on purpose: look at the page each time." }),
+    el("p", { class: "lead", text: "Label what stands on the document, as it stands there. What stands in a field already may be wrong: look at the page each time." }),
     el("h2", { text: "Keys" }), keysTable(),
     el("h2", { text: "What to say" }),
     el("ul", {}, el("li", {}, el("strong", { text: "Absent" }), ": the document does not have it."), el("li", {}, el("strong", { text: "Illegible" }), ": it is there, and nobody can read it."), el("li", {}, el("strong", { text: "Skip" }), ": you cannot say; write why.")),

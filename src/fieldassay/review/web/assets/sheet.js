@@ -335,8 +335,7 @@ const desk = {
     if (this.at && this.at.draft !== null && this.at.draft.trim()) this.take(this.at);
     await saver.settle();
     try {
-      const { planted } = await ask("POST", `/api/sheets/${this.sheet.id}/finish`, {});
-      if (planted.length) await tellPlanted(planted);
+      await ask("POST", `/api/sheets/${this.sheet.id}/finish`, {});
       await startNext();
     } catch (error) {
       tell(error.message);
