@@ -125,7 +125,6 @@ def commands() -> Iterator[tuple[str, ...]]:
     yield ("baseline", "show", "baseline.json")
     yield ("runs", "list", "--runs", "store")
     yield ("runs", "show", "latest", "--runs", "store")
-    yield ("runs", "history", "--format", "svg", "--runs", "store")
     yield ("export", "run", "-o", f"out{HIDDEN[:5]}.nothing")
     yield ("report", f"no run {HIDDEN}".replace("\x00", ""), "--format", "markdown")
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 import pytest
 from command_runs import GOLD, PRED, SPEC, Files, Ran, spawn
@@ -378,42 +376,6 @@ def test_damaged_runs_are_listed_and_can_be_removed(store: Store) -> None:
     assert store.run("score", "--run", "latest", "--runs", store.folder).code == 2
     assert store.runs("rm", f"{folder}/", "--yes").code == 0
     assert "no run in" in store.runs("list").out
-
-
-def test_history_is_a_drawing_of_all_runs(store: Store) -> None:
-    store.score()
-    store.files.write("llama.jsonl", GOLD)
-    store.score()
-    drawing = ElementTree.fromstring(store.runs("history", "--format", "svg").out)
-    points = [one for one in drawing.iter("{http://www.w3.org/2000/svg}circle") if one.get("r") == "4"]
-    told = [str(one[0].text) for one in points]
-    assert [text.partition(" (")[0] for text in told] == ["llama: 70.8%", "llama: 100.0%"]
-    joined = [
-        one.get("d", "")
-        for one in drawing.iter("{http://www.w3.org/2000/svg}path")
-        if "L" in one.get("d", "")
-    ]
-    assert len(joined) == 1 and float(str(points[0].get("cy"))) > float(str(points[1].get("cy")))
-    page = store.runs("history", "--format", "html").out
-    assert page.startswith("<!doctype html>") and "70.8%" in page and not re.search(r"(src|href)=", page)
-
-
-def test_history_draws_runs_of_one_second_in_the_order_of_the_list(store: Store) -> None:
-    for _ in range(4):
-        id = store.score()["id"]
-        (made,) = store.folder.glob(f"*_{id}")
-        made.rename(store.folder / f"20261121T145640Z_tiny_llama_{id}")
-    listed = [run["id"] for run in store.listed()["runs"]]
-    page = store.runs("history", "--format", "html").out
-    assert len(listed) == 4 and sorted(listed, key=page.index) == listed[::-1]
-
-
-def test_a_drawing_joins_no_runs_on_different_gold(store: Store) -> None:
-    store.score()
-    store.files.write("gold.jsonl", PRED)
-    store.score()
-    drawing = store.runs("history", "--format", "svg").out
-    assert drawing.count("<circle") == 3 and not re.search(r'd="M[^"]*L', drawing)
 
 
 def test_killed_runs_of_the_program_leave_no_damaged_run(programs: Path, store: Store) -> None:

@@ -50,7 +50,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "agreement": "Measure how far the reviewers of the same documents agree.",
     },
     "Runs and installation": {
-        "runs": "The runs that `fieldassay score --runs DIR` wrote: list, look, draw, remove.",
+        "runs": "The runs that `fieldassay score --runs DIR` wrote: list, look, remove.",
         "doctor": "Show the parts of this installation, and test that it computes the expected numbers.",
     },
 }

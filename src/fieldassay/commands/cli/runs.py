@@ -20,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @click.group(cls=GroupedCommands)
 def runs() -> None:
-    """The runs that `fieldassay score --runs DIR` wrote: list, look, draw, remove.
+    """The runs that `fieldassay score --runs DIR` wrote: list, look, remove.
 
     ID is an id or its beginning, `latest`, a folder in the store, or the path of a run.
 
@@ -28,7 +28,6 @@ def runs() -> None:
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama.jsonl --runs runs
     fieldassay runs list
     fieldassay runs list --baseline fieldassay-baseline.json
-    fieldassay runs history --format svg > history.svg
     """
 
 
@@ -126,41 +125,6 @@ def remove(ids: Sequence[str], store: Path, has_leftovers: bool, is_sure: bool) 
         complain(f"removed {path}")
     if problems:
         raise ProblemsError(problems)
-    return 0
-
-
-@runs.command()
-@lookup_option
-@click.option(
-    "-f",
-    "--format",
-    "shape",
-    type=click.Choice(["html", "svg"]),
-    default="html",
-    show_default=True,
-    help="A page, or the drawing alone.",
-)
-@click.option("--system", metavar="NAME", help="Only this system.")
-@click.option(
-    "--limit",
-    type=click.IntRange(1),
-    default=20,
-    show_default=True,
-    help="How many runs are drawn, the newest.",
-)
-def history(store: Path, shape: str, system: str | None, limit: int) -> int:
-    """Draw the headline of each run with its interval, a line for each system.
-
-    \b
-    fieldassay runs history > history.html
-    fieldassay runs history --format svg > history.svg
-    """
-    from fieldassay.commands.cli.output import write
-    from fieldassay.reports.content.run_history import draw_history, gather_history, render_history_page
-    from fieldassay.runs.store.listing import Query, list_stored
-
-    found = gather_history(list_stored(store, Query(system=system, limit=limit)).runs)
-    write(draw_history(found) if shape == "svg" else render_history_page(found))
     return 0
 
 
