@@ -51,6 +51,8 @@ ANSWERS = {
     "backslashes": lambda: '{"a": "' + "\\" * 10 * MILLION,
     "open string": lambda: '{"a": "' + "x" * 10 * MILLION,
     "open comment": lambda: "{/*" + "* " * 2 * MILLION,
+    "open comments": lambda: '{"a": ' + "/* " * MILLION,
+    "unquoted words": lambda: '{"a": ' + "word " * (MILLION * 4 // 10),
     "fences": lambda: "```" * 3 * MILLION,
     "fenced brackets": lambda: "```{```" * MILLION,
     "spaces": lambda: "{" + " " * 10 * MILLION,
@@ -83,7 +85,9 @@ def test_a_hostile_answer_is_invalid_or_repaired(name: str) -> None:
     assert len(answer.problem or "") < 300
 
 
-@pytest.mark.parametrize("text", ["['x']" + "</a>" * 10**5 + "y", "['x'" + " " * 10**6 + "y", "(" * 10**5])
+@pytest.mark.parametrize(
+    "text", ["['x']" + "</a>" * 10**5 + "y", "['x'" + " " * 10**6 + "y", "(" * 10**5, " " * 10**5 + "x"]
+)
 def test_a_hostile_text_in_place_of_a_list_stays_a_text(text: str) -> None:
     assert read_container(text, is_prose=True) is None
 

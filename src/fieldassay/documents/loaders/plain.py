@@ -14,7 +14,7 @@ CHARACTER, LINE = 6.0, 12.0
 """The width and height, in points, of a character of plain text on its page."""
 
 _WORD = lazy_regex(r"\S+")
-_RULE = lazy_regex(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
+_RULE = lazy_regex(r"\s*+(?:\|\s*+)?:?-++:?\s*+(?:\|\s*+:?-++:?\s*+)*+(?:\|\s*+)?")
 _CELL_BORDER = lazy_regex(r"(?<!\\)\|")
 
 

@@ -87,21 +87,31 @@ class Key:
 
     @cached_property
     def _spellings(self) -> re.Pattern[str]:
-        """The key as it is, with any characters escaped, and in base64 at each of the three offsets."""
-        gap = r"(?:\\[nrt]|\\?\s)*"
-        plain = gap.join(map(_character, self.value))
+        """The key as it is, with any characters escaped, and in base64 at each of the three offsets.
+
+        Linear: a run of backslashes is read from its begin, and `\\n` is a line's end throughout or a letter.
+        """
+        single = re.sub(r"\\+", r"\\", self.value)
+        plain = [
+            rf"(?=[\\%&{re.escape(single[0])}])(?:(?<!\\)|(?=[%&]))"
+            + gap.join(_character(one, letters) for one in single)
+            for gap, letters in ((r"(?:\\[nrt]|\\?\s)*+", "nrt"), (r"(?:\\?\s)*+", ""))
+        ]
         doubled = re.escape(quote(quote(self.value, safe=""), safe=""))
         return re.compile(
-            "|".join([plain, doubled, *_base64(self.value), self.value.encode().hex()]), re.DOTALL
+            "|".join([*plain, doubled, *_base64(self.value), self.value.encode().hex()]), re.DOTALL
         )
 
 
-def _character(one: str) -> str:
-    """Return a pattern of a character: itself, with backslashes, as JSON, URL or HTML write it."""
+def _character(one: str, bare: str) -> str:
+    """Return a pattern of a character: itself, with backslashes unless bare, as JSON, URL, HTML have it."""
     code = ord(one)
     hexadecimal = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:04x}")
     short = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:02x}")
-    return rf"(?:\\*{re.escape(one)}|\\+u{hexadecimal}|\\+x{short}|%{short}|&#x0*{short};|&#0*{code};)"
+    if one == "\\":
+        return rf"(?:\\++(?:u{hexadecimal}|x{short})?|%{short}|&#x0*+{short};|&#0*+{code};)++"
+    itself = (r"(?<!\\)" if one in bare else "") + re.escape(one)
+    return rf"(?:\\*+(?:{itself}|(?<=\\)u{hexadecimal}|(?<=\\)x{short})|%{short}|&#x0*+{short};|&#0*+{code};)"
 
 
 def _base64(text: str) -> list[str]:

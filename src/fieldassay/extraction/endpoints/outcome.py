@@ -42,7 +42,7 @@ _TOO_LONG = lazy_regex(
 )
 _CONTEXT = lazy_regex(r"context (?:length|window|size)(?: is| of)?(?: only)? (\d+)", re.I)
 _PROMPT = lazy_regex(
-    r"(\d+)(?: tokens)? (?:in the (?:messages|prompt)|from the input|(?:of text )?input)", re.I
+    r"(?<!\d)(\d++)(?: tokens)? (?:in the (?:messages|prompt)|from the input|(?:of text )?input)", re.I
 )
 _NO_MONEY = lazy_regex(
     r"insufficient[ _](quota|funds|balance|credit)|billing|exceeded your current quota|credit balance", re.I

@@ -32,7 +32,7 @@ _MARK = lazy_regex(
 )
 _UNMARKED = lazy_regex(r"analysis(?=[A-Z\s]).*?assistantfinal", re.DOTALL)
 _TEXT = lazy_regex(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-_KEY_BEFORE = lazy_regex(r"""["'”＂*;]\s*[:：]\s*(?:\\n\s*)*\[?\s*$""")
+_KEY_BEFORE = lazy_regex(r"""["'”＂*;]\s*+[:：]\s*+(?:\\n\s*+)*+(?:\[\s*+)?$""")
 _DISGUISED = lazy_regex("｛|&quot;|&#34;")
 """Punctuation that is part of a word by the rules of mending."""
 MAX_MARKS = 1_000

@@ -19,7 +19,7 @@ _TOKEN = lazy_regex(
     | (?P<string>"[^"\\]*(?:\\.[^"\\]*)*")
     | (?P<single>u?'[^'\\]*(?:\\.[^'\\]*)*')
     | (?P<curly>[“„][^“”]*[“”])
-    | (?P<comment>//[^\n]*|\#[^\n]*|/\*[^*]*(?:\*(?!/)[^*]*)*\*/)
+    | (?P<comment>//[^\n]*|\#[^\n]*)
     | (?P<open>[{\[]) | (?P<close>[}\]]) | (?P<comma>,) | (?P<colon>:)
     | (?P<bare>[^\s{}\[\],:"'“”„]+)
     | (?P<cut>["'“„].*)""",
@@ -55,15 +55,15 @@ class _Mender(Struct):
     """A comma was read and is not written yet: it may turn out to trail."""
     whole: list[int] = field(default_factory=list)
     """For each bracket that is open, the length of `out` after the last complete value within it."""
-    bare: str = ""
-    """The unquoted value just written, which further words may continue."""
+    bare: list[str] = field(default_factory=list)
+    """The words of the unquoted value just written, which further words may continue."""
     before: int = 0
     """The length of `out` after the value before the unquoted one."""
 
     def take(self, kind: str, token: str) -> None:
         words = self.bare
         if kind not in ("space", "comment"):
-            self.bare = ""
+            self.bare = []
         match kind:
             case "space":
                 return
@@ -132,19 +132,22 @@ class _Mender(Struct):
         self.require(self.state in (KEY, VALUE))
         self.write(text, COLON if self.state == KEY else NEXT)
 
-    def take_bare(self, token: str, words: str) -> None:
+    def take_bare(self, token: str, words: list[str]) -> None:
         if self.state == KEY:
             self.repairs.append("unquoted_key")
             self.write(json.dumps(token, ensure_ascii=False), COLON)
         elif self.state == NEXT and words and self.stack[-1] == "{":
             self.repairs.append("bare_value")
-            self.bare = f"{words} {token}"
-            self.out[-1] = json.dumps(self.bare, ensure_ascii=False)
+            written = json.dumps(words[0], ensure_ascii=False) if len(words) == 1 else self.out[-1]
+            self.out[-1] = written[:-1]  # without its end: a value of many words is written once
+            self.out.append(" " + json.dumps(token, ensure_ascii=False)[1:])
+            self.whole[-1], self.bare = len(self.out), words
+            words.append(token)
         else:
             self.require(self.state == VALUE)
             self.before = self.whole[-1] if self.whole else 0
             self.write(self.read_bare(token), NEXT)
-            self.bare = token
+            self.bare = [token]
 
     def read_bare(self, token: str) -> str:
         if token in _PYTHON:
@@ -182,8 +185,9 @@ class _Mender(Struct):
         """
         if self.stack:
             self.repairs.append("truncated")
-            is_number = is_spaced and _NUMBER.fullmatch(self.bare) is not None
-            if self.bare and not is_number and self.bare not in {**_LITERALS, **_PYTHON}:
+            bare = " ".join(self.bare)
+            is_number = is_spaced and _NUMBER.fullmatch(bare) is not None
+            if bare and not is_number and bare not in {**_LITERALS, **_PYTHON}:
                 self.whole[-1] = self.before
             depth = next(filter(self.is_kept, reversed(range(len(self.stack)))), 0)
             self.out[self.whole[depth] :] = [
@@ -225,8 +229,12 @@ def mend_json(text: str) -> Row | None:
 
 
 def _feed(mender: _Mender, text: str) -> None:
-    position = 0
+    position, last = 0, text.rfind("*/")
     while position < len(text) and (mender.stack or not mender.out):
+        if position + 2 <= last and text.startswith("/*", position):
+            mender.take("comment", "")
+            position = text.index("*/", position + 2) + 2
+            continue
         found = None
         if mender.state == VALUE and mender.stack and mender.stack[-1] == "{":
             found = _THOUSANDS.match(text, position) or _COLONS.match(text, position)

@@ -15,10 +15,10 @@ LONGEST = 500_000
 _ESCAPE = r"\\(?:[\\'\"nrt]|x[0-9a-f]{2}|u[0-9a-f]{4}|U[0-9a-f]{8})"
 _STRING = rf"(?:'(?:[^'\\\n]|{_ESCAPE})*+'|\"(?:[^\"\\\n]|{_ESCAPE})*+\")"
 _TEXT = _STRING.replace("*+'", "*+'?").replace('*+\\"', '*+\\"?')  # without its end: the rest, in one step
-_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?(?![\w.])"
+_NUMBER = r"[-+]?(?:\d++(?:\.\d*+)?|\.\d++)(?:e[-+]?\d++)?(?![\w.])"
 _SCALAR = rf"(?:{_STRING}|{_NUMBER}|True\b|False\b|None\b|nan\b)"
 _LITERAL = lazy_regex(rf"(?:{_STRING}(?!\s*['\"])|{_SCALAR}|[\s\[\](){{}},:])*+")
-_ARRAY = lazy_regex(rf"\[\s*(?:{_SCALAR}\s+)+{_SCALAR}\s*\]")
+_ARRAY = lazy_regex(rf"\[\s*+{_SCALAR}(?:\s++{_SCALAR})++\s*+\]")
 _CALLS = lazy_regex(
     rf"(?P<text>{_TEXT})|\b(?:(?:decimal\.)?Decimal|np\.\w+|(?:pd\.)?Timestamp|UUID)\((?P<value>{_SCALAR})\)"
 )
@@ -39,7 +39,7 @@ def read_literal(text: str) -> list[Json] | dict[str, Json] | None:
     if len(text) > LONGEST:
         return None
     if _ARRAY.fullmatch(text):
-        text = f"[{', '.join(re.findall(_SCALAR, text))}]"
+        text = f"[{', '.join(re.findall(_SCALAR.replace(_STRING, _TEXT), text))}]"
     text = _CALLS.sub(lambda call: call["text"] or call["value"], text)
     if not _LITERAL.fullmatch(text):
         return None

@@ -12,7 +12,11 @@ from fieldassay.regex import lazy_regex
 _TEXT = r'(?P<text>"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[“„][^“”]*+[“”]?)'
 _BRACKET = lazy_regex(r"[{\[]")
 _BARE_QUOTE = lazy_regex(r'(?<!\\)"')
-_LINE_MARKS = tuple(lazy_regex(rf"[ \t]*{mark}[ \t]?") for mark in (r">", r"\+", r"\d{1,5}[ \t]*[|:.)]?"))
+_LINE_MARKS = (
+    lazy_regex(r"[ \t]*>[ \t]?"),
+    lazy_regex(r"[ \t]*\+[ \t]?"),
+    lazy_regex(r"[ \t]*\d{1,5}[ \t]*[|:.)]?[ \t]?"),
+)
 INVISIBLE = "\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff"
 """Characters that nobody can see, for a set of a regular expression."""
 

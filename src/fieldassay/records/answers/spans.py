@@ -105,8 +105,8 @@ def _read_span(text: str, start: int, is_inner: bool) -> Span:
 
 
 def _find_end(text: str, start: int) -> tuple[int, bool]:
-    depth, position, token = 0, start, _TOKEN
-    while found := token.match(text, position):
+    depth, position, match_token = 0, start, _TOKEN.match
+    while found := match_token(text, position):
         position = found.end()
         match found.lastgroup:
             case "fence":
@@ -116,7 +116,7 @@ def _find_end(text: str, start: int) -> tuple[int, bool]:
             case "close":
                 depth -= 1
             case _:  # no later quote can end a text either, so they are no quotes
-                token = _UNQUOTED
+                match_token = _UNQUOTED.match
         if depth == 0:
             return position, True
         if depth > MAX_DEPTH:

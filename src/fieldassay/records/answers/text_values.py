@@ -20,9 +20,10 @@ from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode
 ONE_TEXT = "one_text"
 """The record's note on a text that looks like a list, and counts as one item."""
 
-_BLANK = rf"[\s{INVISIBLE}]*"
-_OPENING = lazy_regex(rf"""{_BLANK}(?:<[\w:|-]{{1,40}}>\s*)*(?:```|["'>+]?\s*\\?["']?\s*[\[{{(｛［])""")
-_TAGS = lazy_regex(rf"{_BLANK}(?:<[\w:|-]{{1,40}}>\s*)*")
+_BLANK = rf"[\s{INVISIBLE}]*+"
+_IN_TAGS = rf"{_BLANK}(?:<[\w:|-]{{1,40}}>\s*+)*+"
+_OPENING = lazy_regex(rf"""{_IN_TAGS}(?:```|(?:["'>+]\s*+)?(?:\\?["']\s*+|\\\s*+)?[\[{{(｛［])""")
+_TAGS = lazy_regex(_IN_TAGS)
 _TAGS_BEHIND = lazy_regex(r"(?:\s*</[\w:|-]{1,40}>)*\s*")
 _QUOTED = lazy_regex(r"""(?:```\w*)?[^\w"'“＂]*(?:["'“＂{]|&quot;|&#34;)""")
 _PYTHON = lazy_regex(r"['(]|\\x|None|nan")

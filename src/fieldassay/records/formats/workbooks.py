@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -29,7 +28,7 @@ MOST_CELLS = 1 << 26
 """Cells of the rectangle that a sheet fills; the reader holds every one of them, blank ones too."""
 
 _TAG = rb"(?:\w{1,20}:)?"
-_CELL = lazy_regex(rb"<%sc(?:\s([^<>]*[^<>/]))?>(.*?)</%sc>" % (_TAG, _TAG), re.DOTALL)
+_CELL = lazy_regex(rb"<%sc(?:\s([^<>]*[^<>/]))?>((?:[^<]++|<(?!/?%sc[\s>]))*+)</%sc>" % (_TAG, _TAG, _TAG))
 _PLACE = lazy_regex(rb'\br="([A-Z]{1,3})([0-9]{1,7})"')
 _VALUE = lazy_regex(rb"<%sv(?:\s[^<>]*)?>([^<]+)<" % _TAG)
 _FORMULA = lazy_regex(rb"<%sf[\s/>]" % _TAG)

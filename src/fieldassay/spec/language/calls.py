@@ -13,7 +13,7 @@ from fieldassay.spec.language.model import Accept, Call
 FIRST = ""
 """The option name for an entry's first option, as in `{case: upper}`."""
 
-_ACCEPT = lazy_regex(r"\s*(>=|>)?\s*([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*", re.ASCII)
+_ACCEPT = lazy_regex(r"\s*+(?:(>=|>)\s*+)?([0-9]{0,20}(?:\.[0-9]{0,20})?(?:[eE]-?[0-9]{1,3})?)\s*+", re.ASCII)
 _HOW = "write a name, or {name: {option: value}}"
 
 

@@ -374,8 +374,8 @@ def _glob(expression: str) -> str | None:
     >>> _glob("^S_"), _glob("_unit$"), _glob("^[A-Z]+$")
     ('S_*', '*_unit', None)
     """
-    for simple, glob in ((_WHOLE, "{}"), (_PREFIX, "{}*"), (_SUFFIX, "*{}")):
-        found = simple.fullmatch(expression)
+    for match, glob in ((_WHOLE.fullmatch, "{}"), (_PREFIX.fullmatch, "{}*"), (_SUFFIX.fullmatch, "*{}")):
+        found = match(expression)
         if found is not None:
             return glob.format(found[1])
     return None

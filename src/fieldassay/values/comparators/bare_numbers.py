@@ -18,7 +18,7 @@ from fieldassay.values.types.column import Column, Objects, objects
 
 _LONGEST = 2_000
 _REST = lazy_regex(r"[^\d.-]+")
-_NUMBER = lazy_regex(r"-?(?:\d+\.?\d*|\.\d+)")
+_NUMBER = lazy_regex(r"-?(?:\d++(?:\.\d*+)?|\.\d++)")
 
 
 class BareNumber(Comparator, Struct, frozen=True):

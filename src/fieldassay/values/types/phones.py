@@ -38,13 +38,18 @@ _LETTERS = "[tmpfchwo]"
 _LABEL = "|".join(sorted(_LABELS.split(), key=len, reverse=True))
 _LETTER_BEFORE = lazy_regex(rf"^[\s(\[]*{_LETTERS}(?=[.:)\s])[\s.:)\]\-–—/]*(?=[\d(\[+])")
 _BEFORE = lazy_regex(rf"^[\s(\[]*(?:{_LABEL})(?![^\W\d_])[\s.:)\]\-–—/]*(?=[\w(\[+])")
-_BEHIND = lazy_regex(rf"(?:[\s,;(\[\-–—/]*(?<![^\W\d_])(?:{_LABEL})|\s*[(\[]{_LETTERS})[\s.)\]]*$")
+_GAP = r"[\s,;(\[\-–—/]"
+_BEHIND = lazy_regex(
+    rf"(?:(?<!{_GAP}){_GAP}*+(?<![^\W\d_])(?:{_LABEL})|(?<!\s)\s*+[(\[]{_LETTERS})[\s.)\]]*+$"
+)
 _EXTENSION = lazy_regex(
-    r"[\s,;(]*(?:ext(?:ension)?|extn|xtn|x|#|durchwahl|dw|poste|int(?:erno)?|anexo|ramal|toestel|tst|app(?:arat)?"
-    r"|доб|wew|lokal|anknytning)[.:=\s]*(\d{1,8})\)?$"
+    r"(?<![\s,;(])[\s,;(]*+(?:ext(?:ension)?|extn|xtn|x|#|durchwahl|dw|poste|int(?:erno)?|anexo|ramal|toestel|tst|app(?:arat)?"
+    r"|доб|wew|lokal|anknytning)[.:=\s]*+(\d{1,8})\)?$"
 )
 """An extension, by the words of libphonenumber and some of Europe and Brazil."""
-_JOINT = lazy_regex(r"\s*(?:[/|&;,\n]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|\s[-–—]\s)\s*")
+_JOINT = lazy_regex(
+    r"(?<!\s)(?:\s*+(?:[/|&;,]|\b(?:or|and|oder|und|ou|et|o|y|e)\b|(?<=\s)(?<!\n)[-–—]\s)|\s*?\n)\s*+"
+)
 _WORD_TEXT = r"[^\W\d_]+|[^\w\s()\[\]+./\\\-–—‐‑−,;:*#~'’|&]"
 _TOKEN = lazy_regex(rf"{_WORD_TEXT}|\+?\d+")
 _PLAIN = lazy_regex(r"[\d()+.]+(?:[ -][\d()+.]+)*")

@@ -46,7 +46,9 @@ _CURRENCIES = frozenset(
     ]
 )
 """Words before or behind an amount."""
-_NUMBER = lazy_regex(r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)")
+_NUMBER = lazy_regex(
+    r"[@#*(+-]*+(?:(?:[A-Za-z]{1,3}\.?|[$€£¥₹])[@(+-]*+)?\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)"
+)
 
 _WORD = lazy_regex(r"\S+")
 

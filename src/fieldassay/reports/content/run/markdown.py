@@ -194,7 +194,10 @@ def _slice(summary: Summary, table: SliceTable) -> list[str]:
     ]
 
 
-_NUMBER = lazy_regex(r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?")
+_NUMBER = lazy_regex(
+    r"[−+-]?\$?(?:[\d,]*+\.\d++|[\d,]*+(?<=\d))"
+    r"(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?"
+)
 """A number in its unit, with its interval."""
 
 

@@ -43,7 +43,7 @@ _NUMERIC = lazy_regex(
     r"(?<!\d)(?:(?P<y>\d{4})(?P<one>[./-])(?P<m>\d{1,2})(?P=one)(?P<d>\d{1,2})"
     r"|(?P<d2>\d{1,2})(?P<two>[./-])(?P<m2>\d{1,2})(?P=two)(?P<y2>\d{4}))(?!\d)"
 )
-_MARK = lazy_regex(r"\s*(?:ه\W{0,2}\s?(?P<which>ش|ق)|ه|ه‍|هـ)\.?\s*\Z")
+_MARK = lazy_regex(r"(?<!\s)\s*+(?:ه\W{0,2}\s?(?P<which>ش|ق)|ه|ه‍|هـ)\.?\s*\Z")
 _MONTHS = {
     "persian": """فروردین اردیبهشت خرداد تیر مرداد شهریور مهر آبان آذر دی بهمن اسفند
         farvardin ordibehesht khordad tir mordad shahrivar mehr aban azar dey bahman esfand""",

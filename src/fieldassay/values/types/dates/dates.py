@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -46,12 +45,14 @@ _WORDS = (
     r"to|until|till|til|till och med|through|thru|and|und|bis zum|bis|au|al|a|ate|tot en met|tot|hasta|"
     r"e|y|et|do"
 )
-_CONNECTORS = tuple(
-        map(re.compile, (
-            rf"\s+(?:{_WORDS})\s+", r"\s*\.\.\.?\s*", r"\s+[-–—~/]+\s+",
-            r"\s*(?:[–—~]|--)\s*", r"\s*-\s*", r"\s*/\s*",
-        )),
-)  # fmt: skip
+_CONNECTORS = (
+    lazy_regex(rf"(?<!\s)\s++(?:{_WORDS})\s++"),
+    lazy_regex(r"(?:(?<!\s)\s++)?\.\.\.?\s*+"),
+    lazy_regex(r"(?<!\s)\s++[-–—~/]++\s++"),
+    lazy_regex(r"(?:(?<!\s)\s++)?(?:[–—~]|--)\s*+"),
+    lazy_regex(r"(?:(?<!\s)\s++)?-\s*+"),
+    lazy_regex(r"(?:(?<!\s)\s++)?/\s*+"),
+)
 _MOST_SPLITS = 8
 
 

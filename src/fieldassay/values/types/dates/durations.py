@@ -81,8 +81,8 @@ _ISO_UNITS = ("year", "month", "week", "day", "hour", "minute", "second")
 _CLOCK = lazy_regex(r"(\d{1,6}):([0-5]\d)(?::([0-5]\d)(?:[.,](\d{1,9}))?)?")
 _CONNECTORS = "and|und|et|y|e|og|och|en|ja|i|a|dan|ve"
 _PART = lazy_regex(
-    rf"\s*(?:[,;+&]|\b(?:{_CONNECTORS})\b)?\s*({_NUMBER})"
-    r"\s*([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?(?:\.(?!\d))?"
+    rf"\s*+(?:(?:[,;+&]|\b(?:{_CONNECTORS})\b)\s*+)?({_NUMBER})"
+    r"\s*+([^\d\s,;+&.]+(?:\s[^\d\s,;+&.]+)?)?(?:\.(?!\d))?"
 )
 _GROUPED = lazy_regex(r"[1-9]\d{0,2}[.,]\d{3}")
 

@@ -290,7 +290,7 @@ def _patterns(data: Any) -> list[str]:
     return [one.pattern for one in (*data.date_formats.values(), *data.datetime_skeletons.values())]
 
 
-_PREFIX = lazy_regex(r"([^\W\d_a-zA-Z]+|'[^\W\d_]+')(?=MMM|LLL)")
+_PREFIX = lazy_regex(r"((?<![^\W\d_a-zA-Z])[^\W\d_a-zA-Z]++|'[^\W\d_]++')(?=MMM|LLL)")
 """A word that is glued to the name of a month, as in Hebrew."""
 
 

@@ -15,8 +15,8 @@ from fieldassay.values.types.dates.period import Date
 from fieldassay.values.types.unreadable import UnreadableError
 
 _TOKEN = lazy_regex(rf"(\d+)|({TIME})|({WORD.pattern})")
-_SEPARATOR = lazy_regex(r"\s*[./,\-–—’'\"()]?\s?[.,'’(]?\s*")
-_ORDER = lazy_regex(r"[WTs]*[dMyos]*(?:[WTs]+y)?[WTs]*")
+_SEPARATOR = lazy_regex(r"\s*+(?:[./,\-–—’'\"()](?:\s?[.,'’(])?\s*+)?")
+_ORDER = lazy_regex(r"[WTs]*+[dMyos]*+(?:[WTs]++y)?[WTs]*+")
 """The order of kinds of parts: weekday and time stand outside, or before the year (`Mar 15 10:00 2025`)."""
 _PERIODS = {
     "h", "hy", "s", "q", "t", "w", "wk", "kw", "cw", "p", "fy", "half", "quarter", "quartal", "week", "woche",

@@ -15,7 +15,8 @@ from fieldassay.values.types.numbers.units import canonical_unit, unit_flags
 from fieldassay.values.types.unreadable import UnreadableError
 
 _JOINT = lazy_regex(
-    r"(?P<mark>-|/|±|\+/?-|\.{2,3}|…|~|〜|(?<![^ ])(?:to|bis|à|a|hasta|until))?[ ]*(?P<sign>[-+]?)[ ]*\Z"
+    r"(?:(?P<mark>-|/|±|\+/?-|\.{2,3}|…|~|〜|(?<![^ ])(?:to|bis|à|a|hasta|until))|(?<! ))"
+    r"[ ]*+(?P<sign>[-+]?)[ ]*+\Z"
 )
 _JOINTS = {"/": "several values", **dict.fromkeys(("±", "+/-", "+-"), "a tolerance")}
 _MARK = lazy_regex(r"/[-=]|[-+()%]|[^-+()% ]+")

@@ -56,7 +56,9 @@ _DEGREES = lazy_regex(
     r"(?:[°º˚]|\bdeg(?:\.|rees?)?|\bgrad|\bgrados?|\bdegrés?)[ ]*(celsius|fahrenheit|c|f)(?![a-z])",
     re.IGNORECASE,
 )
-_STROKE = lazy_regex(rf"[ ]*/[ ]*|(?:^|[ ]+)(?:{'|'.join(sorted(PERS))})[ ]+", re.IGNORECASE)
+_STROKE = lazy_regex(
+    rf"(?:(?<! )[ ]++)?/[ ]*+|(?:^|(?<! )[ ]++)(?:{'|'.join(sorted(PERS))})[ ]++", re.IGNORECASE
+)
 _POWER = lazy_regex(r"([^\d]*[^\d-])(-?\d)\Z")
 _CLOSE = lazy_regex(r"([⁰¹²³⁴⁵⁶⁷⁸⁹])(?=[a-zA-Zµμ°Ω])")
 _TEN = lazy_regex(
@@ -70,7 +72,8 @@ _BODY_SURFACE = lazy_regex(r"1[.,]73[ ]?[*.]?[ ]?(?:m(?:[2²]|\^2|\*\*2)|sq\.?[ 
 _ANNOTATION = lazy_regex(r"\{[^{}\s]*\}")
 _DAY = lazy_regex(r"(?<=/)[ ]?(?:\(24\.h\)|24[ .]?(?:h(?:rs?|ours?)?\b))")
 _CELLS = lazy_regex(
-    r"(?:\A|[ *]+|(?<=\d))(?:cells?|zellen?|cellules?|células?|#)[ ]*\Z|(?<=\b[GTM])(?-i:pt)\Z", re.IGNORECASE
+    r"(?:\A|(?<![ *])[ *]++|(?<=\d))(?:cells?|zellen?|cellules?|células?|#)[ ]*+\Z|(?<=\b[GTM])(?-i:pt)\Z",
+    re.IGNORECASE,
 )
 _ODOR_UNITS = lazy_regex(r"\b(?:european )?odou?r[ ]+units?\b", re.IGNORECASE)
 _CAPITALS = lazy_regex(r"(?<![^\W\d_])(?:[GTMD]|\AH|[MP][A-Za-z]+|Cal(?:ories?)?)(?![^\W_])")
