@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from fieldassay.metrics.notation import format_in_unit, format_number, format_rounded
 from fieldassay.reports.content.run.markdown import render_markdown
 from fieldassay.reports.content.run.summary import summarize
-from fieldassay.reports.export.latex import _number
 from fieldassay.scoring.score import score
 
 SHOWN = [
@@ -34,9 +33,7 @@ def test_a_score_reads_like_one_only_if_it_is(unit: str, value: float, text: str
     assert format_number(value, unit) == text
 
 
-@pytest.mark.parametrize(
-    "show", [format_number, format_in_unit, format_in_unit, _number], ids=lambda one: one.__name__
-)
+@pytest.mark.parametrize("show", [format_number, format_in_unit], ids=lambda one: one.__name__)
 @given(value=st.floats(0, 1 - 1e-6))
 def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float) -> None:
     text = show(value, "ratio")  # type: ignore[operator]
