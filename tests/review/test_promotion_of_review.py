@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.review.receipts import NONE, add, form_of, make_receipts, take
+from tests.review.test_tamper import attack
 
 from fieldassay.commands.cli.main import main
 from fieldassay.review.log.journal import Entry
@@ -169,3 +170,34 @@ def test_a_ruling_counts_before_both_labels(tmp_path: Path, capsys: pytest.Captu
 
 
 EMPTY = ("kind", "total", "day", "paid", "due", "lines")
+
+
+def test_gold_stays_as_it_is_where_the_log_cannot_take_the_promotion(tmp_path: Path) -> None:
+    gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1"})
+    store = make_receipts(tmp_path / "review", 1, NONE)
+    answer(store, add(store), {})
+    before = gold.read_bytes()
+    stop = (
+        "CREATE TRIGGER stop BEFORE INSERT ON event WHEN NEW.kind='promote' "
+        "BEGIN SELECT RAISE(ABORT, 'stop'); END"
+    )
+    attack(store, lambda db: db.execute(stop))
+    assert promote(tmp_path / "review", gold) != 0
+    assert gold.read_bytes() == before
+    assert not history_of(gold).exists()
+
+
+def test_an_empty_export_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from fieldassay.review.sheets.draw import Shares
+
+    store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
+    asked = ["review", "export", str(store.folder), "-o", str(tmp_path / "labels.jsonl"), "--settled"]
+    assert main(asked) == 0
+    assert "no sheet is finished: label with `fieldassay review open" in capsys.readouterr().err
+    answer(
+        store,
+        add(store, "anna", "reviewer"),
+        dict.fromkeys(("kind", "shop", "total", "day", "paid", "due", "lines")),
+    )
+    assert main(asked) == 0
+    assert "no document is settled: 1 document waits for a second sheet" in capsys.readouterr().err

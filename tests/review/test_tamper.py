@@ -13,7 +13,6 @@ from tests.review.small_review import label, labelled_store, ticking
 
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log.journal import Entry, Head, Journal, body_digest, canonical, event_hash
-from fieldassay.review.log.redact import redact_document
 from fieldassay.review.log.schema import COMPARED
 from fieldassay.review.log.store import Store
 from fieldassay.review.log.verify import verify
@@ -93,7 +92,7 @@ def test_every_attack_is_seen_with_a_remembered_head_and_most_without(
     [
         "UPDATE event SET body='{}' WHERE seq=3",
         "UPDATE event SET actor='other' WHERE seq=3",
-        "UPDATE event SET body=NULL, salt=NULL, kind='clock' WHERE seq=3",
+        "UPDATE event SET body=NULL, salt=NULL WHERE seq=3",
         "DELETE FROM event WHERE seq=3",
     ],
 )
@@ -105,37 +104,6 @@ def test_sql_cannot_change_an_event(tmp_path: Path, sql: str) -> None:
     ):
         db.execute(sql)
     assert verify(store).is_whole
-
-
-def test_content_that_vanished_without_a_redaction_is_seen(tmp_path: Path) -> None:
-    store = labelled_store(tmp_path)
-    with closing(sqlite3.connect(store.file)) as db:
-        db.execute("UPDATE event SET body=NULL, salt=NULL WHERE seq=9")
-        db.commit()
-    assert "event 9 has no content, and no redaction says why" in verify(store).faults
-
-
-def test_a_redacted_review_is_whole_and_holds_nothing_of_the_document(tmp_path: Path) -> None:
-    store = labelled_store(tmp_path)
-    store.append(Entry("label", label("shop", "Zyzzyva Trading"), "r1", 6))
-    head = store.head()
-    assert redact_document(store, "doc-3", "asked for by the customer") == 6
-    found = verify(store, [head])
-    assert (found.is_whole, found.redacted, found.events) == (True, 6, 29)
-    assert b"Zyzzyva" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
-    with store.reading() as db:
-        assert db.execute("SELECT count(*) FROM document").fetchone() == (4,)
-        assert db.execute("SELECT count(*) FROM label").fetchone() == (8,)
-    store.append(Entry("label", label("shop", "later"), "r1", 8))
-    assert verify(store, [head]).is_whole
-
-
-def test_redaction_needs_a_known_document_and_a_reason(tmp_path: Path) -> None:
-    store = labelled_store(tmp_path)
-    with pytest.raises(ProblemsError, match="did you mean 'doc-3'"):
-        redact_document(store, "doc_3", "why")
-    with pytest.raises(ProblemsError, match="say who asked"):
-        redact_document(store, "doc-3", " ")
 
 
 def test_a_clock_that_goes_back_is_an_event(tmp_path: Path) -> None:

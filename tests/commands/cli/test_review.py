@@ -59,16 +59,6 @@ def test_the_log_of_a_document_that_is_not_there_is_no_empty_log(
     assert "no document has the id 'doc-22'; did you mean 'doc-2'?" in capsys.readouterr().err
 
 
-def test_redact_removes_a_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    labelled_store(tmp_path)
-    assert main(["review", "redact", str(tmp_path), "--document", "doc-1", "--reason", "a request"]) == 0
-    assert "5 events redacted" in capsys.readouterr().out
-    assert main(["review", "log", str(tmp_path), "--csv"]) == 0
-    assert "doc-1" not in capsys.readouterr().out
-    assert main(["review", "verify", str(tmp_path)]) == 0
-    assert "5 of them redacted" in capsys.readouterr().out
-
-
 def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from tests.review.receipts import SPEC, add, form_of, prediction, take
 
@@ -79,7 +69,7 @@ def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "spec.yaml").write_text(SPEC)
     (tmp_path / "llama.jsonl").write_text(json.dumps(prediction(1)) + "\n")
     folder, spec, pred = (str(tmp_path / name) for name in ("review", "spec.yaml", "llama.jsonl"))
-    shares = ["--double", "0", "--withhold", "0", "--empty", "0"]
+    shares = ["--mode", "audit", "--double", "0", "--withhold", "0", "--empty", "0"]
     assert main(["review", "new", folder, "--spec", spec, "--pred", f"a={pred}", *shares]) == 0
     assert "1 document, 1 sheet, 9 values asked" in capsys.readouterr().out
     store = Store(Path(folder))

@@ -300,6 +300,7 @@ def test_a_link_out_of_the_folder_of_documents_is_not_followed(tmp_path: Path) -
     folder = tmp_path / "documents"
     folder.mkdir()
     (tmp_path / "secret.txt").write_text("a secret")
+    (folder / "other.txt").write_text("another document")
     (folder / "doc-001.txt").symlink_to(tmp_path / "secret.txt")
     store = make_receipts(tmp_path / "review", 1, documents=folder)
     add(store)

@@ -366,26 +366,5 @@ def log(folder: Path, document: str | None, *, is_csv: bool) -> int:
     return 0
 
 
-@review.command()
-@_FOLDER
-@click.option("--document", metavar="ID", required=True, help="The document.")
-@click.option("--reason", metavar="TEXT", required=True, help="Why, and who asked for it; the log keeps it.")
-def redact(folder: Path, **given: Any) -> int:
-    """Remove a document from a review: its values, its labels, and their log.
-
-    The events stay, without their content, so that the log still verifies and says how many were redacted.
-    """
-    from fieldassay.commands.cli.output import write
-    from fieldassay.io.text.shown import format_count
-    from fieldassay.review.log.redact import redact_document
-    from fieldassay.review.log.store import Store
-
-    count = redact_document(Store(folder), given["document"], given["reason"])
-    write(
-        f"{format_count(count, 'event')} redacted; copies and exports made before still hold the document\n"
-    )
-    return 0
-
-
 for _command in (promote, export, import_, verify):
     review.add_command(_command)

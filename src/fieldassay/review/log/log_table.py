@@ -15,7 +15,7 @@ COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", 
 def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator[tuple[Any, ...]]:
     """Yield a row with a value for each of `COLUMNS` per event, in order.
 
-    `before` and `after` are labels: the text, or a state in parentheses. A redacted event keeps its row.
+    `before` and `after` are labels: the text, or a state in parentheses.
     Raises `ProblemsError` for an unknown document.
     """
     if document is not None and not db.execute("SELECT 1 FROM document WHERE name=?", (document,)).fetchone():
@@ -27,18 +27,15 @@ def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator
     for seq, at, actor, kind, sheet, text, made in db.execute(
         "SELECT seq, at, actor, kind, sheet, body, hash FROM event ORDER BY seq"
     ):
-        body: Mapping[str, Any] = {} if text is None else json.loads(text)
+        body: Mapping[str, Any] = json.loads(text)
         name = body.get("name") if kind == "document" else documents.get(sheet)
         node, note = body.get("node"), body.get("note") or body.get("reason")
         before = after = None
         if kind == "label":
-            before = labels.get((sheet, body["node"])) if body else None
-            after = describe_label(body["state"], body["text"]) if body else None
-            labels[sheet, body.get("node", "")] = after or ""
+            before = labels.get((sheet, body["node"]))
+            after = labels[sheet, body["node"]] = describe_label(body["state"], body["text"])
         elif kind == "ruling":
             after = body.get("choice")
-        if text is None:
-            note = "(redacted)"
         if document is None or name == document:
             yield seq, at, actor, kind, name, sheet, node, before, after, note, made.hex()
 

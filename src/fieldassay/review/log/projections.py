@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from fieldassay.review.log.nodes import list_items
-from fieldassay.review.log.schema import OF_SHEET
 
 Body: TypeAlias = Mapping[str, Any]
 
@@ -138,16 +137,6 @@ def _ruling(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  
         db.execute("UPDATE sheet SET state='adjudicated' WHERE document=?", (body["document"],))
 
 
-def _redact(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
-    sheets = [found[0] for found in db.execute("SELECT id FROM sheet WHERE document=?", (body["document"],))]
-    for number in sheets:
-        for table in OF_SHEET:
-            db.execute(f"DELETE FROM {table} WHERE sheet=?", (number,))
-    for table in ("ruling", "sheet", "asked"):
-        db.execute(f"DELETE FROM {table} WHERE document=?", (body["document"],))
-    db.execute("DELETE FROM document WHERE id=?", (body["document"],))
-
-
 def _nothing(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
     """Change nothing: the event alone is the record."""
 
@@ -164,7 +153,6 @@ _KINDS: Mapping[str, Callable[[sqlite3.Connection, int, int, Body], None]] = {
     "finish": _finish,
     "undo": _undo,
     "ruling": _ruling,
-    "redact": _redact,
     "close": _fact,
     "promote": _nothing,
     "export": _nothing,

@@ -21,10 +21,9 @@ _MOST_TOLD = 20
 
 
 class Verification(Struct, frozen=True):
-    """The events read, how many of them are redacted, the head, and every fault found."""
+    """The number of events read, the head, and every fault found."""
 
     events: int
-    redacted: int
     head: Head
     faults: tuple[str, ...]
 
@@ -35,7 +34,7 @@ class Verification(Struct, frozen=True):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the verification as plain data."""
-        counts = {"events": self.events, "redacted": self.redacted, "head": str(self.head)}
+        counts = {"events": self.events, "head": str(self.head)}
         return {"whole": self.is_whole, **counts, "faults": list(self.faults)}
 
 
@@ -56,14 +55,12 @@ def verify(store: Store, heads: Sequence[Head] = ()) -> Verification:
             faults += check.unknown_heads(heads)
             if not faults:
                 faults += _compare(db, replayed)
-            return Verification(
-                check.count, check.redacted, Head(check.count, check.last.hex()), tuple(faults[:_MOST_TOLD])
-            )
+            return Verification(check.count, Head(check.count, check.last.hex()), tuple(faults[:_MOST_TOLD]))
     except ProblemsError as error:
         if any(problem.kind == "not_a_review" for problem in error.problems):
             raise
         faults = [problem.what for problem in error.problems]
-        return Verification(0, 0, Head(0, START.hex()), tuple(faults))
+        return Verification(0, Head(0, START.hex()), tuple(faults))
 
 
 def _integrity(db: sqlite3.Connection) -> Iterator[str]:
@@ -78,9 +75,7 @@ class _Check:
     def __init__(self, replayed: sqlite3.Connection, heads: dict[int, str]) -> None:
         self.replayed = replayed
         self.heads = heads
-        self.count, self.redacted, self.last = 0, 0, START
-        self.missing: set[int] = set()
-        """Events without a body that no redaction has named yet."""
+        self.count, self.last = 0, START
 
     def events(self, db: sqlite3.Connection) -> Iterator[str]:
         """Yield what is wrong with the events; the pass ends at the first break of the chain."""
@@ -89,8 +84,6 @@ class _Check:
             if fault is not None:
                 yield fault
                 return
-        if self.missing:
-            yield f"event {min(self.missing)} has no content, and no redaction says why"
 
     def unknown_heads(self, heads: Iterable[Head]) -> Iterator[str]:
         """Yield the remembered heads that the log no longer holds."""
@@ -105,20 +98,13 @@ class _Check:
         if seq != self.count + 1:
             return f"event {self.count + 1:,} is missing"
         is_chained = prev == self.last and made == event_hash(prev, (seq, at, actor, kind, sheet), digest)
-        if not is_chained or (body is not None and (salt is None or not _fits(salt, body, digest))):
+        if not is_chained or body is None or salt is None or not _fits(salt, body, digest):
             return f"event {seq:,} is not the one that was written"
         self.count, self.last = seq, made
         if self.heads.get(seq) == made.hex():
             del self.heads[seq]
-        if body is None:
-            self.redacted += 1
-            self.missing.add(seq)
-            return None
-        data = json.loads(body)
-        if kind == "redact":
-            self.missing -= set(data["events"])
         try:
-            project(self.replayed, seq, kind, sheet, data)
+            project(self.replayed, seq, kind, sheet, json.loads(body))
         except (KeyError, sqlite3.Error) as error:
             return f"event {seq:,} cannot be replayed ({type(error).__name__}: {error})"
         return None

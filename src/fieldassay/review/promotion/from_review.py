@@ -13,7 +13,6 @@ from fieldassay.review.export import list_sheets
 from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.nodes import is_in_list
 from fieldassay.review.log.store import Store
-from fieldassay.review.promotion.history import lines_digest
 from fieldassay.review.promotion.promote import Promotion
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.scoring.inputs.open_inputs import open_gold
@@ -82,11 +81,5 @@ def log_promotion(store: Store, found: Promotion, reason: str) -> int:
         "gold": found.gold.name,
         "changed": found.changed,
         "reason": reason,
-        "history": {
-            "file": found.history.name,
-            "lines": len(found.entries),
-            "digest": lines_digest(found.entries),
-            "head": found.review,
-        },
     }
     return store.append(Entry("promote", body, "command"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -107,8 +106,3 @@ def read_history(path: Path, data: bytes) -> list[tuple[bytes, dict[str, Any]]]:
     if problems:
         raise ProblemsError(problems[:20])
     return found
-
-
-def lines_digest(lines: Iterable[bytes]) -> str:
-    """Return the digest of lines in any order; the log of a review keeps it of what a promotion wrote."""
-    return hashlib.sha256(b"".join(line + b"\n" for line in sorted(lines))).hexdigest()
