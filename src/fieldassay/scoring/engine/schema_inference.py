@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hashlib import blake2b
 from typing import Any
 
 from msgspec.structs import replace
@@ -70,17 +69,12 @@ def grow(
     return (*_placed(branches, node, table), leaf)
 
 
-def digest_key(key: str) -> int:
-    """Return a number of 64 bits for a key, the same in every process."""
-    return int.from_bytes(blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
-
-
-def is_folded(node: AnyNode, steps: tuple[Step, ...], key: str, kept: frozenset[int]) -> bool:
-    """Return whether a key is folded, where the digests of `kept` ones are not.
+def is_folded(node: AnyNode, steps: tuple[Step, ...], key: str, kept: frozenset[str]) -> bool:
+    """Return whether a key is folded, where the `kept` ones are not.
 
     A key that a pattern names, or gives a type of its own, is kept too.
     """
-    if digest_key(key) in kept:
+    if key in kept:
         return False
     patterns = [Pattern(text) for text, _ in node.patterns[:-1]]
     own, every = (*steps, key), (*steps, KEY)

@@ -142,7 +142,7 @@ class FieldTable(Struct, eq=False):
     fields: list[FieldInfo]
     known: dict[tuple[str, int], int] = default(default_factory=dict)
     by_type: dict[tuple[str, str], int] = default(default_factory=dict)
-    folds: Mapping[str, frozenset[int]] = default(default_factory=dict)
+    folds: Mapping[str, frozenset[str]] = default(default_factory=dict)
     """As those of the plan."""
 
     def position(self, info: FieldInfo) -> int:

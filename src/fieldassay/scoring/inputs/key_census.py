@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.paths import ITEM, KEY, Step, join_path, split_path
 from fieldassay.records.matching import Matching, batches
-from fieldassay.scoring.engine.schema_inference import digest_key, is_folded
+from fieldassay.scoring.engine.schema_inference import is_folded
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.spec.plan.renaming import apply_aliases
 
@@ -24,9 +22,7 @@ FEW_DOCUMENTS = 10
 """Of more keys, those in fewer documents than this fold."""
 
 _BATCH = 2000
-_PENDING = 1 << 20
 Steps: TypeAlias = tuple[Step, ...]
-Kept: TypeAlias = frozenset[int]
 
 
 def fold_keys(plan: Plan, matching: Matching) -> Plan:
@@ -37,14 +33,13 @@ def fold_keys(plan: Plan, matching: Matching) -> Plan:
     """
     if not _has_trees(plan.root):
         return plan
-    folds: dict[Steps, Kept] = {}
+    folds: dict[Steps, frozenset[str]] = {}
     while True:
         census = _Census(folds)
         for batch in batches(matching, _BATCH):
             sides = (batch.gold, *batch.predictions.values())
             for records in zip(*sides, strict=True):
                 census.add(plan.root, [record.data for record in records if record is not None])
-            census.settle()
         crowded = census.find_crowded()
         if not crowded:
             break
@@ -59,68 +54,33 @@ def _has_trees(node: Node) -> bool:
     return isinstance(node, AnyNode) or any(map(_has_trees, below))
 
 
-class _Counts(Struct):
-    """In how many documents each key of an object is, by the key's digest."""
-
-    digests: npt.NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
-    documents: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    pending: list[Counter[str]] = field(default_factory=list)
-
-    def add(self, counts: Counter[str]) -> None:
-        self.pending.append(counts)
-        if sum(map(len, self.pending)) > max(_PENDING, len(self.digests)):
-            self.settle()
-
-    def settle(self) -> None:
-        """Add up what is pending."""
-        sizes = [len(counts) for counts in self.pending]
-        keys = (digest_key(key) for counts in self.pending for key in counts)
-        own = np.fromiter(keys, np.uint64, sum(sizes))
-        given = np.fromiter(
-            (each for counts in self.pending for each in counts.values()), np.int64, sum(sizes)
-        )
-        self.digests, places = np.unique(np.concatenate([self.digests, own]), return_inverse=True)
-        weights = np.concatenate([self.documents, given])
-        self.documents = np.bincount(places, weights=weights, minlength=len(self.digests)).astype(np.int64)
-        self.pending = []
-
-
 class _Census(Struct):
     """Counts the documents with each key, by the steps to its object."""
 
-    folds: Mapping[Steps, Kept]
-    few: dict[Steps, Counter[str]] = field(default_factory=dict)
-    many: dict[Steps, _Counts] = field(default_factory=dict)
+    folds: Mapping[Steps, frozenset[str]]
+    counts: defaultdict[Steps, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def add(self, root: Node, records: Sequence[Any]) -> None:
         """Count one document: its record in gold and in all predictions."""
-        seen: dict[Steps, set[str]] = {}
+        seen: defaultdict[Steps, set[str]] = defaultdict(set)
         for data in records:
             self._walk(root, data, seen)
         for steps, keys in seen.items():
-            self.few.setdefault(steps, Counter()).update(keys)
+            self.counts[steps].update(keys)
 
-    def settle(self) -> None:
-        """Take the objects with many keys apart, whose keys are held as digests."""
-        crowded = [
-            steps for steps, counts in self.few.items() if steps in self.many or len(counts) > MOST_KEYS
-        ]
-        for steps in crowded:
-            self.many.setdefault(steps, _Counts()).add(self.few.pop(steps))
-
-    def find_crowded(self) -> dict[Steps, Kept]:
-        """Return the objects with too many keys, and the digests of those that remain fields.
+    def find_crowded(self) -> dict[Steps, frozenset[str]]:
+        """Return the objects with too many keys, and those that remain fields.
 
         Objects below others of them are not among them: they are not counted whole.
         """
-        found = {}
-        for steps, counts in self.many.items():
-            if not any(steps[:end] in self.many for end in range(len(steps))):
-                counts.settle()
-                found[steps] = frozenset(counts.digests[counts.documents >= FEW_DOCUMENTS].tolist())
-        return found
+        crowded = {steps: counts for steps, counts in self.counts.items() if len(counts) > MOST_KEYS}
+        return {
+            steps: frozenset(key for key, documents in counts.items() if documents >= FEW_DOCUMENTS)
+            for steps, counts in crowded.items()
+            if not any(steps[:end] in crowded for end in range(len(steps)))
+        }
 
-    def _walk(self, node: Node, value: Any, seen: dict[Steps, set[str]]) -> None:
+    def _walk(self, node: Node, value: Any, seen: defaultdict[Steps, set[str]]) -> None:
         if isinstance(node, AnyNode):
             self._tree(node, split_path(node.path), value, seen)
         elif isinstance(node, ObjectNode) and isinstance(value, dict):
@@ -133,16 +93,15 @@ class _Census(Struct):
             for item in held.values() if node.is_map else held:
                 self._walk(node.items, item, seen)
 
-    def _tree(self, node: AnyNode, steps: Steps, value: Any, seen: dict[Steps, set[str]]) -> None:
+    def _tree(self, node: AnyNode, steps: Steps, value: Any, seen: defaultdict[Steps, set[str]]) -> None:
         if value.__class__ is list:
             for item in value:
                 self._tree(node, (*steps, ITEM), item, seen)
         elif value.__class__ is dict:
             kept = self.folds.get(steps)
             if kept is None:
-                keys = seen.setdefault(steps, set())
-                keys.update(value)
-                if steps in self.many or len(keys) > MOST_KEYS:
+                seen[steps].update(value)
+                if len(seen[steps]) > MOST_KEYS or len(self.counts[steps]) > MOST_KEYS:
                     return
             for key, inner in value.items():
                 if inner.__class__ is dict or inner.__class__ is list:

@@ -180,8 +180,8 @@ class Plan(Brief, Struct, frozen=True, eq=False):
     """SHA-256 of the scoring-relevant content of the spec, in hexadecimal."""
     maps: frozenset[str] = frozenset()
     """The fields of the values of maps, such as `rates.*`."""
-    folds: Mapping[str, frozenset[int]] = {}
-    """The objects of trees with more keys than fields, and the digests of those keys that are fields."""
+    folds: Mapping[str, frozenset[str]] = {}
+    """The objects of trees with more keys than fields, and those keys that are fields."""
 
     def field_of(self, path: str) -> str:
         """Return the field of a concrete path."""
