@@ -479,5 +479,5 @@ def _read(plan: Plan, raw: str) -> Values | None:
             return None
         reading = read_data(answer.data, fields, AnswerShape(has_quotes=True), {})
         for steps, given in reading.values.items():
-            found[join_path(field_steps(steps, ()))].append(given.value)
+            found[join_path(field_steps(steps))].append(given.value)
     return found

@@ -203,7 +203,7 @@ class Locator(Struct, frozen=True, dict=True):
         return Place(best[0], start, end)
 
 
-def field_steps(steps: Steps, fields: Iterable[Steps]) -> Steps:
+def field_steps(steps: Steps, fields: Iterable[Steps] = ()) -> Steps:
     """Return the steps of a value's field: indices as `ITEM`, keys of maps among the `fields` as `KEY`."""
     own = tuple(ITEM if isinstance(step, int) else step for step in steps)
     for field in fields:

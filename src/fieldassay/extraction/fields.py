@@ -10,7 +10,6 @@ from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Locator, label_words
 from fieldassay.io.json_value import Json
 from fieldassay.paths import KEY, split_path
-from fieldassay.spec.language.model import item_step
 
 if TYPE_CHECKING:
     from fieldassay.extraction.places.search import Search
@@ -36,7 +35,7 @@ def leaf_fields(spec: Spec) -> Mapping[Steps, Field]:
     while open_fields:
         steps, one = open_fields.pop()
         if one.items is not None:
-            open_fields.append(((*steps, item_step(one)), one.items))
+            open_fields.append(((*steps, one.item_step), one.items))
         elif one.fields:
             open_fields.extend(((*steps, inner.name), inner) for inner in reversed(one.fields))
         else:
@@ -63,8 +62,8 @@ def _lists(spec: Spec) -> list[tuple[Steps, Field]]:
     while open_fields:
         steps, one = open_fields.pop()
         if one.items is not None:
-            found.append(((*steps, item_step(one)), one))
-            open_fields.append(((*steps, item_step(one)), one.items))
+            found.append(((*steps, one.item_step), one))
+            open_fields.append(((*steps, one.item_step), one.items))
         open_fields.extend(((*steps, inner.name), inner) for inner in one.fields)
     return found
 

@@ -31,6 +31,8 @@ class Reply:
     drip_s: float = 0.0
     """The pause between single bytes of the body."""
     end: End = "whole"
+    before: bytes = b""
+    """What is sent ahead of the head of the answer."""
 
 
 @dataclass
@@ -165,7 +167,8 @@ class ScriptedServer:
 
     async def _answer(self, reply: Reply, hit: Hit, writer: asyncio.StreamWriter) -> bool:
         body = echo(hit).body if reply.body is None else reply.body
-        raw = body.encode() if isinstance(body, str) else json.dumps(body).encode()
+        plain = body if isinstance(body, str | bytes) else json.dumps(body)
+        raw = plain.encode() if isinstance(plain, str) else plain
         if reply.end == "reset_after":
             writer.transport.abort()
             return False
@@ -176,7 +179,7 @@ class ScriptedServer:
             f"HTTP/1.1 {reply.status} Scripted",
             *(f"{name}: {value}" for name, value in headers.items()),
         ]
-        writer.write("\r\n".join([*lines, "", ""]).encode())
+        writer.write(reply.before + "\r\n".join([*lines, "", ""]).encode())
         if reply.end == "half_body":
             writer.write(raw[: len(raw) // 2])
             await writer.drain()

@@ -71,6 +71,7 @@ def test_a_command_stays_and_answers_one_request_after_the_other(tmp_path: Path)
 @pytest.mark.parametrize(
     ("text", "kind", "said", "seconds"),
     [
+        ("long", "too_large_answer", "more than 50 MB", 600),
         ("die", "command_died", "exit code 7", 600),
         ("hang", "command_timeout", "within 1.5 s", 1.5),
         ("nonsense", "command_answer", "not json", 600),
@@ -81,7 +82,7 @@ def test_a_command_that_fails_fails_one_document(
     text: str, kind: str, said: str, seconds: float, tmp_path: Path
 ) -> None:
     jobs = [job(0, "a"), job(1, text), job(2, "b")]
-    found, summary = drive(jobs, tmp_path / "out", command(tmp_path, timeout_s=seconds))
+    found, summary = drive(jobs, tmp_path / "out", command(tmp_path, timeout_s=seconds, max_answer_mb=50))
     failure = found[f"1-{text}"].value.failure
     assert failure.kind == kind and said in failure.message and summary.stop is None
     assert found["0-a"].value.failure is None and found["2-b"].value.failure is None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -111,9 +112,26 @@ class Final:
     billed: int = 0
     timeout_s: float = 600.0
     deadline_s: float = 600.0
+    max_answer_mb: float = 64.0
 
 
+ZIPPED = gzip.compress(json.dumps(completion("x" * 200_000)).encode())
+SMALL = Final("too_large_answer", billed=1, max_answer_mb=0.1)
+LARGE: dict[str, tuple[Script, Final]] = {
+    "a long text": (always(Reply(body=completion("x" * 200_000))), SMALL),
+    "a packed text": (always(Reply(body=ZIPPED, headers={"content-encoding": "gzip"})), SMALL),
+    "an error": (always(Reply(500, "x" * 200_000)), replace(SMALL, billed=0)),
+    "interim responses": (always(Reply(before=b"HTTP/1.1 102 Processing\r\n\r\n" * 5_000)), SMALL),
+    "headers": (always(Reply(headers={f"x-{at}": "x" * 1000 for at in range(120)})), SMALL),
+    "events": (always(Reply(body="data: {}\n" * 1_100_000)), replace(SMALL, max_answer_mb=64.0)),
+    "choices": (
+        always(Reply(body={"choices": completion("a")["choices"] * 1_001})),
+        replace(SMALL, max_answer_mb=64.0),
+    ),
+    "lists": (always(Reply(body=f"[{'[],' * 2_000_001}1]")), replace(SMALL, max_answer_mb=64.0)),
+}
 LASTING: dict[str, tuple[Script, Final]] = {
+    **LARGE,
     "reset after every answer": (always(Reply(end="reset_after")), Final("reset", 3, 3, 3)),
     "500 for ever": (always(Reply(500, "oops", NOW)), Final("server_error", 3, 3)),
     "half JSON for ever": (always(Reply(body='{"choi')), Final("half_answer", 3, 3, 3)),
@@ -169,7 +187,7 @@ def test_a_fault_that_lasts_is_the_failure_of_its_document(
     script: Script, final: Final, tmp_path: Path
 ) -> None:
     with ScriptedServer(script) as server:
-        limits = {"timeout_s": final.timeout_s, "deadline_s": final.deadline_s}
+        limits = {name: getattr(final, name) for name in ("timeout_s", "deadline_s", "max_answer_mb")}
         found, summary = drive(questions(1), tmp_path, channels(server.url, **limits))
         again, _ = drive(questions(1), tmp_path, channels(server.url, **limits))
     answer = found["doc-0"].value

@@ -8,8 +8,10 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import closing
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
     import httpx2
 
 MOST_BYTES_IN_FLIGHT = 64 * 2**20
-MOST_ANSWER_BYTES = 64 * 2**20
+MOST_EVENTS, MOST_CHOICES, MOST_PARTS = 1_000_000, 1_000, 2_000_000
+"""Server-sent events, choices, and lists and objects of an answer: a small one takes much memory by them."""
 FIRST_CONTACT_SECONDS = 30.0
 """How long a server that was never reached is tried: a wrong address should not take ten minutes."""
 MOST_FAILED_IN_A_ROW = 10
@@ -213,6 +216,7 @@ class ChatChannel:
         """Send once. What fails before the last byte of the body has left is not sent."""
         started = time.monotonic()
         limit = min(self.endpoint.timeout_s, deadline - started)
+        self._local.arrived, self._local.until = 0, started + limit
         first: float | None = None
         sending = self._body(body)
         try:
@@ -220,7 +224,7 @@ class ChatChannel:
             request = self._request(client, call, sending, limit, len(names))
             with closing(client.send(request, stream=True)) as response:
                 first = (time.monotonic() - started) * 1000
-                raw = self._read(response, started + limit)
+                raw = self._read(response)
                 ended = time.monotonic()
                 parsed = self._clean(raw)
                 verdict = judge_response(response.status_code, response.headers, parsed)
@@ -230,8 +234,8 @@ class ChatChannel:
             verdict = self._judge_error(error, is_sent=sending.is_sent)
         except _TooSlow:
             verdict = Verdict("unknown", "read_timeout", f"no whole answer within {limit:g} s")
-        except _TooLarge:
-            verdict = Verdict("document", "wrong_content", "the answer is larger than 64 MB")
+        except _TooLarge as error:
+            verdict = Verdict("document", "too_large_answer", f"the answer has {error}")
         except RuntimeError:  # the client was closed under the request
             raise ClosedError from None
         if verdict.action in ("unknown", "not_sent"):  # a run that stops breaks its connections
@@ -249,23 +253,45 @@ class ChatChannel:
             (b"Content-Length", b"%d" % body.length),
             (b"Idempotency-Key", (call.key + again).encode()),
         ]
-        more = {"cookies": client.cookies, "stream": body, "extensions": {"timeout": timeout}}
+        extensions = {"timeout": timeout, "trace": self._bound_connection}
+        more = {"cookies": client.cookies, "stream": body, "extensions": extensions}
         made: httpx2.Request = self._httpx.Request("POST", self._url, headers=headers, **more)
         return made
 
-    def _read(self, response: httpx2.Response, until: float) -> bytes:
-        parts, size = [], 0
+    def _bound_connection(self, event: str, about: Mapping[str, Any]) -> None:
+        """Count all that a new connection receives, headers and interim responses too, which `read` hides."""
+        if event.endswith(("connect_tcp.complete", "start_tls.complete")):
+            stream = about["return_value"]
+            stream.read = partial(self._receive, stream.read)
+
+    def _receive(self, read: Callable[..., bytes], most: int, timeout: float | None = None) -> bytes:
+        chunk = read(most, timeout)
+        self._local.arrived += len(chunk)
+        self._check_size(self._local.arrived)
+        if time.monotonic() > self._local.until:
+            raise _TooSlow
+        return chunk
+
+    def _check_size(self, size: int) -> None:
+        if size > self.endpoint.max_answer_mb * 2**20:
+            raise _TooLarge(f"more than {self.endpoint.max_answer_mb:g} MB (`max_answer_mb` of the endpoint)")
+
+    def _read(self, response: httpx2.Response) -> bytes:
+        parts, size, events = [], 0, 0
         for chunk in response.iter_bytes():
             parts.append(chunk)
             size += len(chunk)
-            if size > MOST_ANSWER_BYTES:
-                raise _TooLarge
-            if time.monotonic() > until:
+            events += chunk.count(b"data:")
+            self._check_size(size)
+            if events > MOST_EVENTS:
+                raise _TooLarge(f"more than {MOST_EVENTS:,} events")
+            if time.monotonic() > self._local.until:
                 raise _TooSlow
         return b"".join(parts)
 
     def _clean(self, raw: bytes) -> Any:
         """Return a body as JSON, or as text, without the key."""
+        check_parts(raw)
         try:
             return self._key.removed_from_json(parse(raw))
         except (ValueError, RecursionError):
@@ -380,7 +406,24 @@ class _TooSlow(Exception):
 
 
 class _TooLarge(Exception):
-    """The answer does not end."""
+    """The answer is larger than answers may be."""
+
+
+class _Choices(Struct):
+    """The choices of a completion, unread."""
+
+    choices: list[msgspec.Raw] = []
+
+
+def check_parts(raw: bytes) -> None:
+    """Raise an error for an answer with too many choices, or lists and objects."""
+    if raw.count(b"{") + raw.count(b"[") > MOST_PARTS:
+        raise _TooLarge(f"more than {MOST_PARTS:,} lists and objects")
+    if raw.count(b"{") > MOST_CHOICES:
+        with suppress(msgspec.DecodeError, UnicodeDecodeError):
+            found = msgspec.json.decode(raw, type=_Choices)
+            if len(found.choices) > MOST_CHOICES:
+                raise _TooLarge(f"more than {MOST_CHOICES:,} choices")
 
 
 def parse(raw: bytes) -> Any:
@@ -404,20 +447,21 @@ def join_events(raw: bytes) -> dict[str, Any] | None:
     {'role': 'assistant', 'content': 'ab'}
     """
     lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
-    message, whole = {"role": "assistant"}, dict[str, Any]()
+    message, whole, texts = {"role": "assistant"}, dict[str, Any](), defaultdict[str, list[str]](list)
     choice: dict[str, Any] = {"index": 0, "finish_reason": None, "message": message}
     try:
-        for event in [parse(line) for line in lines if line and line != b"[DONE]"]:
+        for event in (parse(line) for line in lines if line and line != b"[DONE]"):
             whole |= {name: event[name] for name in ("error", "model", "usage") if event.get(name)}
             for part in event.get("choices") or ():
                 choice |= {name: part[name] for name in ("error", "finish_reason") if part.get(name)}
                 for name, text in (part.get("delta") or {}).items() if not part.get("index") else ():
                     if isinstance(text, str) and name != "role":
-                        message[name] = message.get(name, "") + text
+                        texts[name].append(text)
     except (ValueError, AttributeError, TypeError):  # no JSON, or none of a completion
         return None
     if whole.get("error"):
         return whole
+    message |= {name: "".join(parts) for name, parts in texts.items()}
     is_whole = b"[DONE]" in lines or choice["finish_reason"] is not None
     return whole | {"choices": [choice]} if is_whole else None
 

@@ -40,7 +40,6 @@ MOST_DEAD_IN_A_ROW = 10
 """Workers that died one after the other without an answer, after which the run stops."""
 START_SECONDS = 60.0
 """What a program has in addition for its first answer: it may have models to load."""
-_MOST_LINE_BYTES = 64 * 2**20
 _KEPT_OUTPUT = 2000
 _LAUNCH = (
     "import os, sys; at = int(sys.argv[1]); os.dup2(at, 3); os.set_inheritable(3, True); "
@@ -59,7 +58,8 @@ class CommandError(Exception):
 class Worker:
     """A running command in a process group of its own; it gets one request at a time."""
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], max_answer_mb: float = 64.0) -> None:
+        self._max_answer_mb = max_answer_mb
         self._answers, writing = os.pipe()
         launch = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(writing), *command]
         try:
@@ -109,8 +109,9 @@ class Worker:
                 raise self._death("ended without an answer")
             parts.append(chunk)
             size += len(chunk)
-            if size > _MOST_LINE_BYTES:
-                raise CommandError("command_answer", "the answer is longer than 64 MB")
+            if size > self._max_answer_mb * 2**20:
+                said = f"the answer has more than {self._max_answer_mb:g} MB (`max_answer_mb` of the system)"
+                raise CommandError("too_large_answer", said)
         line, _, self._rest = b"".join(parts).partition(b"\n")
         return line
 
@@ -171,8 +172,10 @@ class CommandChannel:
         *,
         workers: int = 1,
         timeout_s: float = 120.0,
+        max_answer_mb: float = 64.0,
     ) -> None:
         self.waits = Waits()
+        self._max_answer_mb = max_answer_mb
         self._command, self._workers, self._timeout_s = tuple(command), workers, timeout_s
         self._digests = [_digest(part) for part in self._command]
         self._local = threading.local()
@@ -226,7 +229,7 @@ class CommandChannel:
     def _worker(self) -> Worker:
         found: Worker | None = getattr(self._local, "worker", None)
         if found is None:
-            found = self._local.worker = Worker(self._command)
+            found = self._local.worker = Worker(self._command, self._max_answer_mb)
             with self._guard:
                 self._running.add(found)
         return found

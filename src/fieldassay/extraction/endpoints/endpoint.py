@@ -33,6 +33,8 @@ class Endpoint:
     """The longest time of one attempt, from sending to the last byte."""
     deadline_s: float = 600.0
     """The longest time of a request with all its attempts and the waiting between them."""
+    max_answer_mb: float = 64.0
+    """The largest answer in megabytes, as it arrives and unpacked; a larger one is broken off."""
     prices: Mapping[str, Mapping[str, float]] | None = None
     """USD per million tokens by model and kind, before those of the spec; `*` is every other model."""
 
@@ -74,6 +76,8 @@ def _problems(endpoint: Endpoint) -> list[tuple[str, str, str]]:
         found.append(("max_in_flight must be 1 or more", "write a positive number", "out_of_range"))
     if min(endpoint.timeout_s, endpoint.deadline_s) <= 0:
         found.append(("a time limit must be positive", "write seconds", "out_of_range"))
+    if endpoint.max_answer_mb <= 0:
+        found.append(("max_answer_mb must be positive", "write megabytes", "out_of_range"))
     return found
 
 

@@ -38,6 +38,7 @@ class Command:
     run: tuple[str, ...]
     workers: int = field(default=1, metadata=AT_LEAST_ONE)
     timeout_s: float = field(default=120.0, metadata={"least": 0.001})
+    max_answer_mb: float = field(default=64.0, metadata={"least": 0.001})
 
     def extract(
         self, document: Transcript, task: Task

@@ -15,7 +15,6 @@ from fieldassay.extraction.schema import enum_values
 from fieldassay.io.json_value import Json
 from fieldassay.paths import Step, join_path
 from fieldassay.regex import lazy_regex
-from fieldassay.spec.language.model import item_step
 
 if TYPE_CHECKING:
     from fieldassay.spec.language.model import DocumentType, Field
@@ -186,7 +185,7 @@ def _lines(fields: Sequence[Field], above: tuple[Step, ...], kinds: DocumentType
         steps = (*above, one.name)
         inner = one
         while inner.items is not None:
-            steps, inner = (*steps, item_step(inner)), inner.items
+            steps, inner = (*steps, inner.item_step), inner.items
         kind = _TYPES.get(inner.type, inner.type)
         if inner.type == "enum":
             kind = f"{kind} {', '.join(enum_values(inner))}"

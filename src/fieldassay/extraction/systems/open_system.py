@@ -141,7 +141,12 @@ def _channels(
             asked[name] = endpoints[name]
             channels[name] = ChatChannel(endpoints[name], read_key(endpoints[name], os.environ))
     if isinstance(strategy, Command):
-        channels[CALL] = CommandChannel(strategy.run, workers=strategy.workers, timeout_s=strategy.timeout_s)
+        channels[CALL] = CommandChannel(
+            strategy.run,
+            workers=strategy.workers,
+            timeout_s=strategy.timeout_s,
+            max_answer_mb=strategy.max_answer_mb,
+        )
     if isinstance(strategy, Function):
         called = function or _imported(strategy.call)
         channels[CALL] = FunctionChannel(called, _identity(called), workers=strategy.workers)

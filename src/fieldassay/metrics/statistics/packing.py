@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -68,7 +69,7 @@ class PackedInts(Struct, frozen=True, eq=False):
         return self.held.astype(np.int64) << self.shift
 
 
-class PackedSum(Struct, frozen=True, eq=False):
+class PackedSum(Struct, frozen=True, eq=False, dict=True):
     """The sums of one statistic (fields x documents), each field packed by itself."""
 
     fields: tuple[str | None, ...]
@@ -89,9 +90,12 @@ class PackedSum(Struct, frozen=True, eq=False):
 
     def row(self, field: str | None) -> Ints:
         """Return the sums of one field, zeros for one that it does not have."""
-        if field not in self.fields:
-            return np.zeros(self.documents, np.int64)
-        return self.rows[self.fields.index(field)].unpack()
+        at = self._places.get(field)
+        return np.zeros(self.documents, np.int64) if at is None else self.rows[at].unpack()
+
+    @cached_property
+    def _places(self) -> dict[str | None, int]:
+        return {name: at for at, name in enumerate(self.fields)}
 
 
 class PackedColumns(Mapping[str, Floats]):

@@ -270,7 +270,8 @@ class SumTable(Struct, frozen=True, eq=False, dict=True):
         left, right = self.evaluate(recipe.left), self.evaluate(recipe.right)
         place = {label: row for row, label in enumerate(right.labels)}
         labels = tuple(label for label in left.labels if label in place)
-        here, there = [left.labels.index(label) for label in labels], [place[label] for label in labels]
+        here = [row for row, label in enumerate(left.labels) if label in place]
+        there = [place[label] for label in labels]
         return Evaluated(
             labels,
             self._join(recipe.operator, left.values[here], right.values[there]),

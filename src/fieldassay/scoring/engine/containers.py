@@ -37,7 +37,7 @@ def container_blocks(place: ListPlace | ObjectPlace, pairs: Pairs, reasons: Reas
     shown = shown if kept is None else shown & kept
     blocks = []
     below = below_flags(pairs, place.ancestors, under)
-    if not (isinstance(place, ObjectPlace) and place.is_item):
+    if place.has_row:
         at = np.flatnonzero(shown & (gold != WRONG))
         structure = _structure(place, pairs.take(at), (gold[at], pred[at]), reasons)
         structure.flags[:] |= np.where(structure.outcome == Outcome.ABSENT, 0, below[at])

@@ -222,6 +222,7 @@ class Flattener(Struct, frozen=True, eq=False):
         ancestors: tuple[ObjectPlace, ...],
     ) -> None:
         declared = {child.name for child in node.children} | node.skipped
+        declared = declared.union(*(child.folded for child in node.children if isinstance(child, ListNode)))
         declared.update(
             name for child in node.children if isinstance(child, Leaf) for name in child.unit_fields
         )
@@ -369,6 +370,9 @@ def _members(column: list[Any], children: Sequence[Node], absent: Any) -> list[l
     for start in range(0, len(column), _PORTION):
         part = column[start : start + _PORTION]
         for child, values in zip(children, found, strict=True):
+            if isinstance(child, ListNode) and child.folded:
+                values += [{key: held[key] for key in held if key in child.folded} for held in part]
+                continue
             values += map(dict.get, part, repeat(child.name), repeat(absent)) if child.path else part
     return found
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fieldassay.io.text.settled import fold_null_values
 from fieldassay.metrics.evidence import FieldInfo
+from fieldassay.paths import KEY, join_path, split_path
 from fieldassay.scoring.engine.blocks import Block, Pairs, Reasons
 from fieldassay.scoring.engine.candidates import Index
 from fieldassay.scoring.engine.coding import (
@@ -59,12 +60,20 @@ def judge(
     for fields that not every document has; `accepted` are the values that gold documents accept, by path.
     """
     table = FieldTable(
-        list(plan.fields), {(info.path, int(info.kind)): at for at, info in enumerate(plan.fields)}
+        list(plan.fields),
+        {(info.path, int(info.kind)): at for at, info in enumerate(plan.fields)},
+        folds=plan.folds,
     )
     undeclared = Undeclared()
     nulls = fold_null_values(plan.spec.null_values)
     flattener = Flattener(table, applies, undeclared, nulls, ABSENT if plan.has_null_values else None)
-    scope = flattener.flatten(plan.root, gold, pred, Noted.of(accepted, plan.maps))
+    maps = plan.maps | {join_path([*split_path(path), KEY]) for path in plan.folds}
+    scope = flattener.flatten(
+        plan.root,
+        gold,
+        pred,
+        Noted.of(accepted, maps),
+    )
     coded = _code_scope(scope)
     documents = np.arange(len(gold))
     pairs = Pairs(scope, documents, documents, documents.astype(np.int32))

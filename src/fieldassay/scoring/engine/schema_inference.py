@@ -7,10 +7,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from fieldassay.metrics.evidence import FieldInfo, Kind
-from fieldassay.paths import Pattern, join_path, split_path
+from fieldassay.paths import KEY, Pattern, Step, join_path, split_path
 from fieldassay.scoring.engine.scopes import ABSENT, FieldTable
 from fieldassay.spec.language.model import Accept
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode
+from fieldassay.values.aligners.map_keys import MapKeys
 from fieldassay.values.aligners.ordered import Ordered
 from fieldassay.values.comparators.exact import Exact
 from fieldassay.values.types.anything import AnyReader
@@ -40,8 +41,16 @@ def grow(
     if has_scalars or (leaf.is_list and list in kinds) or (leaf.null_is_value and type(None) in kinds):
         branches.append(leaf)
     if dict in kinds:
-        children = tuple(replace(node, name=key, path=member_path(node.path, key)) for key in objects)
-        branches.append(ObjectNode(node.name, node.path, 0, children, accepted=leaf.accepted))
+        kept = table.folds.get(node.path)
+        steps = split_path(node.path)
+        folded = () if kept is None else [key for key in objects if is_folded(node, steps, key, kept)]
+        rest = frozenset(folded)
+        children: list[Node] = [
+            replace(node, name=key, path=member_path(node.path, key)) for key in objects if key not in rest
+        ]
+        if rest:
+            children.append(_rest(node, rest, leaf.null_is_value, table))
+        branches.append(ObjectNode(node.name, node.path, 0, tuple(children), accepted=leaf.accepted))
     if list in kinds and not leaf.is_list:
         item = replace(node, name="", path=f"{node.path}[]")
         keeps_empty = leaf.null_is_value
@@ -60,8 +69,46 @@ def grow(
     return (*_placed(branches, node, table), leaf)
 
 
+def is_folded(node: AnyNode, steps: tuple[Step, ...], key: str, kept: frozenset[str]) -> bool:
+    """Return whether a key is folded, where the `kept` ones are not.
+
+    A key that a pattern names, or gives a type of its own, is kept too.
+    """
+    if key in kept:
+        return False
+    patterns = [Pattern(text) for text, _ in node.patterns[:-1]]
+    own, every = (*steps, key), (*steps, KEY)
+    return not any(
+        key in pattern.parts or pattern.matches_steps(own) != pattern.matches_steps(every)
+        for pattern in patterns
+    )
+
+
+def _rest(node: AnyNode, folded: frozenset[str], keeps_empty: bool, table: FieldTable) -> ListNode:
+    """Return the map of the folded keys of an object."""
+    slot = _slot(node, table)
+    item = replace(node, name="", path=join_path([*split_path(node.path), KEY]))
+    own = table.position(FieldInfo(node.path, "map", Kind.LIST, slot))
+    of_item = table.position(FieldInfo(item.path, "object", Kind.ITEM, slot))
+    return ListNode(
+        node.name,
+        node.path,
+        own,
+        of_item,
+        item,
+        MapKeys(),
+        keeps_empty=keeps_empty,
+        is_map=True,
+        folded=folded,
+    )
+
+
+def _slot(node: AnyNode, table: FieldTable) -> int:
+    return table.fields[node.field].slot if node.field >= 0 else UNDECLARED
+
+
 def _placed(branches: list[Node], node: AnyNode, table: FieldTable) -> tuple[list[Node], frozenset[int]]:
-    slot = table.fields[node.field].slot if node.field >= 0 else UNDECLARED
+    slot = _slot(node, table)
     placed: list[Node] = []
     for branch in branches:
         if isinstance(branch, ListNode):
@@ -75,7 +122,9 @@ def _placed(branches: list[Node], node: AnyNode, table: FieldTable) -> tuple[lis
         else:
             value = FieldInfo(node.path, branch.type, Kind.VALUE, slot)  # type: ignore[union-attr]
             placed.append(replace(branch, field=table.position(value)))
-    return placed, frozenset(branch.field for branch in placed)
+    objects = (branch.children for branch in placed if isinstance(branch, ObjectNode))
+    maps = [child for children in objects for child in children if isinstance(child, ListNode)]
+    return placed, frozenset(branch.field for branch in (*placed, *maps))
 
 
 def _template(node: AnyNode) -> Leaf:

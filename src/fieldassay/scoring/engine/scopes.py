@@ -79,6 +79,11 @@ class ObjectPlace(Struct, frozen=True, eq=False):
         """Return whether the object is itself the item of a list or map, which has the row for it."""
         return is_item_path(self.node.path)
 
+    @property
+    def has_row(self) -> bool:
+        """Return whether there is a row for the object itself."""
+        return not self.is_item
+
 
 class LeafPlace(Struct, frozen=True, eq=False):
     """A leaf's raw values at every node of a scope, gold and prediction; None without a value."""
@@ -104,6 +109,11 @@ class ListPlace(Struct, frozen=True, eq=False):
     ancestors: tuple[ObjectPlace, ...]
     is_grown: bool = False
     excuse: Acceptance | None = None
+
+    @property
+    def has_row(self) -> bool:
+        """Return whether there is a row for the list itself; the object of folded keys has its own."""
+        return not self.node.folded
 
 
 Place: TypeAlias = Union[LeafPlace, ObjectPlace, ListPlace]
@@ -132,6 +142,8 @@ class FieldTable(Struct, eq=False):
     fields: list[FieldInfo]
     known: dict[tuple[str, int], int] = default(default_factory=dict)
     by_type: dict[tuple[str, str], int] = default(default_factory=dict)
+    folds: Mapping[str, frozenset[str]] = default(default_factory=dict)
+    """As those of the plan."""
 
     def position(self, info: FieldInfo) -> int:
         """Return the position of the field; a new one is added."""

@@ -53,10 +53,10 @@ class Noted(Struct, frozen=True, eq=False):
                 except ValueError:
                     continue
                 nodes[doc] = (doc, ())
-                field = field_of(path, maps)
-                own = zip(steps, split_path(field), strict=True)
-                indices = tuple(step for step, of in own if isinstance(of, int | AnyKey))
-                entries[field][doc].append((indices, values))
+                for field in {field_of(path), field_of(path, maps)}:  # a key of a tree is folded or not
+                    own = zip(steps, split_path(field), strict=True)
+                    indices = tuple(step for step, of in own if isinstance(of, int | AnyKey))
+                    entries[field][doc].append((indices, values))
         return cls(entries, nodes) if nodes else None
 
     def at(self, path: str) -> dict[int, tuple[Any, ...]]:

@@ -97,10 +97,10 @@ class Field(Struct, frozen=True):
     names: tuple[str, ...] = ()
     """Alternative keys, used if the field's own is missing or null; the first that is not null counts."""
 
-
-def item_step(field: Field) -> Step:
-    """Return the step from a list to its items, or from a map to its values."""
-    return KEY if field.type == "map" else ITEM
+    @property
+    def item_step(self) -> Step:
+        """Return the step from a list to its items, or from a map to its values."""
+        return KEY if self.type == "map" else ITEM
 
 
 def fold_type(text: str) -> str:

@@ -14,7 +14,7 @@ from fieldassay.metrics.catalogue.gate_lint import lint_gate
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate, parse_metric
 from fieldassay.metrics.catalogue.selection import bind_metric, select_metrics
 from fieldassay.paths import join_path
-from fieldassay.spec.language.model import Field, Spec, item_step
+from fieldassay.spec.language.model import Field, Spec
 from fieldassay.spec.language.report import Report, Steps
 
 
@@ -110,7 +110,7 @@ def _paths_below(field: Field, steps: Steps) -> Iterator[str]:
     for inner in field.fields:
         yield from _paths_below(inner, (*steps, inner.name))
     if field.items is not None:
-        yield from _paths_below(field.items, (*steps, item_step(field)))
+        yield from _paths_below(field.items, (*steps, field.item_step))
 
 
 class _Checker(Struct, frozen=True):
@@ -163,4 +163,4 @@ def _trees(field: Field, steps: Steps) -> list[str]:
     if field.type == "any":
         return [join_path(steps)]
     below = [tree for inner in field.fields for tree in _trees(inner, (*steps, inner.name))]
-    return below + (_trees(field.items, (*steps, item_step(field))) if field.items is not None else [])
+    return below + (_trees(field.items, (*steps, field.item_step)) if field.items is not None else [])

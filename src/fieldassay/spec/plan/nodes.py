@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias, Union
 
 import numpy as np
@@ -126,6 +127,8 @@ class ListNode(Struct, frozen=True):
     applies_to: frozenset[str] = frozenset()
     weight: float = 1.0
     is_map: bool = False
+    folded: frozenset[str] = frozenset()
+    """In a tree: the keys of an object that are the values of this map; its other keys are fields."""
 
 
 class AnyNode(Struct, frozen=True):
@@ -177,6 +180,8 @@ class Plan(Brief, Struct, frozen=True, eq=False):
     """SHA-256 of the scoring-relevant content of the spec, in hexadecimal."""
     maps: frozenset[str] = frozenset()
     """The fields of the values of maps, such as `rates.*`."""
+    folds: Mapping[str, frozenset[str]] = {}
+    """The objects of trees with more keys than fields, and those keys that are fields."""
 
     def field_of(self, path: str) -> str:
         """Return the field of a concrete path."""

@@ -1,0 +1,94 @@
+"""Keys of trees that stand in few documents fold into one field of their object."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from tests.judging import score_alone
+
+from fieldassay.scoring.inputs.key_census import FEW_DOCUMENTS, MOST_KEYS
+from fieldassay.scoring.score import score
+
+
+def records(documents: int, own: int, error: int = 0) -> list[dict[str, Any]]:
+    """Return records with keys of their own, at two levels, and with some that many documents have."""
+    return [
+        {
+            "id": f"d{at}",
+            "o": {
+                **{f"k{at}-{key}": {"v": key + (error == key), f"x{at}-{key}": 1} for key in range(own)},
+                **({"often": at} if at % 2 else {}),
+                **({"seldom": at} if at < FEW_DOCUMENTS - 1 else {}),
+            },
+        }
+        for at in range(documents)
+    ]
+
+
+GOLD, PRED = records(60, 20), records(60, 20, 3)
+FIELDS = {"o.often", "o.*", "o.*.v", "o.*.*"}
+
+
+def found(spec: str, batch: int, order: int) -> str:
+    gold, pred = (random.Random(order).sample(one, len(one)) if order else one for one in (GOLD, PRED))
+    return repr(sorted(map(str, score(gold, {"s": pred}, spec, batch=batch, replicates=40).estimates)))
+
+
+@pytest.mark.parametrize("batch", [60, 31, 9])
+@pytest.mark.parametrize("order", [0, 1])
+@pytest.mark.parametrize("spec", ["type: any", "fields: {o: any}"])
+def test_folding_depends_on_no_partition_and_no_order(spec: str, batch: int, order: int) -> None:
+    assert found(spec, batch, order) == found(spec, 60, 0)
+
+
+def test_folding_is_the_same_in_other_processes() -> None:
+    many = records(250, 8), records(250, 8, 3)
+    one, two = (score_alone(many[0], {"s": many[1]}, "type: any", workers=each) for each in (1, 2))
+    assert sorted(map(str, one.estimates)) == sorted(map(str, two.estimates)) and set(
+        one.fields
+    ) >= FIELDS - {"o.*"}
+
+
+def test_a_key_that_few_documents_have_is_no_field_of_its_own() -> None:
+    evidence = score_alone(GOLD, {"s": PRED}, "type: any").evidence
+    values = evidence.filter(kind="value")
+    assert set(values["field"]) == FIELDS
+    seldom = values.filter(gold_path="o.seldom")
+    assert set(seldom["field"]) == {"o.*"} and len(seldom) == FEW_DOCUMENTS - 1
+    assert values.filter(gold_path="o.k7-3.v").select("pred_path", "outcome").row(0) == (
+        "o.k7-3.v",
+        "mismatch",
+    )
+
+
+def test_values_are_those_of_a_field_each() -> None:
+    few = [{**one, "o": dict(list(one["o"].items())[:8])} for one in GOLD], PRED
+    result = score_alone(few[0], {"s": few[1]}, "type: any")
+    declared = score_alone(few[0], {"s": few[1]}, "fields: {o: {type: map, values: any}}")
+    for metric in ("accuracy", "accuracy_strict", "f1", "precision", "recall", "accuracy_pooled"):
+        assert result.value(metric) == pytest.approx(declared.value(metric), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("spec", "fields"),
+    [
+        (
+            '{type: any, fields: {"o.k3-3.v": number, "**.*_no": id}}',
+            {"o.k3-3.v", "o.*.v", "o.*.*", "o.k1_no"},
+        ),
+        ("{fields: {o: {fields: {k3-3: any}}}}", {"o.k3-3.v", "o.k3-3.x3-3"}),
+    ],
+)
+def test_what_is_declared_is_never_folded(spec: str, fields: set[str]) -> None:
+    gold = [{**one, "o": {**one["o"], f"k{at}_no": at}} for at, one in enumerate(GOLD)]
+    assert set(score_alone(gold, {"s": gold}, spec).fields) >= fields
+
+
+def test_so_many_keys_are_fields_each() -> None:
+    gold = [{"id": 1, **{f"k{at}": at for at in range(MOST_KEYS)}}]
+    fields = set(score_alone(gold, {"s": gold}, "type: any").fields)
+    assert len(fields) > MOST_KEYS and "*" not in fields
+    gold[0]["more"] = 1
+    assert set(score_alone(gold, {"s": gold}, "type: any").fields) == {"*", ""}
