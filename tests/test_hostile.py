@@ -391,3 +391,14 @@ def test_a_place_of_modules_that_cannot_be_read_hides_no_version(
     monkeypatch.setattr(provenance, "_installed", provenance._installed.__wrapped__)
     found = score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "fields: {total: number}", replicates=0)
     assert found.run["versions"]["numpy"] == version("numpy")
+
+
+@pytest.mark.parametrize("spec", ["type: any", "fields: {lines: any}"])
+def test_lists_in_lists_take_time_by_their_depth(spec: str) -> None:
+    lists: list[Any] = [1, 2]
+    for _ in range(90):
+        lists = [[inner] for inner in lists]
+    gold = [{"lines": [{"s": "q", "t": 1}, {"s": "r", "t": 1}]}]
+    pred = [{"lines": [{"t": 1, "w": inner} for inner in lists]}]
+    with costs_at_most(100):
+        assert result_of(spec, gold, pred).estimates

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.effort import costs_at_most
 
 from fieldassay.errors import ProblemsError, nearest
 from fieldassay.spec.plan.compile import read_plan
@@ -97,3 +98,48 @@ def test_twice_the_fields_take_about_twice_the_work(kind: str) -> None:
 def test_the_nearest_of_very_many_names_is_found_and_few_are_listed(size: int) -> None:
     assert nearest("field_17x", names(size)).startswith("did you mean 'field_17")
     assert nearest("zzzzzzzz", names(size)).endswith(f" and {size - 100:,} more")
+
+
+TWICE = range(1, 60)
+DOUBLING = {
+    "sums": "definitions: {d0: accuracy" + "".join(f", d{n}: 'd{n - 1} + d{n - 1}'" for n in TWICE) + "}",
+    "products of gates": (
+        "definitions: {d0: f1"
+        + "".join(f", d{n}: 'd{n - 1} * d{n - 1}'" for n in TWICE)
+        + "}\ngates: ['d40 >= 0.1']"
+    ),
+    "in threes, the last one first": (
+        "definitions: {"
+        + "".join(f"d{n}: 'd{n - 1} - d{n - 1} / d{n - 1}', " for n in reversed(TWICE))
+        + "d0: f1}"
+    ),
+    "means by document": (
+        "definitions: {d0: accuracy"
+        + "".join(f", d{n}: 'document_mean(d{n - 1}, over=d{n - 1})'" for n in TWICE)
+        + "}"
+    ),
+    "types": (
+        "types: {t0: {type: object, fields: {a: text}}"
+        + "".join(f", t{n}: {{type: object, fields: {{a: t{n - 1}, b: t{n - 1}}}}}" for n in TWICE)
+        + "}"
+    ),
+    "types of lists": (
+        "types: {t0: {type: list, items: text}"
+        + "".join(f", t{n}: {{type: list, items: {{fields: {{a: t{n - 1}, b: t{n - 1}}}}}}}" for n in TWICE)
+        + "}"
+    ),
+    "a type within itself": "types: {t59: {type: object, fields: {a: t59, b: text}}}",
+}
+
+
+@pytest.mark.parametrize("name", DOUBLING)
+def test_what_doubles_with_each_line_is_refused_quickly(name: str) -> None:
+    last = "t59" if name.startswith(("types", "a type")) else "text"
+    with costs_at_most(300), pytest.raises(ProblemsError, match=r"more than|within itself|deep"):
+        read_plan(f"{DOUBLING[name]}\nfields: {{x: {last}}}")
+
+
+@pytest.mark.parametrize("sign", "+-*/")
+def test_definitions_stand_on_one_another_where_they_are_few(sign: str) -> None:
+    lines = "".join(f", d{n}: 'd{n - 1} {sign} d{n - 1}'" for n in range(1, 10))
+    assert read_plan(f"fields: {{x: text}}\ndefinitions: {{d0: accuracy{lines}}}\nmetrics: [d9]")

@@ -30,6 +30,8 @@ SCOPES = ("both", "overall", "field")
 DIRECTIONS = ("higher", "lower")
 DEEPEST = 20
 """The maximum depth of definitions based on definitions."""
+MOST_PARTS = 1_000
+"""A definition may have so many metrics more than are written, with those of what it stands on."""
 
 
 class Definition(Struct, frozen=True):
@@ -63,6 +65,24 @@ class Vocabulary(Struct, frozen=True, dict=True):
         return {definition.name: definition for definition in self.definitions}
 
     @cached_property
+    def too_large(self) -> Mapping[str, int]:
+        """Return the number of metrics in the definitions that have too many, with what they stand on."""
+        inside = {name: _calls(definition.formula) for name, definition in self.own.items()}
+        counts: dict[str, int] = {}
+        for name in inside:
+            above = {name: iter(inside[name])} if name not in counts else {}
+            while above:
+                last = next(reversed(above))
+                below = next((one for one in above[last] if one in inside and one not in counts), None)
+                if below is None:
+                    counts[last] = sum(counts.get(one, 1) for one in inside[last])
+                    del above[last]
+                elif below not in above:  # a circle has its own problem
+                    above[below] = iter(inside[below])
+        most = MOST_PARTS + sum(map(len, inside.values()))
+        return {name: count for name, count in counts.items() if count > most}
+
+    @cached_property
     def known(self) -> dict[str, Defined]:
         """Return the calls of the spec's own definitions bound so far, by their text."""
         return {}
@@ -78,6 +98,23 @@ class Vocabulary(Struct, frozen=True, dict=True):
 
 CATALOGUE = Vocabulary()
 """The metrics of the catalogue alone."""
+
+
+def _calls(formula: str) -> list[str]:
+    """Return the names of the metrics of a formula; none if it is no formula."""
+    try:
+        waiting, found = [parse_formula(formula)], list[str]()
+    except ValueError:
+        return []
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, MetricCall):
+            found.append(part.name)
+        elif isinstance(part, Operation):
+            waiting += [part.left, part.right]
+        elif isinstance(part, Applied):
+            waiting += [part.inner] if part.over is None else [part.inner, part.over]
+    return found
 
 
 class Defined(Struct, frozen=True):
@@ -117,6 +154,12 @@ def bind_definition(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[Me
 
 def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall], Bound]) -> Defined:
     definition = vocabulary.own[call.name]
+    if call.name in vocabulary.too_large:
+        count = vocabulary.too_large[call.name]
+        raise ValueError(
+            f"{call.name} has {count:,} metrics inside, with the definitions that it stands on; "
+            f"let them stand on fewer: at most {MOST_PARTS:,} more than are written"
+        )
     builder = _Builder(vocabulary, (), dict(call.parameters), {}, [], bind)
     recipe = builder.define(call.name)
     unused = [name for name, _ in call.parameters if name not in builder.taken]

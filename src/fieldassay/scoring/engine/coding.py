@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable
 from decimal import Decimal
+from hashlib import sha256
 from itertools import compress, count
 from typing import Any
 
@@ -386,6 +387,7 @@ def _meanings(raws: list[Any], column: Column, is_opaque: Masks) -> Codes:
 
 
 ContentKeys = Callable[[Codes], list[Any]]
+_LONGEST_KEY = 1_000
 """The sort keys of nodes."""
 
 
@@ -420,6 +422,14 @@ def _texts_at(coded: Coded, codes: Codes) -> list[Any]:
     return texts.tolist()
 
 
+def _short(text: str) -> str:
+    """Return a text, with a digest for the end of a long one: each list around it escapes it again."""
+    cut = _LONGEST_KEY
+    return (
+        text if len(text) <= cut else text[:cut] + sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    )
+
+
 def content_keys(scope: CodedScope, side: str, wanted: Callable[[Leaf | ListNode], bool]) -> ContentKeys:
     """Return a function from nodes to sort keys of their content in the wanted fields, alike in any batch."""
     leaves = [coded for coded in scope.leaves if wanted(coded.leaf)]
@@ -435,7 +445,9 @@ def content_keys(scope: CodedScope, side: str, wanted: Callable[[Leaf | ListNode
             parent = getattr(inner.place.items, side).parent
             starts, stops = (np.searchsorted(parent, nodes, end).tolist() for end in ("left", "right"))
             ordered = list if inner.place.node.aligner.uses_order else sorted
-            columns.append([repr(ordered(inner_keys(items))) for items in map(np.arange, starts, stops)])
+            columns.append(
+                [_short(repr(ordered(inner_keys(items)))) for items in map(np.arange, starts, stops)]
+            )
         return [list(texts) for texts in zip(*columns, strict=True)] if columns else [[]] * len(nodes)
 
     return list_keys

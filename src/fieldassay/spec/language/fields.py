@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -24,6 +26,8 @@ _ONLY_FOR = {
     "fields": ("object", "any"), "extra": ("object",), "unit_field": ("number", "money", "quantity"),
 }  # fmt: skip
 """The types that a key is for; none: lists and single values."""
+MOST_OF_TYPES, MOST_LEVELS = 10_000, 100
+"""The most fields that named types have inside, counted at each use of a type, and their levels."""
 
 
 class Parser(Struct, frozen=True):
@@ -31,6 +35,8 @@ class Parser(Struct, frozen=True):
 
     report: Report
     templates: Templates
+    of_types: Counter[str] = msgspec.field(default_factory=Counter)
+    """The fields so far that stand in a named type, by the name."""
 
     def fields(self, raw: Any, steps: Steps, is_top: bool = False) -> tuple[Field, ...]:
         """Return the fields of a mapping from names to definitions."""
@@ -58,11 +64,33 @@ class Parser(Struct, frozen=True):
                 "wrong_kind",
             )
             return Field(name)
-        definition = self.templates.expanded(over_preset_field(definition, preset))
+        definition = over_preset_field(definition, preset)
+        if self._is_too_much(definition.get("type"), steps):
+            return Field(name)
+        definition = self.templates.expanded(definition)
         cursor = Cursor(definition, steps, self.report)
         kind = self._type(cursor)
         self._refuse_misplaced(cursor, kind)
         return self._below(self._values(Field(name, kind), cursor), cursor)
+
+    def _is_too_much(self, name: Any, steps: Steps) -> bool:
+        """Return whether the fields of named types are too many or too deep; say so once."""
+        rules = self.templates.types.get(name, {}) if isinstance(name, str) else {}
+        members, was = _members(rules), self.of_types.total()
+        if not members:
+            return False
+        self.of_types[name] += members if was <= MOST_OF_TYPES else 0
+        is_deep = len(steps) > 2 * MOST_LEVELS
+        is_over = is_deep or self.of_types.total() > MOST_OF_TYPES
+        if is_over and was <= MOST_OF_TYPES:
+            what = (
+                f"the type {name!r} stands within itself, or deeper than {MOST_LEVELS} levels"
+                if is_deep
+                else f"the named types have more than {MOST_OF_TYPES:,} fields, counted wherever one is used"
+            )
+            self.report.add(("types",), what, "let types refer to one another less often", "too_large")
+            self.of_types[name] += MOST_OF_TYPES
+        return is_over
 
     def _type(self, cursor: Cursor) -> str:
         holds = cursor.data.get("fields")
@@ -224,6 +252,15 @@ def refuse_mixture(cursor: Cursor) -> None:
     cursor.refuse(
         "fields", "holds names and path patterns (with a star) side by side", remedy, "mixed_patterns"
     )
+
+
+def _members(definition: Any) -> int:
+    """Return the number of fields that are written below one."""
+    if not isinstance(definition, dict):
+        return 0
+    fields = definition.get("fields")
+    below = [*(fields.values() if isinstance(fields, dict) else ()), *filter(None, [definition.get("items")])]
+    return len(below) + sum(map(_members, below))
 
 
 def is_patterns(raw: Any) -> bool:
