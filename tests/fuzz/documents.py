@@ -16,7 +16,7 @@ from random import Random
 
 import xlsxwriter
 from PIL import Image
-from tests.documents.offices import make_docx, make_msg, p, r, tbl, tc
+from tests.documents.offices import make_docx, p, r, tbl, tc
 from tests.documents.pdfs import column, image, make_pdf, stroke, text
 from tests.fuzz.mutations import flip_bytes, mutate_text
 
@@ -53,7 +53,7 @@ def seeds() -> dict[str, bytes]:
     csv = b'id;amount\n1;2,50\n2;"3\n4"\n'
     return {
         "a.pdf": pdf, "locked.pdf": make_pdf([text(9, 9, "x")], password="y"), "a.docx": docx, "a.xlsx": _workbook(),
-        "a.eml": mail, "a.msg": make_msg("Subject", "Body", {"a.pdf": pdf[:3000], "b.csv": csv}), "a.csv": csv,
+        "a.eml": mail, "a.csv": csv,
         "a.html": b"<html><meta charset=utf-8><p hidden>x<table><tr><td colspan=2>a<td rowspan=3>b<tr><td>c</table><p>d",
         "a.md": b"# T\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\ntext\n", "a.txt": b"Item    Qty    Price\nNut     2      3\nBolt    4      5\n\fend\n",
         "words": b'{"id": "r", "pages": [{"width": 100, "height": 90, "words": [[1, 2, 30, 12, "a"], [40, 3, 60, 13, "b"]]}]}',

@@ -6,11 +6,12 @@ import io
 import re
 import zipfile
 from pathlib import PurePath
+from typing import NoReturn
 
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.regex import lazy_regex
 
-KINDS = ("pdf", "image", "docx", "xlsx", "csv", "eml", "msg", "html", "text", "markdown", "words")
+KINDS = ("pdf", "image", "docx", "xlsx", "csv", "eml", "html", "text", "markdown", "words")
 
 SUFFIXES = {
     ".pdf": "pdf", ".png": "image", ".jpg": "image", ".jpeg": "image", ".tif": "image", ".tiff": "image",
@@ -24,6 +25,7 @@ _IMAGES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
 _OLE_STREAMS = (
+    ("__properties_version1.0", "unreadable", "is a message of Outlook; save it as .eml or PDF"),
     ("EncryptedPackage", "encrypted", "is an Office document with a password; save it without one"),
     ("WordDocument", "unreadable", "is a Word document in the old format; save it as .docx"),
     ("Workbook", "unreadable", "is an Excel workbook in the old format; save it as .xlsx"),
@@ -60,7 +62,7 @@ def find_kind(name: str, data: bytes) -> str:
     if data.startswith(b"PK\x03\x04"):
         return _zipped_kind(data)
     if data.startswith(_OLE):
-        return _compound_kind(data)
+        _refuse_compound(data)
     suffix = PurePath(name).suffix.lower()
     if data.startswith(b"%PDF-") or (b"%PDF-" in data[:1024] and SUFFIXES.get(suffix, "pdf") == "pdf"):
         return "pdf"
@@ -107,10 +109,8 @@ def _zipped_kind(data: bytes) -> str:
     raise DocumentError("unreadable", f"is {what}")
 
 
-def _compound_kind(data: bytes) -> str:
-    """Return `msg` for a compound file that is a message; names of its streams are UTF-16."""
-    if "__properties_version1.0".encode("utf-16-le") in data:
-        return "msg"
+def _refuse_compound(data: bytes) -> NoReturn:
+    """Raise the failure of a compound file; names of its streams are UTF-16."""
     for stream, kind, what in _OLE_STREAMS:
         if stream.encode("utf-16-le") in data:
             raise DocumentError(kind, what)

@@ -28,7 +28,6 @@ _LOADERS = {
     "xlsx": "xlsx:load_xlsx",
     "docx": "docx:load_docx",
     "eml": "mail:load_eml",
-    "msg": "mail:load_msg",
     "html": "html:load_html",
     "text": "plain:load_text",
     "markdown": "plain:load_markdown",
@@ -39,7 +38,6 @@ _OCR = ("rapidocr", "onnxruntime")
 _PROGRAMS = {
     "pdf": ("pypdfium2", *_OCR), "image": ("pillow", *_OCR), "docx": ("lxml",), "xlsx": ("lxml",),
     "html": ("lxml",), "eml": ("pypdfium2", "pillow", "lxml", *_OCR),
-    "msg": ("python-oxmsg", "pypdfium2", "pillow", "lxml", *_OCR),
 }  # fmt: skip
 
 

@@ -30,7 +30,7 @@ class Task(Struct, frozen=True):
     """Called after every recognized page: the limit of time counts from there."""
 
 
-_PACKAGES = {"PIL": "pillow", "oxmsg": "python-oxmsg"}
+_PACKAGES = {"PIL": "pillow"}
 
 
 def require(module: str, extra: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterable, Sequence
 from email import policy
 from email.message import EmailMessage
@@ -17,7 +16,7 @@ from fieldassay.documents.transcript import DocumentError, Page, Table
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MOST_PARTS = 500
-Attachment = tuple[str, bytes | None]
+Attachment = tuple[str, bytes]
 """The name of an attachment and its bytes; None for a storage of its own in an Outlook message."""
 
 
@@ -98,33 +97,6 @@ def _name_of(part: Any, number: int) -> str:
     return f"attachment {number + 1}{suffix}"
 
 
-def load_msg(data: bytes, task: Task) -> Content:
-    """Return a message of Outlook as its first page, and its attachments after it."""
-    require("oxmsg", "documents")
-    from oxmsg import Message
-
-    try:
-        message = Message.load(io.BytesIO(data))
-        told = message.message_headers
-        headers = [
-            ("From", message.sender or told.get("From", "")),
-            ("To", ", ".join(f"{one.name} <{one.email_address}>" for one in message.recipients)),
-            ("Date", str(message.sent_date or told.get("Date", ""))),
-            ("Subject", message.subject or ""),
-        ]
-        texts = (message.body or "", message.html_body or "")
-        attachments = [
-            (one.file_name or f"attachment {at}", one.file_bytes)
-            for at, one in enumerate(message.attachments, start=1)
-        ]
-    except DocumentError:
-        raise
-    except Exception as error:  # the reader raises whatever a damaged file makes it
-        told_why = " ".join(str(error).split())[:100]
-        raise DocumentError("unreadable", f"is no message that can be read ({told_why})") from None
-    return _assembled(headers, texts, attachments, task, set())
-
-
 def _assembled(
     headers: Sequence[tuple[str, str]],
     texts: tuple[str, str],
@@ -147,8 +119,6 @@ def _assembled(
     pages = [Page(1, tuple(lines), tables)]
     for name, data in attachments:
         try:
-            if data is None:
-                raise DocumentError("unreadable", "is an attached message of Outlook; save it as a file")
             content = task.load_part(data, name)
         except DocumentError as error:
             pages.append(_unread(name, error))
