@@ -100,7 +100,7 @@ class DocumentPool:
                 outcome: Outcome = worker.call(_guarded, call, seconds=seconds)
                 return outcome
         except WorkerLateError:
-            raise DocumentError("loader_timeout", f"took longer than {seconds:g} s to load") from None
+            raise DocumentError("loader_timeout", f"took longer than {seconds:g} s") from None
         except WorkerEndedError as error:
             raise DocumentError("loader_crash", f"ended its loader ({error})") from None
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 import platform
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
-from functools import partial
+from functools import lru_cache, partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct, field
@@ -26,7 +28,7 @@ from fieldassay.documents.transcript import DocumentError, Page, Transcript
 from fieldassay.errors import problem
 from fieldassay.extraction.endpoints.channel import Channel
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
-from fieldassay.extraction.endpoints.exchange import Attachment, Failure
+from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
 from fieldassay.extraction.endpoints.jobs import Finished, Job, Progress, RunSummary
 from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
 from fieldassay.extraction.endpoints.prices import Prices
@@ -191,7 +193,7 @@ def _drive(
     options = replace(work.drive, on_progress=work.watch)
     if system.prices is not None:
         options = replace(options, price=system.prices.cost)
-    jobs = _jobs(system, documents, work.repeats, (journal, *work.drive.reuse))
+    jobs = _jobs(system, documents, work.repeats, (journal, *work.drive.reuse), pool)
     return Drive(jobs, journal, system.channels, options)
 
 
@@ -251,9 +253,14 @@ def _without_text(file: DocumentFile) -> Transcript:
 
 
 def _jobs(
-    system: System, documents: Iterable[LoadedDocument], repeats: int, journals: Sequence[ReadJournal]
+    system: System,
+    documents: Iterable[LoadedDocument],
+    repeats: int,
+    journals: Sequence[ReadJournal],
+    pool: DocumentPool,
 ) -> Iterator[Job[Extracted]]:
     wanted = picture_options(system.strategy)
+    alone = pickle.dumps((system.strategy, system.task)) if hasattr(system.strategy, "asks_nobody") else None
     for one in documents:
         transcript = one.transcript
         if isinstance(transcript, DocumentError):
@@ -273,7 +280,35 @@ def _jobs(
         for repeat in range(repeats):
             task = replace(system.task, repeat=repeat, images=one.images)
             start = partial(system.strategy.extract, transcript, task)
+            if alone is not None:
+                start = partial(_outcome, pool.submit(extract_alone, alone, transcript))
             yield Job(job_id(one.file.id, repeat), start, load_ms=load_ms, facts=facts)
+
+
+def extract_alone(alone: bytes, transcript: Transcript) -> Extracted:
+    """Return what a strategy that asks nobody makes of a document; `alone` is it and its task."""
+    strategy, task = _held(alone)
+    steps = strategy.extract(transcript, task)
+    try:
+        next(steps)
+    except StopIteration as end:
+        return cast(Extracted, end.value)
+    raise TypeError("the strategy asks somebody")
+
+
+@lru_cache(maxsize=1)
+def _held(alone: bytes) -> tuple[Strategy, Task]:
+    """Return a strategy and its task, the same for all documents: what it learns from examples stays."""
+    return cast("tuple[Strategy, Task]", pickle.loads(alone))
+
+
+def _outcome(future: Future[Extracted]) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+    """Return what a worker made of a document within its limits, or why it made nothing."""
+    yield from ()
+    try:
+        return future.result()
+    except DocumentError as error:
+        return Extracted(None, failure=Failure(error.kind, f"{error}", "strategy"))
 
 
 class _Tally(Struct):

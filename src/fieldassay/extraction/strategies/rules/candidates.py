@@ -96,7 +96,7 @@ def _candidate(sheet: Sheet, run: tuple[int, int, int], kind: str, text: str, ca
     row = sheet.rows[index]
     place = Place(row.page, *trimmed(row.tokens[first:end], kind))
     above = sheet.above(index, row.tokens[first].left, row.tokens[end - 1].right)
-    is_segment = (first, end) in row.segments
+    is_segment = (first, end) in row.runs
     return Candidate(sheet, index, first, end, place, text, canonical, row.lefts[first], above, is_segment)
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import accumulate
+from operator import itemgetter
 
 from msgspec import Struct, field
 
 from fieldassay.documents.layout.text import SEPARATOR, Span
-from fieldassay.extraction.places.search import Search, SearchedPage
+from fieldassay.extraction.places.search import Search
 from fieldassay.extraction.places.value_words import has_digit
 from fieldassay.regex import lazy_regex
 
@@ -126,6 +129,18 @@ class Row(Struct, frozen=True, dict=True):
         return tuple((tokens[a].left, tokens[b - 1].right, self.lower[a:b]) for a, b in self.segments)
 
     @cached_property
+    def runs(self) -> frozenset[tuple[int, int]]:
+        """Return the segments as a set."""
+        return frozenset(self.segments)
+
+    @cached_property
+    def reach(self) -> tuple[list[float], list[float]]:
+        """Return how far right the segments up to each go, and how far left those from each on."""
+        rights = list(accumulate((right for _, right, _ in self.parts), max))
+        lefts = list(accumulate((left for left, _, _ in reversed(self.parts)), min))
+        return rights, lefts[::-1]
+
+    @cached_property
     def has_digits(self) -> bool:
         """Return whether any word has a digit."""
         return any(has_digit(token.text) for token in self.tokens)
@@ -146,7 +161,7 @@ class Row(Struct, frozen=True, dict=True):
 
     def segment_of(self, at: int) -> tuple[int, int]:
         """Return the segment that holds a word."""
-        return next(segment for segment in self.segments if segment[0] <= at < segment[1])
+        return self.segments[bisect_right(self.segments, at, key=itemgetter(0)) - 1]
 
 
 class Sheet(Struct, frozen=True, dict=True):
@@ -176,9 +191,13 @@ class Sheet(Struct, frozen=True, dict=True):
             row = self.rows[upper]
             if row.page != self.rows[index].page:
                 return ()
-            for begin, end, words in row.parts:
+            rights, lefts = row.reach
+            for at in range(bisect_right(rights, left), len(rights)):
+                begin, end, words = row.parts[at]
                 if begin < right and end > left:
                     return words
+                if lefts[at] >= right:
+                    break
         return ()
 
     @cached_property
@@ -196,10 +215,20 @@ def _rows(search: Search, number: int) -> list[Row]:
     page = search.pages[number]
     by_line: dict[int, list[Token]] = defaultdict(list)
     heights: dict[int, list[float]] = defaultdict(list)
+    counted = (0, 0, 0)
     for spot in page.content.spans:
         line, box = page.line_at(spot.start), spot.box
         height = box.bottom - box.top if box is not None else 2.0
-        left, unit, zero = _scale(page, spot, line)
+        begin = page.line_span(line)[0]
+        if (
+            spot.table is not None and spot.box is None
+        ):  # the borders before it, counted on from the last cell
+            begun, done, borders = (
+                counted if counted[0] == begin and counted[1] <= spot.start else (begin, begin, 0)
+            )
+            counted = (begun, spot.start, borders + page.text.count(SEPARATOR, done, spot.start))
+            begin = spot.start - _CELL * counted[2]
+        left, unit, zero = _scale(spot, begin)
         for found in _WORD.finditer(page.text, spot.start, spot.end):
             start, end = found.span()
             sides = left + unit * (start - zero), left + unit * (end - zero)
@@ -211,16 +240,13 @@ def _rows(search: Search, number: int) -> list[Row]:
     ]
 
 
-def _scale(page: SearchedPage, spot: Span, line: int) -> tuple[float, float, int]:
+def _scale(spot: Span, begin: int) -> tuple[float, float, int]:
     """Return the left side of a piece of a page, the width of its characters, and its first character.
 
-    Without a box, a character of its line is as wide as 1.
+    Without a box, a character of its line is as wide as 1, and `begin` is where the line does.
     """
     if spot.box is not None:
         return spot.box.left, (spot.box.right - spot.box.left) / max(1, spot.end - spot.start), spot.start
-    begin = page.line_span(line)[0]
-    if spot.table is not None:
-        begin = spot.start - _CELL * page.text.count(SEPARATOR, begin, spot.start)
     return 0.0, 1.0, begin
 
 

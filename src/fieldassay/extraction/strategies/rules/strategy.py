@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
@@ -39,6 +39,8 @@ class Rules:
     least: float = 0.0
     examples: ExampleFile | None = None
     """The documents that labels and roles are learned from."""
+    asks_nobody: ClassVar[bool] = True
+    """It runs in the worker of the document, within the limits of loading."""
 
     def extract(
         self, document: Transcript, task: Task

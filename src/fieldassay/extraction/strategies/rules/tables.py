@@ -213,7 +213,7 @@ def _in_columns(
         distance, at = min((_distance(left, right, side[0], side[1]), side[2]) for side in heads)
         if at >= 0 and at not in found and distance < 10 * row.height:
             found[at] = Cell(((index, first, end),), _LABELLED)
-        elif at >= 0 and columns[at].leaf.type == "text" and found[at].runs[-1][2] == first:
+        elif at in found and columns[at].leaf.type == "text" and found[at].runs[-1][2] == first:
             found[at] = Cell(((index, found[at].runs[0][1], end),), _LABELLED)
     return found
 
