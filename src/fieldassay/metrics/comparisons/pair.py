@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -25,10 +25,12 @@ from fieldassay.metrics.uncertainty.intervals import FEW_DOCUMENTS, are_too_few,
 from fieldassay.metrics.uncertainty.paired import Wins, count_wins, mcnemar_mid_p
 from fieldassay.metrics.uncertainty.power import Spread
 from fieldassay.metrics.uncertainty.signs import (
+    DRAWS,
     MOST_ENUMERATED,
     are_grouped,
     group_columns,
     signed_sums,
+    split_halves,
     sums_of_halves,
 )
 from fieldassay.metrics.uncertainty.weights import count_table, document_keys, unseen_weights
@@ -43,6 +45,10 @@ FEW_EFFECTIVE = 30
 """Below this many effective documents, where a few are many times larger, no interval is wide enough."""
 
 _LEAST_HALVES = 1 << 14
+_MOST_SUMS = 1 << 23
+"""Numbers that are held at once: sums in halves and in replicates of more fields are made in portions."""
+_LOW = 8
+"""Documents whose halves are added up once, for all halves of the others."""
 _STEP = 12
 """Derivatives are differences over 2^-12 of a sum."""
 
@@ -140,6 +146,10 @@ class View(Struct, frozen=True, eq=False):
                 Sum(fields, rows) if is_by_field else Sum((None,), rows.sum(axis=0, keepdims=True))
             )
         return SumTable(own, unseen, self.repeats, is_weighted)
+
+    def evaluate_all(self, portions: Iterable[Ints]) -> Floats:
+        """Return the metric of each column of all portions of sums."""
+        return np.concatenate([self.evaluate(sums) for sums in portions])
 
     def evaluate(self, sums: Ints) -> Floats:
         """Return the metric of each column of sums, NaN where it is undefined."""
@@ -249,6 +259,40 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         """Return each system's sums, and those in every bootstrap replicate under common weights."""
         return self._draw(np.arange(len(self.matrices[0])), None)
 
+    def _portions(self, rows: int, draws: int) -> list[range]:
+        """Return the draws in portions whose sums of so many rows are few enough to be held."""
+        width = max(64, _MOST_SUMS // max(1, rows) // 64 * 64)
+        return [range(first, min(first + width, draws)) for first in range(0, draws, width)]
+
+    def redraw(self, system: int, rows: npt.NDArray[np.int64]) -> Iterator[tuple[range, Ints]]:
+        """Yield a system's sums of these rows, and those in every replicate of a portion of them."""
+        if len(self.names) * len(self.matrices[0]) * self.data.replicates <= _MOST_SUMS:
+            yield range(self.data.replicates), self.replicates[system][rows]
+            return
+        matrix, bits = self.matrices[system][rows], self.layout.bits
+        for draws in self._portions(len(rows), self.data.replicates):
+            [sums] = draw_sums(
+                matrix,
+                document_keys(self.documents, self.data.seed),
+                draws,
+                [np.arange(len(self.documents))],
+                bits=[bits[row] for row in rows],
+            )
+            yield draws, np.column_stack([matrix.sum(axis=1), sums])
+
+    def sign(
+        self, system: int, rows: npt.NDArray[np.int64], most: int = DRAWS
+    ) -> Iterator[tuple[range, Ints]]:
+        """Yield a system's sums of these rows under the first random signs, in portions of the patterns."""
+        if len(self.names) * len(self.matrices[0]) * DRAWS <= _MOST_SUMS:
+            yield range(most), self.signed[system][rows][:, :most]
+            return
+        grouped, keys = group_columns(
+            self.matrices[system][rows], self.documents, self.data.seed, is_grouped=self.is_grouped
+        )
+        for draws in self._portions(len(rows), most):
+            yield draws, signed_sums(grouped, keys, draws)
+
     def counted(self, rows: npt.NDArray[np.int64], *, is_left_out: bool) -> tuple[Ints, ...]:
         """Return each system's sums of these rows in replicates that hold documents 0 to 8 times.
 
@@ -287,22 +331,26 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         key = (system, view.bound.call)
         if key not in self._halved:
             total = self.matrices[system][view.rows].sum(axis=1, keepdims=True)
-            signed = self.signed[system][view.rows]
-            halves = np.concatenate([total, (total + signed) // 2, (total - signed) // 2, 0 * total], axis=1)
-            self._halved[key] = view.evaluate(halves)
+            halves = (
+                np.concatenate([(total + signed) // 2, (total - signed) // 2], axis=1)
+                for _, signed in self.sign(system, view.rows)
+            )
+            self._halved[key] = view.evaluate_all([np.concatenate([total, 0 * total], axis=1), *halves])
         return self._halved[key]
 
     def in_replicates(self, system: int, view: View, *, is_bounded: bool) -> Draws:
         """Return a system's metric in every replicate, bounded by an unseen document."""
         key = (system, view.bound.call, is_bounded)
         if key not in self._redrawn:
-            sums, none = self.replicates[system][view.rows], np.zeros(0)
-            if is_bounded:
-                weight = np.abs(unseen_weights(self.data.seed, self.data.replicates))
-                found = view.redraw_bounded(sums, self.matrices[system][view.rows], weight)
-            else:
-                found = Draws(view.redraw(sums), none, none)
-            self._redrawn[key] = found
+            own, none = self.matrices[system][view.rows], np.zeros(0)
+            weight = np.abs(unseen_weights(self.data.seed, self.data.replicates))
+            found = [
+                view.redraw_bounded(sums, own, weight[draws.start : draws.stop])
+                if is_bounded
+                else Draws(view.redraw(sums), none, none)
+                for draws, sums in self.redraw(system, view.rows)
+            ]
+            self._redrawn[key] = Draws(*map(np.concatenate, zip(*found, strict=True)))
         return self._redrawn[key]
 
     def pair(self, first: str, second: str, view: View) -> Pair:
@@ -405,16 +453,23 @@ class Pair(Struct, frozen=True, eq=False, dict=True):
         """Return a system's metric with all halves of the differing documents, random ones of the rest."""
         matrix = self.arena.matrices[system][self.view.rows]
         if len(self.arena.documents) <= MOST_ENUMERATED:
-            return self.view.evaluate(sums_of_halves(matrix))
+            return self.view.evaluate_all(split_halves(matrix, _MOST_SUMS))
         names = [self.arena.documents[at] for at in self.differing.tolist()]
         own, total = matrix[:, self.differing], matrix.sum(axis=1, keepdims=True)
         grouped, keys = group_columns(own, names, self.arena.data.seed, is_grouped=self.arena.is_grouped)
-        signed = self.arena.signed[system][self.view.rows] - signed_sums(grouped, keys)
-        others = ((total - own.sum(axis=1, keepdims=True)) + signed) // 2
-        chosen = sums_of_halves(own)
-        count = max(_LEAST_HALVES, chosen.shape[1])
-        half = chosen[:, np.arange(count) % chosen.shape[1]] + others[:, np.arange(count) % others.shape[1]]
-        return self.view.evaluate(np.concatenate([half, total - half], axis=1))
+        rest = total - own.sum(axis=1, keepdims=True)
+        low, high = (sums_of_halves(part) for part in np.split(own, [_LOW], axis=1))
+        count = max(_LEAST_HALVES, 1 << own.shape[1])
+
+        def portions() -> Iterator[Ints]:
+            for start in range(0, count, DRAWS):
+                for draws, signed in self.arena.sign(system, self.view.rows, min(DRAWS, count - start)):
+                    at = np.arange(start + draws.start, start + draws.stop) % (1 << own.shape[1])
+                    half = low[:, at & ((1 << _LOW) - 1)] + high[:, at >> _LOW]
+                    half += (rest + signed - signed_sums(grouped, keys, draws)) // 2
+                    yield np.concatenate([half, total - half], axis=1)
+
+        return self.view.evaluate_all(portions())
 
     @cached_property
     def replicates(self) -> Draws | None:

@@ -26,7 +26,7 @@ Ints = npt.NDArray[np.int64]
 def draw_sums(
     columns: Ints,
     keys: npt.NDArray[np.uint64],
-    replicates: int,
+    replicates: int | range,
     subsets: Sequence[Ints],
     *,
     bits: Sequence[int] = (),
@@ -38,9 +38,10 @@ def draw_sums(
     a subset is an array of their positions. Sums are exact. Weights are counted in steps of 1/16: the sums of
     a column are 16 times as large as the column's, unless it has `bits` for fractions (4 or more; 0 for each
     by default), the last four of which are rounded away, so that the sums have the unit of the column.
-    Another `table` of weights is taken as it is.
+    Another `table` of weights is taken as it is. A range of replicates begins with a multiple of 4.
     """
-    sums = [np.zeros((len(columns), replicates), np.int64) for _ in subsets]
+    drawn = range(replicates) if isinstance(replicates, int) else replicates
+    sums = [np.zeros((len(columns), len(drawn)), np.int64) for _ in subsets]
     floats = (weight_table() if table is None else table).astype(np.float32)
     fractions = np.array([count >= STEP_BITS for count in bits] or [False] * len(columns), bool)
     for start in range(0, len(keys), _MOST_DOCUMENTS):
@@ -49,7 +50,7 @@ def draw_sums(
         values = columns[:, part]
         if fractions.any():
             values = np.where(fractions[:, None], (values + (1 << STEP_BITS - 1)) >> STEP_BITS, values)
-        _add_sums(values, keys[part], floats, chosen, sums)
+        _add_sums(values, keys[part], floats, chosen, sums, drawn.start)
     return sums
 
 
@@ -59,6 +60,7 @@ def _add_sums(
     table: npt.NDArray[np.float32],
     subsets: Sequence[Ints],
     sums: list[Ints],
+    start: int,
 ) -> None:
     """Add the sums of some documents to `sums`."""
     are_all = [len(subset) == len(keys) for subset in subsets]
@@ -70,7 +72,7 @@ def _add_sums(
     replicates = sums[0].shape[1] if sums else 0
     width = max(4, _BLOCK // max(1, len(keys)) // 4 * 4)
     for first in range(0, replicates, width):
-        block = weights(keys, first, min(width, replicates - first), table)
+        block = weights(keys, start + first, min(width, replicates - first), table)
         for product, subset, is_all, total in zip(products, subsets, are_all, sums, strict=True):
             product.add(block if is_all else block[subset], total[:, first : first + width])
 

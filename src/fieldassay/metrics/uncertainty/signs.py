@@ -64,22 +64,37 @@ def group_columns(
 
 
 @one_blas_thread()
-def signed_sums(columns: Ints, keys: Keys, draws: int = DRAWS) -> Ints:
+def signed_sums(columns: Ints, keys: Keys, draws: int | range = DRAWS) -> Ints:
     """Return the exact sums of the columns under each draw's signs, columns x draws.
+
+    A range of draws begins with a multiple of 64.
 
     >>> signed_sums(np.array([[1, 10]]), sign_keys(["a", "b"], 0), 6).tolist()
     [[9, -11, -11, -11, 11, 11]]
     """
+    start, draws = (0, draws) if isinstance(draws, int) else (draws.start, len(draws))
     plus = np.zeros((len(columns), draws), np.int64)
     parts = list(_exact_parts(columns))
     words = -(-draws // _BITS)
     width = max(1, _BLOCK // (_BITS * max(1, len(keys))))
     for first in range(0, words, width):
-        bits = _sign_bits(keys, first, min(width, words - first))[:, : draws - first * _BITS]
+        bits = _sign_bits(keys, start // _BITS + first, min(width, words - first))[:, : draws - first * _BITS]
         at = slice(first * _BITS, first * _BITS + bits.shape[1])
         for rows, shift, values in parts:
             plus[rows, at] += (values @ bits.astype(values.dtype)).astype(np.int64) << shift
     return np.asarray(2 * plus - columns.sum(axis=1, keepdims=True))
+
+
+def split_halves(columns: Ints, most: int) -> Iterator[Ints]:
+    """Yield the sums over all halves in parts of at most `most` numbers, a column for each half.
+
+    >>> [part.tolist() for part in split_halves(np.array([[1, 10]]), 2)]
+    [[[0, 1]], [[10, 11]]]
+    """
+    low = max(0, (most // max(1, len(columns))).bit_length() - 1)
+    first = sums_of_halves(columns[:, :low])
+    for rest in sums_of_halves(columns[:, low:]).T:
+        yield first + rest[:, None]
 
 
 def sums_of_halves(columns: Ints) -> Ints:
