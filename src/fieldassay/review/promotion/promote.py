@@ -274,7 +274,9 @@ def _unread(plan: Plan, agreed: Agreed) -> Iterator[tuple[str, str, str]]:
             if not leaf.is_list and label.text is not None:
                 texts.setdefault(name, {}).setdefault(label.text, []).append((document, path))
             elif leaf.is_list and label.text is None:
-                items = [one.text for inner, one in labels.items() if is_inside(inner, path) and one.text]
+                items: Any = [
+                    one.text for inner, one in labels.items() if is_inside(inner, path) and one.text
+                ]
                 if find_problem(leaf.reader.read(items)) is not None:
                     yield document, path, " | ".join(items)
     for name, places in texts.items():

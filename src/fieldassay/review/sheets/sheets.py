@@ -25,7 +25,7 @@ State = Literal["value", "absent", "illegible", "skipped", "open"]
 STATES = ("value", "absent", "illegible", "skipped", "open")
 UNREADABLE = "unreadable"
 """The flag of a label that the spec cannot read."""
-_LONGEST, _MOST_ITEMS = 20_000, 20_000
+_LONGEST, _MOST_ITEMS, _MOST_PAGES = 20_000, 20_000, 1_000_000
 
 
 class RefusedError(Exception):
@@ -198,21 +198,21 @@ def label_body(form: Form, person: Person, given: str | None, answer: Answer) ->
         "origin": origin,
         "note": answer.note,
         "person": person.id,
-        "active_ms": max(0, min(int(answer.active_ms), 3_600_000)),
-        "keys": max(0, min(int(answer.keys), 100_000)),
+        "active_ms": min(answer.active_ms, 3_600_000),
+        "keys": min(answer.keys, 100_000),
         "regions": [_region(one) for one in answer.regions[:20]],
     }
 
 
 def _region(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        page, box, text = int(given["page"]), [float(side) for side in given["box"]], str(given["text"])[:500]
-    except (KeyError, TypeError, ValueError):
+        page, box, text = given["page"], [float(side) for side in given["box"]], str(given["text"])[:500]
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise RefusedError("invalid", "no such region") from None
     is_box = (
         len(box) == 4 and all(0.0 <= side <= 1.0 for side in box) and box[0] <= box[2] and box[1] <= box[3]
     )
-    if page < 1 or not is_box:
+    if type(page) is not int or not 1 <= page <= _MOST_PAGES or not is_box:
         raise RefusedError("invalid", "no such region")
     return {"page": page, "box": box, "text": text}
 
