@@ -201,7 +201,7 @@ def test_a_field_of_another_type_of_document_need_not_be_labeled(tmp_path: Path)
     assert sheet is not None
     assert "day" in open_nodes(store, sheet)
     assert "due" in open_nodes(store, sheet)
-    say(store, me, sheet, "kind", "till receipt")
+    say(store, me, sheet, "kind", "receipt")
     assert "day" in open_nodes(store, sheet)
     assert "due" not in open_nodes(store, sheet)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from fieldassay.review.promotion.promote import PromoteOptions, promote
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
 from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.spec.plan.compile import read_plan
 
 SPEC = """
@@ -37,7 +39,7 @@ TRUTH = {
     "place": {"city": "Rome", "street": "Via 1"},
     "lines": [{"sku": "A", "note": "x", "tags": ["u"]}, {"sku": "B", "note": "y", "tags": ["v", "w"]}],
 }
-VALUE, ABSENT, SKIPPED = Label("value", "Acme"), Label("absent"), Label("skipped")
+VALUE, ABSENT, SKIPPED = Label("value", "5.00"), Label("absent"), Label("skipped")
 
 
 def written(
@@ -95,7 +97,7 @@ def test_a_table_gets_the_column(tmp_path: Path) -> None:
     plan = read_plan("fields: {total: text, supplier: text, date: date}")
     options = PromoteOptions("because", plan, adds_documents=True)
     promote(gold, [Sheet("b", "r1", labels={"total": VALUE})], options, datetime.now(UTC)).write()
-    assert gold.read_bytes() == b"id;total;supplier;unreviewed_fields\r\na;5;;\r\nb;Acme;;date|supplier\r\n"
+    assert gold.read_bytes() == b"id;total;supplier;unreviewed_fields\r\na;5;;\r\nb;5.00;;date|supplier\r\n"
 
 
 def leave_out(value: Any, path: str, gone: set[str]) -> Any:
@@ -167,3 +169,82 @@ def test_a_system_that_is_right_is_right_in_gold_made_from_any_predictions_with_
         "lines[1].note",
         "lines[0].sku",
     }
+
+
+TYPED = {
+    "day": ("date", "31.02.2014"),
+    "count": ("number", "twelve"),
+    "total": ("money", "a lot"),
+    "flow": ("{type: quantity, canonical: m3/h}", "much"),
+    "numbers": ("{type: list, items: number, compare: bag}", "1 | x"),
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
+@pytest.mark.parametrize("is_inside", [False, True], ids=["field", "cell"])
+def test_what_the_spec_cannot_read_is_asked_about_and_is_not_gold_unless_it_is_taken(
+    tmp_path: Path, name: str, is_inside: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kind, text = TYPED[name]
+    spec = f"fields: {{{name}: {kind}, shop: text}}"
+    if is_inside:
+        spec = f"fields: {{lines: {{items: {{fields: {{{name}: {kind}, shop: text}}}}}}}}"
+    row = {"lines": [{"shop": "Oak"}]} if is_inside else {"shop": "Oak"}
+    store = make_review(tmp_path / "r", Request(spec, {"m": [{"id": "a", **row}]})).store
+    me, form, start = add(store), form_of(store), "lines[0]." if is_inside else ""
+    assert take(store, me) == 1
+    for node, said in ((f"{start}shop", "Oak"), (f"{start}{name}", text)):
+        one = sheets.Answer(node, "value", said)
+        store.write(lambda log, one=one: sheets.save_label(log, form, me, 1, one))
+    with pytest.raises(RefusedError, match=f"1 not readable: {re.escape(start + name)}"):
+        store.write(lambda log: sheets.finish(log, form, me, 1))
+    store.write(lambda log: sheets.finish(log, form, me, 1, takes_unreadable=True))
+    gold = tmp_path / "gold.jsonl"
+    command = ["review", "promote", str(tmp_path / "r"), "--gold", str(gold), "--reason", "first"]
+    assert main(command) == 0
+    assert "cannot be read by the spec, and is left out" in capsys.readouterr().out
+    assert json.loads(gold.read_text()) == {"id": "a", **row, "unreviewed_fields": [start + name]}
+    gold.unlink()
+    assert main([*command, "--unreadable"]) == 0
+    found = json.loads(gold.read_text())
+    assert "unreviewed_fields" not in found
+    assert name in (found["lines"][0] if is_inside else found)
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("kind", "1"),
+        ("kind", "bill"),
+        ("paid", "2"),
+        ("paid", "maybe"),
+        ("lines", "x"),
+        ("lines[0].tags", "x"),
+    ],
+)
+def test_a_closed_choice_takes_no_other_text_and_a_list_no_text(
+    tmp_path: Path, field: str, text: str
+) -> None:
+    spec = "fields: {kind: {type: enum, values: [invoice, note]}, paid: boolean, lines: {items: {fields: {a: text, tags: {type: list, items: text}}}}}"
+    rows = [{"id": "a", "lines": [{"a": "x"}]}] if "[" in field else [{"id": "a"}]
+    store = make_review(tmp_path / "r", Request(spec, {"m": rows})).store
+    me, form = add(store), form_of(store)
+    assert take(store, me) == 1
+    with pytest.raises(RefusedError, match=r"choices|rows"):
+        store.write(lambda log: sheets.save_label(log, form, me, 1, sheets.Answer(field, "value", text)))
+
+
+def test_a_list_in_an_item_that_was_not_predicted_is_asked_and_becomes_gold(tmp_path: Path) -> None:
+    rows = [{"id": "a", **leave_out(TRUTH, "", {"lines[0].tags", "lines[1].tags", "supplier"})}]
+    store = make_review(tmp_path / "r", Request(SPEC, {"m": rows})).store
+    me, form = add(store), form_of(store)
+    assert take(store, me) == 1
+    with store.reading() as db:
+        nodes = sheets.view(db, form, me, 1)["open"]
+    assert {"lines[0].tags", "lines[1].tags"} <= set(nodes)
+    for node in nodes:
+        say(store, me, 1, node, value_at(TRUTH, node))
+    store.write(lambda log: sheets.finish(log, form, me, 1))
+    gold = tmp_path / "gold.jsonl"
+    assert main(["review", "promote", str(tmp_path / "r"), "--gold", str(gold), "--reason", "first"]) == 0
+    assert json.loads(gold.read_text()) == {"id": "a", **TRUTH}

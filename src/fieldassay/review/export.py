@@ -157,12 +157,14 @@ def _finished_lists(
     in its items belong to it.
     """
     labels = {node: (state, origin) for node, state, _, origin in rows}
+    filled = {inner for item in live for inner, _ in items_above(item)}
     asked: dict[str, list[str]] = {}
     for node in shown:
         for listed, _ in list(items_above(node))[:1]:
             asked.setdefault(listed, []).append(node)
     for listed, nodes in asked.items():
         standing = [node for node in nodes if all(item in live for _, item in items_above(node))]
+        standing = [node for node in standing if node not in filled or node in labels]
         said = [labels.get(node, ("skipped", ""))[0] for node in standing]
         if listed in shown or not standing or "skipped" in said:
             continue

@@ -50,6 +50,9 @@ _MOST_TOLD = 20
 @click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is.")
 @click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id in gold.")
 @click.option("--add", "is_adding", is_flag=True, help="Add the documents that gold does not have.")
+@click.option(
+    "--unreadable", "takes_unreadable", is_flag=True, help="Take labels that the spec cannot read, too."
+)
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would change; write nothing.")
 @json_option
 def promote(**given: Any) -> int:
@@ -79,7 +82,13 @@ def promote(**given: Any) -> int:
     plan = read_plan(read_spec_option(given)) if has_spec else None
     names = tuple(given["id_keys"]) or None
     options = PromoteOptions(
-        given["reason"], plan, names, given["gold_key"], given["base"], adds_documents=given["is_adding"]
+        given["reason"],
+        plan,
+        names,
+        given["gold_key"],
+        given["base"],
+        adds_documents=given["is_adding"],
+        takes_unreadable=given["takes_unreadable"],
     )
     if given["folder"] is None:
         sheets = [sheet for path in given["labels"] for sheet in read_labels(path)]
@@ -184,7 +193,7 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     )
     if found.added:
         lines.append(f"{format_count(len(found.added), 'document')} new in gold")
-    lines += _doubts(found)
+    lines += _doubts(found, takes_unreadable=given["takes_unreadable"])
     if found.items:
         labels = format_count(found.items, "label")
         lines.append(
@@ -207,16 +216,17 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def _doubts(found: Promotion) -> Iterator[str]:
+def _doubts(found: Promotion, *, takes_unreadable: bool) -> Iterator[str]:
     """Yield the documents that gold does not have, and the texts that the spec cannot read."""
     from fieldassay.io.text.shown import clip, format_count, visible
     from fieldassay.review.promotion.merge import shown
 
+    left_out = "" if takes_unreadable else ", and is left out; --unreadable takes it"
     if found.unknown:
         documents = format_count(len(found.unknown), "document")
         yield f"{documents} not in gold, left out: {_list(found.unknown)}; --add adds them"
     for document, path, text in found.unread[:_MOST_TOLD]:
-        yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec"
+        yield f"{clip(document)}  {clip(path)}: {visible(shown(text))} cannot be read by the spec{left_out}"
     if len(found.unread) > _MOST_TOLD:
         yield f"and {len(found.unread) - _MOST_TOLD:,} more that cannot be read"
     if found.unreviewed:

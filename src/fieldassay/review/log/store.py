@@ -82,12 +82,10 @@ def create_store(
     folder: Path,
     entries: Iterable[Entry],
     source: Source = SYSTEM,
-    then: Callable[[Journal], None] | None = None,
 ) -> Store:
     """Return a new review with its first events, in a folder that holds none yet.
 
-    `then` may append more once these are in the tables. Raises `ProblemsError` if the folder holds a review,
-    or cannot be written; then nothing is left behind.
+    Raises `ProblemsError` if the folder holds a review, or cannot be written; then nothing is left behind.
     """
     folder.mkdir(_OWNER_FOLDER, parents=True, exist_ok=True)
     check_place(folder)
@@ -97,7 +95,7 @@ def create_store(
         raise problem(folder, "holds a review already", remedy, "review_exists")
     staged.unlink(missing_ok=True)
     try:
-        _fill(staged, entries, source, then)
+        _fill(staged, entries, source)
         staged.rename(target)
     except sqlite3.OperationalError as error:
         raise unwritable(target, error) from None
@@ -111,9 +109,7 @@ _OWNER_FOLDER, _OWNER_FILE = 0o700, 0o600
 """The modes of a new review: sessions and values of documents are for its owner alone."""
 
 
-def _fill(
-    staged: Path, entries: Iterable[Entry], source: Source, then: Callable[[Journal], None] | None
-) -> None:
+def _fill(staged: Path, entries: Iterable[Entry], source: Source) -> None:
     staged.touch(_OWNER_FILE)
     with closing(sqlite3.connect(staged, isolation_level=None)) as db:
         db.execute("PRAGMA foreign_keys=ON")
@@ -123,8 +119,6 @@ def _fill(
         journal = Journal(db, source)
         for entry in entries:
             journal.append(entry)
-        if then is not None:
-            then(journal)
         db.execute("COMMIT")
         db.execute("PRAGMA synchronous=FULL")
         db.execute("PRAGMA journal_mode=WAL")

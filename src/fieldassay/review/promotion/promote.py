@@ -36,7 +36,7 @@ from fieldassay.review.promotion.merge import (
     named_places,
     same_text,
 )
-from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.forms import Form, find_problem
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
@@ -59,6 +59,8 @@ class PromoteOptions(Struct, frozen=True):
     base: Path | None = None
     review: str | None = None
     review_id: str | None = None
+    takes_unreadable: bool = False
+    """True: labels that the spec cannot read become gold; False: they are left out, and told."""
     unknown_base: frozenset[str] = frozenset()
     """Documents whose gold was another one when they were labeled: labels may only confirm it as it is."""
     adds_documents: bool = False
@@ -81,7 +83,7 @@ class Promotion(Struct, frozen=True, eq=False):
     unknown: tuple[str, ...]
     """Documents that gold does not have, left out."""
     unread: tuple[tuple[str, str, str], ...]
-    """Document, path and text of labels that the readers of the spec cannot read."""
+    """Document, path and text of labels that the readers of the spec cannot read, left out unless taken."""
     unreviewed: tuple[tuple[str, str], ...]
     """Document and path of what nobody was asked about, in documents that change or are new."""
     items: int
@@ -150,6 +152,9 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     problems: list[Problem] = []
     promoted, left = _promotable(sheets, partial(_has_list, theirs, options))
     agreed, unknown = _leave_out(_agree(promoted, same, gold, problems), theirs, options)
+    unread = () if options.plan is None else tuple(_unread(options.plan, agreed))
+    if not options.takes_unreadable:
+        agreed = _readable(agreed, unread)
     problems += _find_unfit(gold, agreed, options.plan)
     merged = {
         document: _merge(document, labels, (base, theirs), options, same)
@@ -195,7 +200,6 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
         files[history] = longer.after
     before = {path: theirs.before.get(path, b"") for path in files} | {history: longer.before}
     added = tuple(name for name in changed if name not in theirs.records)
-    unread = () if options.plan is None else tuple(_unread(options.plan, agreed))
     return Promotion(
         gold, history, changes, added, unknown, unread, unreviewed, left.items, left.standing,
         longer.added, files, before, options.review,
@@ -232,9 +236,8 @@ def _name_unreviewed(merged: Merged, labels: Mapping[str, Label], fields: Iterab
     """Write the fields that no label is at, above or below into a record that is new."""
     kept = named_places(merged.record, UNREVIEWED_FIELDS)
     for path in fields:
-        steps = split_path(path)
-        above = [join_path(steps[:end]) for end in range(1, len(steps) + 1)]
-        if not any(place in labels for place in above) and not any(is_inside(one, path) for one in labels):
+        is_around = any(place in labels for place in _upwards(path))
+        if not is_around and not any(is_inside(one, path) for one in labels):
             kept.add(path)
     if kept:
         merged.record[UNREVIEWED_FIELDS] = sorted(kept)
@@ -261,17 +264,46 @@ def _find_unfit(gold: Path, agreed: Agreed, plan: Plan | None) -> Iterator[Probl
 
 def _unread(plan: Plan, agreed: Agreed) -> Iterator[tuple[str, str, str]]:
     """Yield document, path and text of each label that the reader of its field cannot read."""
-    leaves = {leaf.path: leaf for leaf in _all_leaves(plan.root) if not leaf.is_list}
+    leaves = {leaf.path: leaf for leaf in _all_leaves(plan.root)}
     texts: dict[str, dict[str, list[tuple[str, str]]]] = {}
     for document, (labels, _) in agreed.items():
         for path, label in labels.items():
-            if label.text is not None and (name := _field(path)) in leaves:
+            leaf = leaves.get(name := _field(path))
+            if leaf is None or label.state != "value":
+                continue
+            if not leaf.is_list and label.text is not None:
                 texts.setdefault(name, {}).setdefault(label.text, []).append((document, path))
+            elif leaf.is_list and label.text is None:
+                items: Any = [
+                    one.text for inner, one in labels.items() if is_inside(inner, path) and one.text
+                ]
+                if find_problem(leaf.reader.read(items)) is not None:
+                    yield document, path, " | ".join(items)
     for name, places in texts.items():
         column = leaves[name].reader.read_column(list(places))
         for at in sorted(column.problems):
             text = list(places)[at]
             yield from ((document, path, text) for document, path in places[text])
+
+
+def _upwards(path: str) -> list[str]:
+    steps = split_path(path)
+    return [join_path(steps[:end]) for end in range(1, len(steps) + 1)]
+
+
+def _readable(agreed: Agreed, unread: Iterable[tuple[str, str, str]]) -> dict[str, Any]:
+    """Return the labels without unreadable ones; in a list that is labeled as a whole they are skipped."""
+    gone = {(document, path) for document, path, _ in unread}
+    found = {}
+    for document, (labels, reviewers) in agreed.items():
+        kept = {}
+        for path, label in labels.items():
+            if not any((document, one) in gone for one in _upwards(path)):
+                kept[path] = label
+            elif (document, path) in gone and "[" in path and not _is_single(path, labels):
+                kept[path] = Label("skipped")
+        found[document] = (kept, reviewers)
+    return found
 
 
 def _merge(

@@ -8,13 +8,15 @@ from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.scoring.explain import find_leaf
 from fieldassay.spec.plan.describe import describe
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.values.types.base import Reader
-from fieldassay.values.types.column import Reading
+from fieldassay.values.types.booleans import BooleanReader
+from fieldassay.values.types.column import Column, Reading
 from fieldassay.values.types.enums import EnumReader
 from fieldassay.values.types.numbers.locales import territory_currencies
 from fieldassay.values.types.numbers.money import MoneyReader
@@ -103,7 +105,8 @@ class Form(Struct, frozen=True, dict=True):
             return Reading(text, text, text)
         if not leaf.is_list and leaf.is_empty(text):
             return None
-        return leaf.reader.read(self.to_read(field, text))
+        reading = leaf.reader.read(self.to_read(field, text))
+        return replace(reading, problem=find_problem(reading))
 
     def to_read(self, field: str, text: str) -> Any:
         """Return what the reader of a field is given for a text: its items where a list is one value."""
@@ -136,10 +139,18 @@ class Form(Struct, frozen=True, dict=True):
         if listed is not None:
             found["columns"] = [one.path for one in _columns(listed.items)]
         if leaf is not None:
-            found["choices"] = _choices(leaf)
+            found["choices"] = [] if leaf.is_list else _choices(leaf)
+            found["words"] = [] if leaf.is_list else _words(leaf)
             found["endings"] = _endings(leaf.reader)
             found["is_list"] = leaf.is_list
         return found
+
+
+def find_problem(reading: Reading) -> str | None:
+    """Return why a value cannot be read; of a list that is one value, why its first such item cannot."""
+    if isinstance(reading.value, Column):
+        return next(iter(reading.value.problems.values()), reading.problem)
+    return reading.problem
 
 
 def show(leaf: Leaf | None, data: Any) -> str:
@@ -171,12 +182,25 @@ def split_items(leaf: Leaf, text: str) -> list[Any]:
     return [item for part in text.split(between) if (item := part.strip())]
 
 
+def is_closed(leaf: Leaf) -> bool:
+    """Return whether a field takes nothing but its choices."""
+    return not leaf.is_list and bool(_choices(leaf))
+
+
 def _choices(leaf: Leaf) -> list[str]:
-    if leaf.type == "boolean":
-        return ["yes", "no"]
+    if isinstance(leaf.reader, BooleanReader):
+        usual = zip(("yes", "no"), (leaf.reader.true, leaf.reader.false), strict=True)
+        return [word if word in words else str(words[0]) for word, words in usual]
     if isinstance(leaf.reader, EnumReader):
         return [json_text(value) for value in leaf.reader.values[:_MOST_CHOICES]]
     return []
+
+
+def _words(leaf: Leaf) -> list[str]:
+    """Return the words that a field with choices reads, in lower case."""
+    if isinstance(leaf.reader, BooleanReader):
+        return [str(word).casefold() for word in (*leaf.reader.true, *leaf.reader.false)]
+    return sorted(leaf.reader.keys or ()) if isinstance(leaf.reader, EnumReader) else []
 
 
 def _endings(reader: Reader) -> list[str]:

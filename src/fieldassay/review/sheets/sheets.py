@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -11,10 +12,10 @@ from msgspec import Struct
 
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.review.log.journal import Entry, Journal
-from fieldassay.review.log.nodes import items_above, number_of
+from fieldassay.review.log.nodes import is_in_list, items_above, number_of
 from fieldassay.review.log.store import read_facts
 from fieldassay.review.sheets.draw import Reason, Shown
-from fieldassay.review.sheets.forms import Form
+from fieldassay.review.sheets.forms import Form, is_closed
 from fieldassay.scoring.engine.applicability import canonical_type
 
 LEASE = timedelta(minutes=30)
@@ -22,7 +23,9 @@ LEASE = timedelta(minutes=30)
 
 State = Literal["value", "absent", "illegible", "skipped", "open"]
 STATES = ("value", "absent", "illegible", "skipped", "open")
-_LONGEST, _MOST_ITEMS = 20_000, 20_000
+UNREADABLE = "unreadable"
+"""The flag of a label that the spec cannot read."""
+_LONGEST, _MOST_ITEMS, _MOST_PAGES = 20_000, 20_000, 1_000_000
 
 
 class RefusedError(Exception):
@@ -169,13 +172,18 @@ def label_body(form: Form, person: Person, given: str | None, answer: Answer) ->
     field, text, canonical, flags = field_of(answer.node), None, None, list[str]()
     if answer.state not in STATES or len(answer.text or "") > _LONGEST or len(answer.note) > _LONGEST:
         raise RefusedError("invalid", "no such label")
-    if answer.state == "value" and field not in form.lists:
+    if answer.state == "value" and field in form.lists:
+        raise RefusedError("invalid", "a list is answered by its rows: add one, or say that it is absent")
+    if answer.state == "value":
         text = (answer.text or "").strip()
         reading = form.read(field, text)
         if not text or reading is None:
             raise RefusedError("invalid", "an empty text is no value: say that it is absent, or illegible")
+        leaf = form.leaf(field)
+        if reading.problem is not None and leaf is not None and is_closed(leaf):
+            raise RefusedError("invalid", f"{text[:60]!r} is none of the choices of {answer.node}")
         canonical = reading.canonical
-        flags = [*reading.flags, *(["unreadable"] if reading.problem is not None else [])]
+        flags = [*reading.flags, *([UNREADABLE] if reading.problem is not None else [])]
     origin = "blind"
     if given is not None:
         shown = form.read(field, given)
@@ -190,21 +198,21 @@ def label_body(form: Form, person: Person, given: str | None, answer: Answer) ->
         "origin": origin,
         "note": answer.note,
         "person": person.id,
-        "active_ms": max(0, min(int(answer.active_ms), 3_600_000)),
-        "keys": max(0, min(int(answer.keys), 100_000)),
+        "active_ms": min(answer.active_ms, 3_600_000),
+        "keys": min(answer.keys, 100_000),
         "regions": [_region(one) for one in answer.regions[:20]],
     }
 
 
 def _region(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
-        page, box, text = int(given["page"]), [float(side) for side in given["box"]], str(given["text"])[:500]
-    except (KeyError, TypeError, ValueError):
+        page, box, text = given["page"], [float(side) for side in given["box"]], str(given["text"])[:500]
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise RefusedError("invalid", "no such region") from None
     is_box = (
         len(box) == 4 and all(0.0 <= side <= 1.0 for side in box) and box[0] <= box[2] and box[1] <= box[3]
     )
-    if page < 1 or not is_box:
+    if type(page) is not int or not 1 <= page <= _MOST_PAGES or not is_box:
         raise RefusedError("invalid", "no such region")
     return {"page": page, "box": box, "text": text}
 
@@ -292,14 +300,34 @@ def _labeled_kind(form: Form, labels: Mapping[str, str | None]) -> str | None:
     return None if declared is None else canonical_type(form.plan, labels.get(declared.field))
 
 
-def finish(journal: Journal, form: Form, person: Person, sheet: int) -> None:
-    """Finish a sheet. Raises `RefusedError` while anything is open."""
+def unreadable_nodes(db: sqlite3.Connection, sheet: int) -> list[str]:
+    """Return the nodes of a sheet whose labels the spec cannot read, but for those in removed items."""
+    live = {row[0] for row in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
+    rows = db.execute("SELECT node, flags FROM label WHERE sheet=? AND state='value' ORDER BY seq", (sheet,))
+    return [
+        node
+        for node, flags in rows
+        if UNREADABLE in json.loads(flags) and all(item in live for _, item in items_above(node))
+    ]
+
+
+def finish(
+    journal: Journal, form: Form, person: Person, sheet: int, *, takes_unreadable: bool = False
+) -> None:
+    """Finish a sheet.
+
+    Raises `RefusedError` while anything is open, and for labels that the spec cannot read, unless they are
+    to be taken.
+    """
     db = journal.db
     check_open(db)
     check_holder(db, person, sheet)
     missing = open_nodes(db, form, sheet)
     if missing:
         raise RefusedError("conflict", f"{len(missing)} open: {', '.join(missing[:5])}")
+    unreadable = [] if takes_unreadable else unreadable_nodes(db, sheet)
+    if unreadable:
+        raise RefusedError("conflict", f"{len(unreadable)} not readable: {', '.join(unreadable[:5])}")
     journal.append(Entry("finish", {"person": person.id}, person.alias, sheet))
 
 
@@ -374,6 +402,23 @@ def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict
         "items": items,
         "labels": _labels(db, sheet),
         "open": open_nodes(db, form, sheet),
+        "unreadable": unreadable_nodes(db, sheet),
+        "previous": _previous(db, person, sheet),
+    }
+
+
+def _previous(db: sqlite3.Connection, person: Person, sheet: int) -> dict[str, dict[str, Any]]:
+    """Return what a person said last, outside lists, on the sheet finished before this one, by node."""
+    rows = db.execute(
+        "SELECT label.node, state, label.text, page, x0, y0, x1, y1 FROM label LEFT JOIN region ON "
+        "region.sheet=label.sheet AND region.node=label.node AND n=0 WHERE label.sheet=(SELECT sheet FROM "
+        "finish WHERE person=? AND sheet<>? ORDER BY seq DESC LIMIT 1)",
+        (person.id, sheet),
+    )
+    return {
+        node: {"state": state, "text": text, "region": None if page is None else {"page": page, "box": box}}
+        for node, state, text, page, *box in rows
+        if not is_in_list(node) and state != "skipped"
     }
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from collections.abc import Callable
 from typing import Any, Literal
@@ -113,7 +114,7 @@ def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
     if any(isinstance(one, int) and one > _LARGEST for one in request.path_params.values()):
         return _problem(404, "there is no such thing")
     try:
-        data: Any = json.loads(body) if body else {}
+        data: Any = json.loads(body, parse_constant=_refuse, parse_float=_finite) if body else {}
         if not isinstance(data, dict):
             return _problem(422, "an object is expected")
         call = Call(
@@ -131,9 +132,18 @@ def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
         return _problem(_STATUS[error.kind], str(error))
     except FieldassayError as error:
         return _problem(500, str(error))
-    except (ValueError, RecursionError):
+    except (ValueError, OverflowError, RecursionError):
         return _problem(422, "this is not JSON")
     return answer if isinstance(answer, Response) else JSONResponse(answer)
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if math.isfinite(number) else _refuse(text)
 
 
 def _problem(status: int, text: str) -> Response:

@@ -132,6 +132,10 @@ class Room(Struct, dict=True):
     """The tokens of one-time links that were not used, and when each ends."""
     failures: dict[str, tuple[int, float]] = field(default_factory=dict)
     """Failed sign-ins by account and by address: how many, and when the last one was."""
+    trying: threading.Lock = field(default_factory=threading.Lock)
+    """Held while failures are looked at and counted."""
+    hashing: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a password is hashed."""
     _local: threading.local = field(default_factory=threading.local)
 
     @property
@@ -172,8 +176,8 @@ class Call(Struct, frozen=True):
         return value
 
     def number(self, name: str, default: int = 0) -> int:
-        """Return a whole number of the body. Raises `RefusedError` for another type."""
+        """Return a whole number of the body, not below zero. Raises `RefusedError` for anything else."""
         value = self.body.get(name, default)
-        if type(value) is not int or abs(value) > 1 << 53:
-            raise RefusedError("invalid", f"{name} must be a whole number")
+        if type(value) is not int or not 0 <= value <= 1 << 53:
+            raise RefusedError("invalid", f"{name} must be a whole number, not below 0")
         return value

@@ -145,11 +145,11 @@ def serve_team(
         documents=documents,
     ) as room:
         tell(sorted(site.origins)[0])
-        secrets = {} if address.certificate is None else _read_secrets(address)
+        secrets: dict[str, Any] = {} if address.certificate is None else _read_secrets(address)
         make_server(make_app(room, site), **secrets).run(sockets=[listener])
 
 
-def _read_secrets(address: Address) -> dict[str, str]:
+def _read_secrets(address: Address) -> dict[str, Any]:
     """Return the options for TLS. Raises `ProblemsError` for files that are none."""
     try:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -212,14 +212,22 @@ def listen(host: str, port: int) -> socket.socket:
     return listener
 
 
-def make_server(app: App, **more: Any) -> Any:
-    """Return the server of an application: `run(sockets=…)` serves until it is interrupted."""
+def make_server(app: App, *, most: int | None = None, seconds: float | None = None, **more: Any) -> Any:
+    """Return the server of an application: `run(sockets=…)` serves until it is interrupted.
+
+    At most `most` connections are open at once, and a request arrives within so many seconds.
+    """
     try:
         import uvicorn
+
+        from fieldassay.review.web import connections
     except ImportError:
         raise people.missing_extra() from None
     config = uvicorn.Config(
         app,
+        http=connections.limited(
+            most or connections.most_connections(), seconds or connections.REQUEST_SECONDS
+        ),
         log_level="warning",
         access_log=False,
         server_header=False,

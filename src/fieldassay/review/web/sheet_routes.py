@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
+import shlex
 import unicodedata
 from typing import Any
 
 from starlette.responses import Response
 
+from fieldassay.regex import lazy_regex
 from fieldassay.review.log.journal import Journal, read_head
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.sheets import RefusedError
-from fieldassay.review.web.room import Call
+from fieldassay.review.web.people import EVERYTHING
+from fieldassay.review.web.room import Call, Room
 
 _MOST_FOUND = 200
+_CAMEL, _WORDS = lazy_regex(r"(?<=[a-z])(?=[A-Z])|[_-]"), lazy_regex(r"[^\W_]+")
 
 
 def describe_form(call: Call) -> dict[str, Any]:
     """Return the fields of the spec, the person, and how far the review is."""
     room, db = call.room, call.room.db
     states = dict(db.execute("SELECT state, count(*) FROM sheet GROUP BY state"))
-    mine = db.execute("SELECT count(*) FROM sheet WHERE done_by=?", (call.person.id,)).fetchone()[0]
+    spent, mine = db.execute(
+        "SELECT (SELECT sum(active_ms) FROM label JOIN sheet ON sheet.id=label.sheet WHERE done_by=:person), "
+        "(SELECT count(*) FROM sheet WHERE done_by=:person)",
+        {"person": call.person.id},
+    ).fetchone()
     held = db.execute(
         "SELECT sheet.id, document.name FROM sheet JOIN document ON document.id=document WHERE holder=?",
         (call.person.id,),
@@ -30,11 +38,24 @@ def describe_form(call: Call) -> dict[str, Any]:
         "fields": room.form.describe(),
         "person": {"alias": call.person.alias, "role": call.person.role},
         "states": states,
-        "mine": mine,
+        "values": db.execute(_MOST_ASKED).fetchone()[0],
+        "seconds": spent / 1000 / mine if spent else None,
+        "promote": _promotion(room) if call.person.role in ("lead", EVERYTHING) else None,
         "held": [{"id": number, "name": name} for number, name in held],
         "closed": json.loads(db.execute("SELECT value FROM fact WHERE name='closed'").fetchone()[0]),
         "head": str(read_head(db)),
     }
+
+
+_MOST_ASKED = (
+    "SELECT coalesce(max(n), 0) FROM "
+    "(SELECT count(*) AS n FROM asked WHERE shown<>'context' GROUP BY document)"
+)
+
+
+def _promotion(room: Room) -> str:
+    folder = shlex.quote(str(room.store.folder))
+    return f'fieldassay review promote {folder} --gold gold.jsonl --reason "first review"'
 
 
 def check_head(call: Call) -> dict[str, Any]:
@@ -92,7 +113,12 @@ def put_label(call: Call) -> dict[str, Any]:
         return seq
 
     seq = room.write(save)
-    return {"seq": seq, "open": sheets.open_nodes(room.db, room.form, sheet), "head": str(read_head(room.db))}
+    return {
+        "seq": seq,
+        "open": sheets.open_nodes(room.db, room.form, sheet),
+        "unreadable": sheets.unreadable_nodes(room.db, sheet),
+        "head": str(read_head(room.db)),
+    }
 
 
 def put_items(call: Call) -> dict[str, Any]:
@@ -108,9 +134,10 @@ def put_items(call: Call) -> dict[str, Any]:
 
 
 def finish(call: Call) -> dict[str, Any]:
-    """Finish a sheet."""
-    sheet = call.params["sheet"]
-    call.room.write(lambda journal: sheets.finish(journal, call.room.form, call.person, sheet))
+    """Finish a sheet; labels that the spec cannot read are taken if the body says so."""
+    sheet, room = call.params["sheet"], call.room
+    takes = call.body.get("takes_unreadable") is True
+    room.write(lambda journal: sheets.finish(journal, room.form, call.person, sheet, takes_unreadable=takes))
     return {}
 
 
@@ -189,7 +216,10 @@ def find_value(call: Call) -> dict[str, Any]:
     reading = form.read(field, text) if form.leaf(field) is not None and text.strip() else None
     wanted = _fold(text)
     places: list[dict[str, Any]] = []
-    for page in call.room.pages.read(_file_of(call)):
+    pages = call.room.pages.read(_file_of(call))
+    if not wanted:
+        return {"places": [], "hint": _hint(pages, field)}
+    for page in pages:
         words = page["words"]
         for first in range(len(words)):
             for size in range(1, min(8, len(words) - first) + 1):
@@ -207,6 +237,21 @@ def find_value(call: Call) -> dict[str, Any]:
         if len(places) >= _MOST_FOUND:
             break
     return {"places": places[:_MOST_FOUND]}
+
+
+def _hint(pages: list[dict[str, Any]], field: str) -> dict[str, Any] | None:
+    """Return where the name of a field stands: its words in a row, or else the last one; None: nowhere.
+
+    The last such place of a document is taken: totals stand below what they sum up.
+    """
+    names = _WORDS.findall(_CAMEL.sub(" ", field.rpartition(".")[2].removesuffix("[]")).casefold())
+    for wanted in (names, names[-1:]):
+        for page in reversed(pages):
+            plain = ["".join(_WORDS.findall(_fold(word[0]))) for word in page["words"]]
+            for first in reversed(range(len(plain) - len(wanted) + 1)):
+                if wanted and plain[first : first + len(wanted)] == wanted:
+                    return _place(page, page["words"][first : first + len(wanted)], "")
+    return None
 
 
 def _place(page: dict[str, Any], run: list[Any], text: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from fieldassay.review.web.room import Call, Room
 TICKET_SECONDS = 60.0
 _FREE_TRIES = 5
 _LONGEST_DELAY = 900.0
+_QUEUE_SECONDS = 10.0
 
 
 def sign_in(call: Call) -> Response:
@@ -22,13 +23,19 @@ def sign_in(call: Call) -> Response:
     name, password = call.text("name", 200), call.text("password", 1000)
     room, now = call.room, call.room.clock()
     keys = (f"name {name}", f"address {call.address}")
-    wait = max(_delay(room, key, now) for key in keys)
-    if wait > 0:
-        raise RefusedError("forbidden", f"too many tries; try again in {int(wait) + 1} s")
-    person = people.check_password(room.db, name, password)
-    if person is None:
-        for key in keys:
+    with room.trying:
+        wait = max(_delay(room, key, now) for key in keys)
+        if wait > 0:
+            raise RefusedError("forbidden", f"too many tries; try again in {int(wait) + 1} s")
+        for key in keys:  # a failure until it is none, so that tries at the same time count, too
             room.failures[key] = (room.failures.get(key, (0, 0.0))[0] + 1, now)
+    if not room.hashing.acquire(timeout=_QUEUE_SECONDS):
+        raise RefusedError("forbidden", "many people sign in just now; try again in a minute")
+    try:  # one at a time: a hash takes 64 MB
+        person = people.check_password(room.db, name, password)
+    finally:
+        room.hashing.release()
+    if person is None:
         raise RefusedError("forbidden", "name and password do not fit")
     for key in keys:
         room.failures.pop(key, None)

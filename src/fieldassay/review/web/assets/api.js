@@ -74,9 +74,11 @@ function tellSaving(count, isTrying) {
   bar.textContent = !count ? "saved" : isTrying ? `not saved, trying again: ${showCount(count, "label")}` : "saving…";
 }
 
-function tell(text) {
+function tell(text, kind = "bad") {
   const box = find("#told");
-  if (box) box.textContent = text;
+  if (!box) return;
+  box.textContent = text;
+  box.classList.toggle("good", kind === "good");
 }
 
 // The head of the log that this browser saw last: a log that no longer has it was changed behind everybody's back.

@@ -1,8 +1,8 @@
 // Which key does what on a sheet; single keys only while no text is edited, and only if they are switched on.
 const SINGLE = "fieldassay-single-keys";
 const CHANGED = "fieldassay-keys";
-const LETTERS = { up: "k", down: "j", absent: "a", illegible: "i", skip: "s", note: "n", place: ".", before: "[", after: "]", larger: "+", smaller: "-", help: "?" };
-const LETTER_WORDS = { up: "value before", down: "value after", absent: "absent", illegible: "illegible", skip: "skip", note: "note", place: "next place on the page", before: "page before", after: "page after", larger: "larger", smaller: "smaller", help: "these keys" };
+const LETTERS = { up: "k", down: "j", absent: "a", illegible: "i", skip: "s", note: "n", repeat: "r", place: ".", before: "[", after: "]", larger: "+", smaller: "-", help: "?" };
+const LETTER_WORDS = { up: "value before", down: "value after", absent: "absent", illegible: "illegible", skip: "skip", note: "note", repeat: "value of the document before", place: "next place on the page", before: "page before", after: "page after", larger: "larger", smaller: "smaller", help: "these keys" };
 const letters = () => ({ ...LETTERS, ...readStored(localStorage, CHANGED, {}) });
 const allKeys = (own) => [
   [["Enter"], "take what stands here, go to the next value"],
@@ -11,7 +11,8 @@ const allKeys = (own) => [
   [["F4", own.absent], "absent: the document does not have it"],
   [["F8", own.illegible], "illegible: it is there, and cannot be read"],
   [["F9", own.skip], "skip, with a note"],
-  [["1 to 9"], "take this choice"],
+  [["1 to 9"], "take this choice; its first letters do too"],
+  [["F3", own.repeat], "the value of the document before, once more"],
   [["Alt+1 to 9"], "put this currency or unit behind the amount"],
   [[own.place], "next place on the page where the value could stand"],
   [["F6"], "to the outline on the page, and back: arrows move it, Shift+arrows change its size"],
@@ -42,20 +43,23 @@ function sheetKey(event, row) {
     return by ? (desk) => desk.changeItem((items, at) => { if (items[at + by]) [items[at], items[at + by]] = [items[at + by], items[at]]; }) : null;
   }
   if (event.target.closest("button, a")) return null;
+  if (row.pending !== undefined && key.length === 1) return () => { row.pending += key; };
   const always = {
     Enter: (desk) => desk.take(row),
     ArrowUp: (desk) => desk.step(-1),
     ArrowDown: (desk) => desk.step(1),
     Escape: (desk) => desk.leave(row),
     F6: () => viewer.grasp(),
-    F2: () => { row.input.focus(); row.input.select(); },
-    F4: (desk) => { desk.say(row, { state: "absent" }); desk.next(); },
-    F8: (desk) => { desk.say(row, { state: "illegible" }); desk.next(); },
-    F9: (desk) => { desk.say(row, { state: "skipped" }); desk.editNote(); },
+    F2: () => { row.input.focus(); row.input.select?.(); },
+    F3: (desk) => desk.repeat(row),
+    F4: (desk) => desk.mark("absent"),
+    F8: (desk) => desk.mark("illegible"),
+    F9: (desk) => desk.mark("skipped"),
     Insert: (desk) => { const list = desk.listOf(row); if (list) desk.addItem(list); },
   };
   if (always[key]) return always[key];
   const isTyping = event.target === row.input;
+  if (key.length === 1 && isClosed(row) && (!isTyping || !row.draft || row.typed) && desk.letter(row, key)) return () => {};
   if (isTyping) return null;
   if (key === "Delete" && row.node.includes("[")) return (desk) => desk.changeItem((items, at) => items.splice(at, 1));
   if (localStorage.getItem(SINGLE) !== "off") {
@@ -66,13 +70,13 @@ function sheetKey(event, row) {
       before: () => viewer.show(viewer.number - 1), after: () => viewer.show(viewer.number + 1),
       larger: () => viewer.setZoom(viewer.zoom * 1.25), smaller: () => viewer.setZoom(viewer.zoom / 1.25),
       note: (desk) => desk.editNote(),
+      repeat: always.F3,
       help: () => find("#keys").showModal(),
     };
     const single = key === "0" ? () => viewer.setZoom(1) : acts[Object.keys(own).find((name) => own[name] === key)];
-    const choice = /^[1-9]$/.test(key) && (row.field.choices || [])[Number(key) - 1];
-    if (choice) return (desk) => desk.choose(row, choice);
     if (single) return single;
   }
+  if (key.length === 1 && row.isList) return (desk) => desk.beginList(row, key);
   if (key.length === 1) return (desk) => { row.input.value = key; row.input.focus(); desk.type(row); };
   return null;
 }

@@ -7,6 +7,7 @@ const viewer = {
   zoom: 1,
   regions: [],
   active: null,
+  hint: null,
   onPick: () => {},
   onMove: null,
   onLeave: () => {},
@@ -52,21 +53,23 @@ const viewer = {
     this.zoom = Math.min(4, Math.max(0.5, zoom));
     find(".paper")?.style.setProperty("width", `${100 * this.zoom}%`);
   },
-  // `regions` are the places of all labels, `active` those of the current value.
-  async point(regions, active) {
+  // `regions` are the places of all labels, `active` is that of the current value, `hint` where it probably is.
+  async point(regions, active, hint = null) {
     this.regions = regions;
     this.active = active;
-    if (active && active.page !== this.number && this.pages.length) await this.show(active.page);
+    this.hint = hint;
+    const target = active || hint;
+    if (target && target.page !== this.number && this.pages.length) await this.show(target.page);
     else this.outline();
   },
   outline() {
     const over = find("#page .over");
     if (!over) return;
-    const boxes = [...this.regions.map((one) => [one, "faint"]), ...(this.active ? [[this.active, "active"]] : [])].filter(([one]) => one.page === this.number);
+    const boxes = [...this.regions.map((one) => [one, "faint"]), ...(this.active ? [[this.active, "active"]] : []), ...(this.hint ? [[this.hint, "hint"]] : [])].filter(([one]) => one.page === this.number);
     const isHeld = over.contains(document.activeElement);
     replace(over, boxes.map(([one, kind]) => (kind === "active" && this.onMove ? this.handled(one) : this.box(one.box, kind))));
     const active = find("#page .over .active");
-    this.reveal(active);
+    this.reveal(active || find("#page .over .hint"));
     if (isHeld) active?.focus({ preventScroll: true });
   },
   grasp() {

@@ -13,6 +13,7 @@ function sheetShell() {
         el("div", { id: "page", tabindex: "0", role: "region", "aria-label": "Page" })),
       el("section", { id: "values", "aria-label": "Values" })),
     keysDialog(),
+    el("dialog", { id: "unreadable", "aria-labelledby": "unreadable-title" }),
   ];
 }
 
@@ -33,19 +34,47 @@ async function declineSheet() {
   await ask("POST", `/api/sheets/${desk.sheet.id}/decline`, { note: "" }).then(startNext, (error) => tell(error.message));
 }
 
+// What the spec cannot read is asked about before a sheet is finished.
+function askUnreadable(rows) {
+  const box = find("#unreadable");
+  const end = (answer) => el("button", { type: "button", class: answer ? "button" : "button primary", on: { click: () => { box.returnValue = answer; box.close(answer); } } }, answer ? "Finish anyway" : "Look again");
+  replace(box, el("h2", { id: "unreadable-title", text: `${showCount(rows.length, "value")} cannot be read` }),
+    el("ul", {}, rows.slice(0, 20).map((row) => el("li", {}, el("strong", {}, breakable(row.node)), ": ", showText(standing(row))))),
+    el("p", { text: "Gold leaves them out, unless it is made with --unreadable." }),
+    el("p", {}, end(""), " ", end("yes")));
+  box.returnValue = "";
+  box.showModal();
+  find("button", box).focus();
+  return new Promise((done) => box.addEventListener("close", () => done(box.returnValue === "yes"), { once: true }));
+}
+
+const duration = (seconds) => (seconds < 90 ? `${Math.max(1, Math.round(seconds))} s` : seconds < 5400 ? `${Math.round(seconds / 60)} minutes` : `${(seconds / 3600).toFixed(1)} hours`);
+
+// What is to be done, and how long it takes by this person's own pace.
+function describeWork(form, left) {
+  if (form.closed) return "This review is closed.";
+  if (!left) return form.states.held ? "Nothing is left to begin. Others are still at work." : "Every document is labeled.";
+  const pace = form.seconds ? `About ${duration(form.seconds * left)} at your pace (${duration(form.seconds)} each).` : "How long it takes is known after your first one.";
+  return `${showCount(left, "document")} to review, ${showCount(form.values, "field")} each at most. Check what stands in each field against the page. ${pace}`;
+}
+
 async function queueScreen() {
   const form = await ask("GET", "/api/form");
   const of = (state) => form.states[state] || 0;
   const total = Object.values(form.states).reduce((sum, one) => sum + one, 0);
   const done = of("done") + of("adjudicated");
   const canLabel = form.person.role !== "observer" && !form.closed;
+  const left = of("open") + form.held.length;
+  const isDone = total > 0 && done === total;
+  const start = el("button", { type: "button", class: "button primary", id: "start", on: { click: () => startNext().catch((error) => tell(error.message)) } }, form.held.length ? "Go on" : "Start");
   replace(find("main"), el("div", { class: "wrap" },
-    el("h1", {}, breakable(form.name || "Review")),
+    el("h1", {}, isDone ? "Done" : breakable(form.name || "Review")),
     el("p", { id: "told", class: "told", role: "alert" }),
-    el("p", { class: "lead", text: form.closed ? "This review is closed." : `${showCount(done, "sheet")} of ${total.toLocaleString("en-US")} done, ${of("held")} in work, ${of("open")} open. ${form.mine} by you.` }),
+    el("p", { class: "lead" }, isDone ? [breakable(form.name || "Review"), ": "] : null, describeWork(form, left)),
+    isDone && form.promote ? [el("p", { text: "This command makes gold of it:" }), el("pre", { class: "command", tabindex: "0", text: form.promote })] : null,
     el("progress", { max: total || 1, value: done, "aria-label": "Sheets done" }),
-    canLabel ? el("p", {}, el("button", { type: "button", class: "button primary", id: "start", on: { click: () => startNext().catch((error) => tell(error.message)) } }, form.held.length ? "Go on" : "Start")) : null,
-    el("p", { class: "small" }, "You are ", el("strong", { text: form.person.alias }), ". Log: ", el("code", { text: form.head.slice(0, 24) }), "…"),
+    el("p", { class: "small", text: `${showCount(done, "sheet")} of ${total.toLocaleString("en-US")} done.` }),
+    canLabel && left ? el("p", {}, start) : null,
     el("p", {}, mayRule(form.person.role) ? [el("a", { href: "/adjudicate", text: "Adjudicate" }), " · "] : null, mayWatch(form.person.role) ? [el("a", { href: "/progress", text: "Progress" }), " · "] : null, el("a", { href: "/help", text: "Help" }), " · ", el("button", { type: "button", class: "link", on: { click: signOut } }, "Sign out"))));
   find("#start")?.focus();
   await checkHead(form.head);
@@ -76,11 +105,13 @@ async function signInScreen() {
 }
 
 async function helpScreen() {
+  const form = await ask("GET", "/api/form");
   replace(find("main"), el("div", { class: "wrap" }, el("h1", { text: "Help" }),
     el("p", { class: "lead", text: "Label what stands on the document, as it stands there. What stands in a field already may be wrong: look at the page each time." }),
     el("h2", { text: "Keys" }), keysTable(),
     el("h2", { text: "What to say" }),
     el("ul", {}, el("li", {}, el("strong", { text: "Absent" }), ": the document does not have it."), el("li", {}, el("strong", { text: "Illegible" }), ": it is there, and nobody can read it."), el("li", {}, el("strong", { text: "Skip" }), ": you cannot say; write why.")),
+    el("p", { class: "small" }, "In labels files you are ", el("strong", { text: form.person.alias }), ". The log is at ", el("code", { text: form.head }), "."),
     el("p", {}, el("a", { href: "/", text: "Back" }))));
 }
 

@@ -4,12 +4,13 @@ const IDLE_MS = 60000;
 
 const desk = {
   form: new Map(),
-  lists: [],
+  lists: new Set(),
   sheet: null,
   rows: [],
   byNode: new Map(),
   at: null,
   open: new Set(),
+  unreadable: new Set(),
   lastSign: 0,
 
   async start(number) {
@@ -36,52 +37,64 @@ const desk = {
     const before = this.at?.node;
     this.sheet = await ask("GET", `/api/sheets/${number}`);
     this.open = new Set(this.sheet.open);
+    this.unreadable = new Set(this.sheet.unreadable);
     document.title = `${this.sheet.document.name} · Review`;
     replace(find("#document-name"), showText(this.sheet.document.name));
     this.build();
     if (viewer.document?.id !== this.sheet.document.id) await viewer.open(this.sheet.document);
     this.go(this.rows.find((row) => row.node === before) || this.rows.find((row) => this.open.has(row.node)) || this.rows[0]);
   },
-  // Rows in the order of the spec; a list stands where its first value stands.
+  // Rows in the order of the spec; a list stands where its first value stands, and one in a row below its list.
   build() {
     const old = this.byNode;
     const asked = this.sheet.asked.map((one) => makeRow(one, this.form));
     this.byNode = new Map(asked.map((row) => [row.node, row]));
-    const grids = [...this.form.values()].filter((one) => one.is_grid && (this.items(one.field).length || this.byNode.has(one.field)));
     const filled = new Set(asked.flatMap((row) => [...row.node.matchAll(/\]/g)].map((end) => row.node.slice(0, end.index + 1))));
-    for (const list of grids) for (const item of this.items(list.field)) for (const path of list.columns) {
-      const node = item + path.slice(`${list.field}[]`.length);
-      if (!filled.has(item) && !this.byNode.has(node) && !this.form.get(path)?.is_grid) this.byNode.set(node, makeRow({ node, field: path, given: null }, this.form));
-    }
+    const parts = [];
+    this.rows = [];
+    this.lists = new Set();
+    const below = (item, list) => list.columns.map((path) => [item + path.slice(`${list.field}[]`.length), path]);
+    // Rows that a person added have all their cells; of predicted ones those that are asked.
+    const prepare = (node) => {
+      const list = this.form.get(fieldOf(node));
+      this.lists.add(node);
+      for (const item of this.items(node)) for (const [cell, path] of below(item, list)) {
+        if (this.form.get(path)?.is_grid) {
+          if (!filled.has(item) || this.byNode.has(cell) || this.items(cell).length) prepare(cell);
+        } else if (!filled.has(item) && !this.byNode.has(cell)) this.byNode.set(cell, makeRow({ node: cell, field: path, given: null }, this.form));
+      }
+    };
+    const top = (node) => node.split("[")[0];
+    for (const row of asked) if (this.form.get(top(row.node))?.is_grid && !this.lists.has(top(row.node))) prepare(top(row.node));
     for (const [node, label] of Object.entries(this.sheet.labels)) {
       const row = this.byNode.get(node);
       if (row) Object.assign(row, { label, seq: label.seq, note: label.note, region: label.regions[0] || null });
     }
     for (const row of this.byNode.values()) {
       row.isOpen = this.open.has(row.node) || Boolean(row.label) || row.node.includes("[") ? undefined : false;
+      row.isUnreadable = this.unreadable.has(row.node);
       if (old.get(row.node)?.draft) row.draft = old.get(row.node).draft;
     }
-    const inGrid = new Set(grids.map((one) => one.field));
-    const listed = new Set();
-    const parts = [];
-    this.rows = [];
-    const addGrid = (field) => {
-      if (listed.has(field)) return;
-      listed.add(field);
-      const list = this.form.get(field);
-      const whole = this.byNode.get(field);
-      if (whole && !this.items(field).length) { this.rows.push(whole); parts.push(rowElement(whole, this)); }
-      parts.push(gridElement(list, this.byNode, this));
-      for (const item of this.items(field)) for (const path of list.columns) {
-        const row = this.byNode.get(item + path.slice(`${field}[]`.length));
-        if (row && !row.isContext) this.rows.push(row);
+    const addGrid = (node) => {
+      const list = this.form.get(fieldOf(node));
+      parts.push(gridElement(node, list, this.byNode, this));
+      if (this.byNode.get(node)?.isList) this.rows.push(this.byNode.get(node));
+      const nested = [];
+      for (const item of this.items(node)) for (const [cell] of below(item, list)) {
+        const row = this.byNode.get(cell);
+        if (this.lists.has(cell)) nested.push(cell);
+        else if (row && !row.isContext) this.rows.push(row);
       }
+      nested.forEach(addGrid);
     };
+    const listed = new Set();
     for (const row of asked) {
-      const list = [...inGrid].find((field) => row.node === field || row.node.startsWith(`${field}[`));
-      if (list) addGrid(list);
-      else if (!row.isContext) { this.rows.push(row); parts.push(rowElement(row, this)); }
+      const list = top(row.node);
+      if (!this.lists.has(list)) {
+        if (!row.isContext) { this.rows.push(row); parts.push(rowElement(row, this)); }
+      } else if (!listed.has(list)) { listed.add(list); addGrid(list); }
     }
+    parts.push(el("p", { class: "end-of-values" }, el("button", { type: "button", class: "button primary", on: { click: () => this.finish() } }, "Finish ", el("kbd", { text: "Ctrl+Enter" }))));
     replace(find("#values"), parts);
     this.count();
   },
@@ -95,18 +108,22 @@ const desk = {
   // Moving and editing.
   go(row) {
     if (!row) return;
-    const isBlind = !standing(row) && !row.label;
+    const isBlind = !standing(row) && !row.label && !row.isList;
     (isBlind ? row.input : row.box).focus();
   },
   enter(row, isEditing) {
-    this.at && this.at !== row && (this.at.isActive = false, this.at.box?.classList.remove("at"));
     const isNew = this.at !== row;
+    if (this.at && isNew) {
+      this.at.isActive = false;
+      this.at.box?.classList.remove("at");
+      this.leaveDraft(this.at);
+    }
     this.at = row;
     row.isActive = true;
     row.isEditing = isEditing;
     row.box.classList.add("at");
     if (!isNew) return;
-    const host = row.box.tagName === "TD" ? row.box.closest(".grid") : row.box;
+    const host = row.kind === "cell" ? row.box.closest(".grid") : row.box;
     host.append(detail.node);
     row.box.scrollIntoView({ block: "nearest" });
     this.locate(row);
@@ -115,11 +132,14 @@ const desk = {
     detail.show(row, (one, text) => this.choose(one, text));
     const others = this.rows.filter((one) => one !== row && one.region).map((one) => one.region);
     await viewer.point(others, row.region);
-    if (row.region || !viewer.pages.length || !standing(row)) return;
-    const { places } = await ask("POST", `/api/pages/${this.sheet.document.id}/find`, { field: row.field.field, text: standing(row) }).catch(() => ({ places: [] }));
+    if (row.region || !viewer.pages.length) return;
+    const text = row.isList ? "" : standing(row);
+    const { places, hint } = await ask("POST", `/api/pages/${this.sheet.document.id}/find`, { field: row.field.field, text }).catch(() => ({ places: [] }));
     if (this.at !== row) return;
     row.places = places;
-    if (places.length) this.toPlace(row, 0);
+    if (places.length) return this.toPlace(row, 0);
+    // Where nothing says where the value is, the page goes to where it probably is.
+    await viewer.point(others, null, hint || this.previous(row)?.region);
   },
   toPlace(row, at) {
     if (!row.places.length) return;
@@ -134,9 +154,56 @@ const desk = {
     detail.read(row);
   },
   choose(row, text) {
-    row.draft = text;
-    row.input.value = text;
-    this.take(row);
+    this.say(row, { state: "value", text });
+    this.next();
+  },
+  // A typed letter of a field with choices: true if it is done with.
+  letter(row, key) {
+    const typed = (row.typed || "") + key;
+    const fitting = choicesFor(row, typed);
+    if (!row.typed && digitsChoose(row) && /^[0-9]$/.test(key)) {
+      const choice = key !== "0" && row.field.choices[Number(key) - 1];
+      if (choice) this.choose(row, choice);
+      else tell(`There is no choice ${key}.`);
+      return true;
+    }
+    if (!fitting.length || (row.draft && !row.typed)) return false;
+    row.typed = typed;
+    const exact = fitting.find((one) => one.toLowerCase() === typed.toLowerCase());
+    if (fitting.length === 1) this.say(row, { state: "value", text: fitting[0] });
+    else {
+      row.draft = exact || typed;
+      row.input.value = row.draft;
+      tell(`Which one: ${fitting.slice(0, 9).join(", ")}? Type on.`);
+    }
+    row.typed = typed;
+    if (row.input !== document.activeElement) row.input.focus();
+    detail.read(row);
+    return true;
+  },
+  // What the document before had in this field, as this person labeled it.
+  previous(row) { return row.node.includes("[") ? null : this.sheet.previous[row.node] || null; },
+  repeat(row) {
+    const before = this.previous(row);
+    if (!before) return tell("There is no document before with a value here.");
+    this.say(row, before.state === "value" ? { state: "value", text: before.text } : { state: before.state });
+    this.next();
+  },
+  mark(state) {
+    this.say(this.at, { state });
+    if (state === "skipped") this.editNote();
+    else this.next();
+  },
+  // What was typed is taken when its field is left by any way but Esc; nothing typed is lost, or stands there unsaved.
+  leaveDraft(row) {
+    row.typed = "";
+    if (row.draft === null || !row.input) return;
+    const text = row.draft.trim();
+    if (text && !isClosed(row)) return this.say(row, { state: "value", text });
+    if (text) return this.takeChoice(row, text, false);
+    row.draft = null;
+    if (row.label?.state === "value") this.say(row, { state: "open" });
+    row.input.value = standing(row);
   },
   pick(region) {
     const row = this.at;
@@ -159,6 +226,7 @@ const desk = {
   },
   leave(row) {
     row.draft = null;
+    row.typed = "";
     row.input.value = standing(row);
     row.box.focus();
     row.isEditing = false;
@@ -175,16 +243,32 @@ const desk = {
     const isCell = beside && !beside.label && beside.node.includes("[") && this.itemOf(beside, this.listOf(beside)) === (this.at && this.listOf(this.at) && this.itemOf(this.at, this.listOf(this.at)));
     const row = isCell ? beside : order.find((one) => this.open.has(one.node) && !one.label);
     if (row) this.go(row);
-    else { this.at?.box.focus(); tell(this.open.size ? "" : "All values are labeled. Ctrl+Enter finishes the sheet."); }
+    else { this.at?.box.focus(); tell(this.open.size ? "" : "All values are labeled. Ctrl+Enter finishes the sheet.", "good"); }
   },
 
   // Labels.
   take(row) {
+    if (row.isList) return row.label ? this.next() : tell("Insert adds a row. F4: the document does not have any. F8: it is illegible. F9: skip.");
     const text = standing(row).trim();
     if (!text && row.label && row.label.state !== "value" && row.draft === null) return this.next();
     if (!text) return tell("Nothing stands here. F4: the document does not have it. F8: it is illegible. F9: skip.");
+    if (isClosed(row)) return this.takeChoice(row, text, true);
     this.say(row, { state: "value", text });
     this.next();
+  },
+  // A text in a field with choices: one of them, or a word that the spec reads as one; anything else is refused.
+  takeChoice(row, text, goesOn) {
+    const known = row.field.choices.find((one) => one.toLowerCase() === text.toLowerCase());
+    if (!known && !isWord(row, text)) {
+      row.draft = goesOn ? row.draft : null;
+      row.typed = "";
+      if (!goesOn) row.input.value = standing(row);
+      tell(`${row.node} takes only: ${row.field.choices.slice(0, 9).join(", ")}`);
+      return false;
+    }
+    this.say(row, { state: "value", text: known || text });
+    if (goesOn) this.next();
+    return true;
   },
   say(row, label, isUndo = false) {
     const region = label.regions ? label.regions[0] : row.region || (row.places.length === 1 ? row.found : null);
@@ -194,8 +278,11 @@ const desk = {
     row.label = label.state === "open" ? null : { ...label, regions };
     row.region = regions[0] || null;
     row.draft = null;
+    row.typed = "";
+    row.isUnreadable = false;
     row.input.value = standing(row);
     if (row.label) this.open.delete(row.node);
+    else this.open.add(row.node);
     drawMark(row);
     this.count();
     tell("");
@@ -210,6 +297,11 @@ const desk = {
     localStorage.setItem("fieldassay-head", saved.head);
     if (saver.waiting.some((other) => other.sheet === one.sheet)) return;
     this.open = new Set(saved.open);
+    this.unreadable = new Set(saved.unreadable);
+    for (const other of this.byNode.values()) {
+      const isBad = this.unreadable.has(other.node);
+      if (other.mark && isBad !== Boolean(other.isUnreadable)) { other.isUnreadable = isBad; drawMark(other); }
+    }
     for (const other of this.rows) if (!other.label) {
       const isOpen = this.open.has(other.node) || other.node.includes("[") ? undefined : false;
       if (isOpen === other.isOpen) continue;
@@ -275,17 +367,29 @@ const desk = {
     }
   },
   listOf(row) {
-    const found = [...this.form.values()].filter((one) => one.is_grid && (row.node === one.field || row.node.startsWith(`${one.field}[`)));
-    return found[found.length - 1]?.field;
+    const found = [...this.lists].filter((node) => row.node === node || row.node.startsWith(`${node}[`));
+    return found.sort((one, other) => one.length - other.length).pop();
   },
   itemOf(row, list) { return this.items(list).find((item) => row.node === item || row.node.startsWith(`${item}.`)); },
   async addItem(list) {
-    if (this.at && (this.at.draft || "").trim()) this.say(this.at, { state: "value", text: this.at.draft.trim() });
+    if (this.at) this.leaveDraft(this.at);
     const items = this.items(list);
     const here = this.at ? items.indexOf(this.itemOf(this.at, list)) : -1;
     const place = here < 0 ? items.length : here + 1;
     const nodes = await this.setItems(list, [...items.slice(0, place), null, ...items.slice(place)]);
-    if (nodes) this.go(this.rows.find((row) => row.node === nodes[place] || row.node.startsWith(`${nodes[place]}.`)));
+    const made = nodes && this.rows.find((row) => row.node === nodes[place] || row.node.startsWith(`${nodes[place]}.`));
+    if (made) this.go(made);
+    return made;
+  },
+  // A first row for what is typed at a list; the keys that come meanwhile are part of it.
+  async beginList(row, key) {
+    row.pending = key;
+    const made = await this.addItem(row.node);
+    if (made) {
+      made.input.value = row.pending;
+      this.type(made);
+    }
+    row.pending = undefined;
   },
   // The text behind the cursor goes to a new row, in the same column.
   async splitItem(row) {
@@ -311,7 +415,8 @@ const desk = {
     const items = list ? this.items(list) : [];
     const next = items[items.indexOf(item) + 1];
     if (!item || !next) return tell("There is no next row to join with.");
-    const pairs = this.form.get(list).columns.map((path) => path.slice(`${list}[]`.length)).map((end) => [this.byNode.get(item + end), this.byNode.get(next + end)]);
+    const pairs = this.form.get(fieldOf(list)).columns.map((path) => path.slice(`${fieldOf(list)}[]`.length)).map((end) => [this.byNode.get(item + end), this.byNode.get(next + end)]);
+    if ([...this.lists].some((one) => one.startsWith(`${next}.`) && this.items(one).length)) return tell("The next row has a list of its own: move its rows first.");
     const joined = pairs.filter(([, other]) => other && standing(other).trim() && !other.isContext);
     if (joined.some(([one]) => !one || one.isContext)) return tell("The next row has a value in a column that is not asked here.");
     for (const [one, other] of joined) {
@@ -322,7 +427,7 @@ const desk = {
     this.go(this.byNode.get(row.node));
   },
   async changeItem(change) {
-    if (this.at && (this.at.draft || "").trim()) this.say(this.at, { state: "value", text: this.at.draft.trim() });
+    if (this.at) this.leaveDraft(this.at);
     const list = this.at && this.listOf(this.at);
     const item = list && this.itemOf(this.at, list);
     if (!item) return;
@@ -332,10 +437,12 @@ const desk = {
   },
 
   async finish() {
-    if (this.at && this.at.draft !== null && this.at.draft.trim()) this.take(this.at);
+    if (this.at && this.leaveDraft(this.at) === false) return;
     await saver.settle();
+    const bad = this.rows.filter((row) => this.unreadable.has(row.node));
+    if (bad.length && !(await askUnreadable(bad))) return this.go(bad[0]);
     try {
-      await ask("POST", `/api/sheets/${this.sheet.id}/finish`, {});
+      await ask("POST", `/api/sheets/${this.sheet.id}/finish`, { takes_unreadable: bad.length > 0 });
       await startNext();
     } catch (error) {
       tell(error.message);
