@@ -88,9 +88,10 @@ lint: setup ## check style, types and layers
 	$(BIN)/lint-imports
 	$(BIN)/python bench/budget.py
 
-fuzz: setup ## read 12,000 files and 2,000 documents made wrong; FUZZ="--seconds 60", "--seed 7 --only run" say otherwise
+fuzz: setup ## read 12,000 files, 2,000 documents and 2,000 requests made wrong; FUZZ="--seconds 60", "--seed 7 --only run" say otherwise
 	PYTHONPATH=.:tests $(BIN)/python -m tests.fuzz $(FUZZ)
 	PYTHONPATH=.:tests $(BIN)/python -m tests.fuzz.documents --count 2000
+	PYTHONPATH=.:tests $(BIN)/python -m tests.fuzz.reviews --count 2000
 
 docs: setup browser ## write the generated pages of docs/ again
 	$(BIN)/python docs/generate.py

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import resource
 import subprocess
 import sys
 import tempfile
@@ -17,6 +18,9 @@ from tests.fuzz.corpus import TARGETS, make_corpus
 
 AT_ONCE = 200
 """Cases of one process."""
+
+MEMORY = 3 << 30
+"""Bytes of address space of that process."""
 
 
 def main() -> int:
@@ -91,6 +95,7 @@ def _run_process(corpus: Path, seed: int, count: int, failures: Counter[str]) ->
 
 
 def _work(given: argparse.Namespace) -> int:
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     names = [name for name in TARGETS if given.only is None or given.only in name]
     found: list[Failure] = []
     for seed in range(given.seed, given.seed + given.count):

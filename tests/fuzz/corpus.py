@@ -70,6 +70,10 @@ SCHEMA = {
         },
     },
 }
+SYSTEMS = """
+systems:
+  r: {strategy: rules, labels: {total: [Total, Sum]}}
+"""
 GATES = (
     "gates:\n  - accuracy >= 0.5\n  - {gate: lower(f1) > 0.1, title: sure}\n  - "
     "field_accuracy[total] >= 0.2\nname: release\n"
@@ -100,9 +104,12 @@ class Target:
     copies: str = ""
     """The folder that is copied to `work` first, as the file lies in it."""
     can_end_the_process: bool = False
+    keeps: str = ""
+    """`gold` or `pred`: each id of the file must be scored, or counted among those that have no gold."""
 
 
 FAST = ("--bootstrap", "20", "-q")
+_SPEC = ("--spec", "spec.yaml")
 PRED = ("--pred", "m=pred.jsonl")
 
 
@@ -133,9 +140,15 @@ _GOLD = ("--gold", "gold.jsonl", *PRED)
 
 def _of_gold(file: str, *mutations: Mutation) -> Target:
     """Return a file of gold, which is scored and drafted from."""
-    return Target(
-        file, mutations, (_score("--spec", "spec.yaml", "--gold", file, *PRED), ("init", "--gold", file))
-    )
+    commands = (_score("--spec", "spec.yaml", "--gold", file, *PRED), ("init", "--gold", file))
+    return Target(file, mutations, commands, keeps="gold")
+
+
+def _of_answers(file: str, *mutations: Mutation) -> Target:
+    """Return a file of a folder of answers, or of responses of a service."""
+    place = "work" if "/" in file else file
+    command = _score(*_SPEC, "--gold", "gold.jsonl", "--pred", f"m={place}")
+    return Target(file, mutations, (command,), "answers" if "/" in file else "")
 
 
 def _of_spec(file: str, *mutations: Mutation) -> Target:
@@ -154,6 +167,46 @@ TARGETS: dict[str, Target] = {
         "pred.jsonl",
         (mutate_lines, mutate_text),
         (_score("--spec", "spec.yaml", *_GOLD), ("validate", "--spec", "spec.yaml", *_GOLD)),
+        keeps="pred",
+    ),
+    "answer": _of_answers("work/d1.md", mutate_text),
+    "answer of JSON": _of_answers("work/d2.json", mutate_json, mutate_text),
+    "responses": _of_answers("responses.jsonl", mutate_lines, mutate_text),
+    "labels": Target(
+        "labels.jsonl",
+        (mutate_lines, mutate_text),
+        (
+            (
+                "review",
+                "promote",
+                "--labels",
+                "labels.jsonl",
+                *_GOLD[:2],
+                "--spec",
+                "spec.yaml",
+                "--reason",
+                "x",
+            ),
+        ),
+    ),
+    "systems": Target(
+        "systems.yaml",
+        (mutate_yaml, mutate_text),
+        (
+            (
+                "extract",
+                "--docs",
+                "answers",
+                *_SPEC,
+                "--systems",
+                "systems.yaml",
+                "--system",
+                "r",
+                "--out",
+                "x",
+                "-q",
+            ),
+        ),
     ),
     "spec.yaml": _of_spec("spec.yaml", mutate_yaml, mutate_yaml, mutate_text),
     "spec.toml": _of_spec("spec.toml", mutate_text),
@@ -225,6 +278,33 @@ def make_corpus() -> None:
     Path("spec.json").write_text(json.dumps({"fields": fields}))
     Path("schema.json").write_text(json.dumps(SCHEMA))
     Path("gates.yaml").write_text(GATES)
+    Path("systems.yaml").write_text(SYSTEMS)
+    Path("answers").mkdir()
+    record = json.dumps({"total": 1, "name": "Ada 1", "lines": [{"sku": "s0", "amount": 0}]})
+    Path("answers/d1.md").write_text(
+        f"<think>hm</think>Here it is:\n```json\n{record}\n```\nDone, 'x', (y).\n"
+    )
+    Path("answers/d2.json").write_text(json.dumps({"output": [{"content": [{"text": record}]}]}))
+    lines = [
+        {
+            "custom_id": "d1",
+            "response": {"body": {"choices": [{"message": {"content": record}}], "usage": {}}},
+        },
+        {
+            "id": "d2",
+            "stop_reason": "end_turn",
+            "content": [{"type": "text", "text": record}],
+            "type": "message",
+        },
+        {"id": "d3", "candidates": [{"content": {"parts": [{"text": record}]}}]},
+    ]
+    Path("responses.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    label = {"state": "value", "text": "12.50", "regions": [{"page": 1, "box": [0.1, 0.2, 0.3, 0.4]}]}
+    labels = [
+        {"id": f"d{at}", "reviewer": "r1", "labels": {"total": label, "lines[0].sku": label}}
+        for at in range(3)
+    ]
+    Path("labels.jsonl").write_text("".join(json.dumps(line) + "\n" for line in labels))
     data = ("--spec", "spec.yaml", "--gold", "gold.jsonl", *PRED, "--pred", "other=gold.jsonl")
     codes = [
         main(["score", *data, "--out", "run", *FAST]),

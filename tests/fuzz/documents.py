@@ -155,4 +155,6 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from tests.fuzz import documents  # what workers run must have a module that can be imported
+
+    sys.exit(documents.main())

@@ -25,13 +25,25 @@ TOKENS = (
 )  # fmt: skip
 """Pieces that are put into texts."""
 
+PUMPED = (
+    *(bytes([code]) for code in range(32, 127)),
+    b"\t",
+    b"\n",
+    b"\r\n",
+    b"\\n",
+    "\u00a0".encode(),
+    b"[{",
+    b"<a ",
+)
+"""Pieces that are repeated thousands of times."""
+
 
 def mutate_text(data: bytes, rng: Random) -> bytes:
     """Return a text with a few pieces inserted, removed, repeated, exchanged, or with bytes flipped."""
     for _ in range(rng.choice((1, 1, 2, 5))):
         start = rng.randrange(len(data) + 1)
         end = min(len(data), start + rng.choice((1, 2, 8, 60)))
-        kind = rng.randrange(6)
+        kind = rng.randrange(7)
         if kind == 0:
             data = data[:start] + rng.choice(TOKENS) + data[start:]
         elif kind == 1:
@@ -44,9 +56,17 @@ def mutate_text(data: bytes, rng: Random) -> bytes:
             lines = data.split(b"\n")
             rng.shuffle(lines)
             data = b"\n".join(lines)
+        elif kind == 5:
+            data = data[:start] + pumped(rng) + data[start:]
         else:
             data = flip_bytes(data, rng)
     return data
+
+
+def pumped(rng: Random) -> bytes:
+    """Return a character or a piece many times over: a pattern or a loop that is not linear takes seconds."""
+    unit = rng.choice((*PUMPED, rng.choice(TOKENS)[:40]))
+    return unit * (rng.choice((300, 3_000, 30_000)) // len(unit) + 1)
 
 
 def flip_bytes(data: bytes, rng: Random) -> bytes:
@@ -69,7 +89,7 @@ def mutate_tree(value: Any, rng: Random) -> Any:
         if kind < 0.7:
             return [*found[:at], mutate_tree(found[at], rng), *found[at + 1 :]]
         return [*found[:at], *found[at + 1 :]] if kind < 0.85 else [*found, found[at]]
-    return rng.choice(HOSTILE)
+    return pumped(rng).decode("utf-8", "replace") if rng.random() < 0.1 else rng.choice(HOSTILE)
 
 
 def _mutate_member(found: dict[str, Any], key: str, rng: Random) -> dict[str, Any]:
