@@ -62,7 +62,7 @@ const detail = {
     const act = (key, text, run) => el("button", { type: "button", class: "act", tabindex: "-1", on: { click: run } }, text, " ", el("kbd", { text: key }));
     const before = desk.previous(row);
     replace(this.acts, [
-      row.isList ? act("Insert", "Add a row", () => desk.addItem(row.node)) : act("Enter", "Take", () => desk.take(row)),
+      row.isList ? null : act("Enter", "Take", () => desk.take(row)),
       act("F4", "Absent", () => desk.mark("absent")), act("F8", "Illegible", () => desk.mark("illegible")), act("F9", "Skip", () => desk.mark("skipped")),
       before ? act("F3", before.state === "value" ? `As before: ${before.text.slice(0, 40)}` : `As before: ${before.state}`, () => desk.repeat(row)) : null,
     ]);
