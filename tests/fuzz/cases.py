@@ -68,9 +68,8 @@ def find_lost_rows(data: bytes, side: str, run: Path) -> str:
     for line in data.splitlines():
         with contextlib.suppress(ValueError, RecursionError):
             rows.append(json.loads(line))
-    ids = {id_text(row["id"]) for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)} - {
-        None
-    }
+    texts = [row.get("id") for row in rows if isinstance(row, dict)]
+    ids = {id_text(text) for text in texts if isinstance(text, str) and len(text) < 1_000} - {None}
     table = pl.read_parquet(run / "documents.parquet", columns=["doc", "has_prediction"])
     scored = set(table["doc"])
     if side == "gold":

@@ -128,6 +128,7 @@ def test_a_definition_is_read(definition, expected):
         ("protocol: nope\nfields: {a: id}", 1, "$.protocol", "unknown protocol 'nope'"),
         ("prices: {m: {promt: 1}}\nfields: {a: id}", 1, "$.prices.m.promt", "did you mean 'prompt'?"),
         ("document_type: {aliases: {a: [b]}}\nfields: {a: id}", 1, "$.document_type.field", "which field"),
+        ('document_type: {field: ""}\nfields: {a: id}', 1, "$.document_type.field", "which field"),
         (
             "document_type: {field: k, aliases: {a: [x], b: [X]}}\nfields: {a: id}",
             1,

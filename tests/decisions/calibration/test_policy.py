@@ -160,6 +160,7 @@ BROKEN = {
     "deep": "[" * 100_000,
     "a lower threshold": edited(lambda data: data["rules"][0].update(threshold=0.5)),
     "another risk": edited(lambda data: data["promise"].update(risk=0.001)),
+    "half a character": edited(lambda data: data.update(system="\ud800")),
     "another system": edited(lambda data: data.update(system="qwen")),
     "no seal": edited(lambda data: data.pop("seal")),
     "no rules": edited(lambda data: data.pop("rules")),

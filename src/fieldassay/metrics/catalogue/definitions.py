@@ -157,8 +157,8 @@ def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall],
     if call.name in vocabulary.too_large:
         count = vocabulary.too_large[call.name]
         raise ValueError(
-            f"{call.name} has {count:,} metrics inside, with the definitions that it stands on; "
-            f"let them stand on fewer: at most {MOST_PARTS:,} more than are written"
+            f"{call.name} grows to {count:,} metrics when the definitions in it are written out; "
+            f"keep it to {MOST_PARTS:,} more than the spec itself writes"
         )
     builder = _Builder(vocabulary, (), dict(call.parameters), {}, [], bind)
     recipe = builder.define(call.name)

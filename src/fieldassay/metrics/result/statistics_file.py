@@ -97,6 +97,8 @@ def systems_of(frame: pl.DataFrame, wanted: Iterable[Statistic]) -> tuple[Docume
     names = {name_statistic(statistic): statistic for statistic in wanted}
     try:
         systems = frame.get_column(_column(SYSTEM)).unique(maintain_order=True).to_list()
+        if not all(isinstance(name, str) for name in systems):
+            raise TypeError("a system without a name")
         found = tuple(_system(name, frame.filter(pl.col(_column(SYSTEM)) == name), names) for name in systems)
     except (
         pl.exceptions.PolarsError,

@@ -290,7 +290,7 @@ def _document_type(cursor: Cursor) -> DocumentType | None:
     )
     inner.refuse_unknown(("field", "aliases"))
     field = inner.text("field")
-    if field is None:
+    if not field:
         inner.refuse(
             "field", "does not say which field holds the document type", "add `field: NAME`", "missing_key"
         )
