@@ -65,6 +65,8 @@ def read_policy(path: Path) -> ReviewPolicy:
         policy = msgspec.convert(held, ReviewPolicy)
     except msgspec.ValidationError as error:
         raise FORMAT.malformed(path, error) from None
+    except UnicodeEncodeError:
+        raise FORMAT.refusal(path, "holds half a character, which is no text") from None
     faults = _find_faults(policy)
     if not faults and held.get("seal") != checksum(sealed):
         faults = ["its promise was edited by hand, so nothing stands behind it"]

@@ -105,10 +105,8 @@ class JsonFormat(Struct, frozen=True):
 
     def _parse(self, path: Path, data: bytes) -> Any:
         try:
-            held = parse_json(data, once=True)
-            json.dumps(held, ensure_ascii=False).encode()  # half a surrogate pair, as an escape, is no text
-            return held
-        except UnicodeError:
+            return parse_json(data, once=True)
+        except UnicodeDecodeError:
             raise self.refusal(path, "is not UTF-8 text") from None
         except NestingError:
             raise self.refusal(path, f"is nested too deeply to be a {self.noun}") from None
