@@ -108,7 +108,7 @@ def test_the_accuracy_of_a_reviewer_is_covered(slips: float, has_gold: bool) -> 
 def test_the_rate_of_missed_errors_is_covered(wrong: float) -> None:
     chance, number, held = random.Random(6), trials(400), 0
     for trial in range(number):
-        missed = missed_of(rows(chance, wrong, 0.05, has_gold=True), JUDGE)[""]
+        missed = missed_of(rows(chance, wrong, 0.05, documents=240, has_gold=True), JUDGE)[""]
         held += covers(share_of(missed, BootstrapSettings(replicates=400, seed=trial)), 0.3)
     assert held >= 0.93 * number - 1.645 * (number * 0.93 * 0.07) ** 0.5
 
