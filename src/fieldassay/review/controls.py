@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -19,6 +19,16 @@ from fieldassay.decisions.calibration.ratios import ratio_replicates
 from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
+from fieldassay.review.figures import (
+    Doubled,
+    Labeled,
+    Share,
+    accuracy_of,
+    judge_predictions,
+    missed_of,
+    reviewers_of,
+    share_of,
+)
 from fieldassay.review.log.journal import Entry, Head, Journal, read_head
 from fieldassay.review.log.store import Store, read_facts
 from fieldassay.review.sheets.draw import Reason, Shown
@@ -26,27 +36,6 @@ from fieldassay.review.sheets.forms import Form
 
 LEVEL = 0.95
 _ACCEPTED = (ReviewReason.AUDIT, Reason.DOUBLE)
-
-
-class Labeled(NamedTuple):
-    """A label on a finished sheet with what was asked; `predicted` and `truth` are JSON texts."""
-
-    document: str
-    node: str
-    field: str
-    shown: str
-    predicted: str | None
-    truth: str | None
-    reason: str
-    probability: float
-    state: str
-    text: str | None
-    active_ms: int
-    keys: int
-    alias: str
-    slot: int
-    ruling: str | None
-    ruled: str | None
 
 
 class Count(Struct, frozen=True):
@@ -59,15 +48,6 @@ class Count(Struct, frozen=True):
     def share(self) -> float | None:
         """Return the share; None for n = 0."""
         return self.found / self.n if self.n else None
-
-    @property
-    def upper(self) -> float | None:
-        """Return the one-sided upper bound at 95 %; None for n = 0.
-
-        >>> round(Count(0, 59).upper, 3), round(Count(2, 100).upper, 3)
-        (0.05, 0.062)
-        """
-        return clopper_pearson_upper(self.found, self.n, 1 - LEVEL) if self.n else None
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -84,7 +64,6 @@ class Count(Struct, frozen=True):
         """Return the count as plain data."""
         return {
             "found": self.found, "n": self.n, "share": self.share, "interval": self.interval,
-            "upper": self.upper,
         }  # fmt: skip
 
 
@@ -112,9 +91,10 @@ class Status(Struct, frozen=True, eq=False):
     asked: int
     labeled: int
     audits_open: int
-    accuracy: AuditEstimate
-    missed: Count
-    reviewers: Mapping[str, Mapping[str, Count]]
+    accuracy: Share
+    accepted: AuditEstimate
+    missed: Share
+    reviewers: Mapping[str, Mapping[str, Share]]
     anchoring: Anchoring
     residual: float | None
     residual_upper: float | None
@@ -135,7 +115,8 @@ class Status(Struct, frozen=True, eq=False):
             "labeled": self.labeled,
             "audits_open": self.audits_open,
             "closed": self.is_closed,
-            "accuracy": asdict(self.accuracy),
+            "accuracy": self.accuracy.to_dict(),
+            "accepted_wrong": {"share": self.accepted.risk, "interval": self.accepted.risk_interval},
             "missed": self.missed.to_dict(),
             "reviewers": {
                 alias: {name: count.to_dict() for name, count in counts.items()}
@@ -152,14 +133,21 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
     """Return how far a review is, and what its finished sheets say."""
     facts = read_facts(db)
     rows = list(_labeled(db))
-    judge = _Judge(form)
+    judge = Judge(form)
     chance = chance or BootstrapSettings()
-    looked = list(_looked(rows, judge))
-    accuracy = estimate_accuracy([value for _, value in looked], chance)
-    missed = _missed(rows, judge)
-    total = missed[""]
+    doubled = Doubled.of(rows, judge)
+    verdicts = list(judge_predictions(rows, doubled, judge))
+    looked = [
+        ReviewedValue(row.document, bool(is_right), min(row.probability, 1.0), row.reason in _ACCEPTED)
+        for row, is_right in verdicts
+    ]
+    missed = missed_of(rows, judge)
+    reviewers = {
+        alias: {"right": share_of(right, chance), "missed": share_of(missed.get(alias, []), chance)}
+        for alias, right in reviewers_of(rows, doubled, judge).items()
+    }
     counts = (facts["values"] or 0, facts["accepted"] or 0)
-    residual, residual_upper = bound_residual(counts, [value for _, value in looked], total) or (None, None)
+    residual, residual_upper = bound_residual(counts, looked, missed[""]) or (None, None)
     asked, labeled = db.execute(
         "SELECT (SELECT count(*) FROM asked JOIN sheet USING(document) WHERE shown<>'context'), "
         "(SELECT count(*) FROM label)"
@@ -169,9 +157,10 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
         asked,
         labeled,
         count_open_audits(db),
-        accuracy,
-        total,
-        _reviewers(rows, missed, judge),
+        accuracy_of(verdicts, doubled, judge, chance),
+        estimate_accuracy(looked, replace(chance, replicates=0)),
+        share_of(missed[""], chance),
+        reviewers,
         _anchoring(rows, judge, chance),
         residual,
         residual_upper,
@@ -204,7 +193,7 @@ def _labeled(db: sqlite3.Connection) -> Iterator[Labeled]:
     return map(Labeled._make, rows)
 
 
-class _Judge:
+class Judge:
     """Whether values are right, each pair of texts judged once."""
 
     def __init__(self, form: Form) -> None:
@@ -229,79 +218,7 @@ class _Judge:
         return leaf.is_match(leaf.reader.read(sides[0]), leaf.reader.read(sides[1]))
 
 
-def _said(row: Labeled) -> tuple[bool, str | None]:
-    """Return whether a label says what stands on the document, and that, as JSON text, None for absent."""
-    state, text = row.state, row.text
-    if row.ruling is not None:
-        state, text = ("value", row.ruled) if row.ruled is not None else (row.ruling, None)
-    return state in ("value", "absent"), json.dumps(text) if state == "value" else None
-
-
-def _looked(rows: Iterable[Labeled], judge: _Judge) -> Iterator[tuple[Labeled, ReviewedValue]]:
-    """Yield the predicted values that were labeled without being shown; of two sheets the first one."""
-    for row in rows:
-        is_answer, said = _said(row)
-        is_blind = row.shown == Shown.NOTHING and row.predicted is not None and row.slot == 0
-        if not is_blind or not is_answer or row.reason in (Reason.SUSPICIOUS, Reason.NO_PREDICTIONS):
-            continue
-        is_right = judge.is_right(row.field, said, row.predicted)
-        is_accepted = row.reason in _ACCEPTED
-        yield row, ReviewedValue(row.document, is_right, min(row.probability, 1.0), is_accepted)
-
-
-def _missed(rows: Iterable[Labeled], judge: _Judge) -> dict[str, Count]:
-    """Return, by reviewer, how many shown predictions that are wrong by known truth were confirmed.
-
-    All reviewers together are under the empty name.
-    """
-    found: dict[str, list[bool]] = {"": []}
-    for row in rows:
-        truth = _known(row)
-        if row.shown != Shown.PREDICTION or truth is None or row.state in ("skipped", "illegible"):
-            continue
-        if not judge.is_right(row.field, truth.text, row.predicted):
-            said = json.dumps(row.text) if row.state == "value" else None
-            is_missed = said is not None and judge.is_right(row.field, row.predicted, said)
-            for name in ("", row.alias):
-                found.setdefault(name, []).append(is_missed)
-    return {name: Count(sum(missed), len(missed)) for name, missed in found.items()}
-
-
-class _Truth(NamedTuple):
-    """What is known to stand on a document, as JSON text; None for absent."""
-
-    text: str | None
-
-
-def _known(row: Labeled) -> _Truth | None:
-    """Return the truth of a value: what was ruled, or else trusted gold; None where neither says it."""
-    if row.ruled is not None or row.ruling == "absent":
-        return _Truth(None if row.ruled is None else json.dumps(row.ruled))
-    return None if row.truth is None or row.ruling is not None else _Truth(row.truth)
-
-
-def _reviewers(
-    rows: Sequence[Labeled], missed: Mapping[str, Count], judge: _Judge
-) -> dict[str, dict[str, Count]]:
-    """Return, by reviewer, the labels without a shown value that are right, and the wrong values missed."""
-    right: dict[str, list[bool]] = {}
-    for row in rows:
-        right.setdefault(row.alias, [])
-        is_ruled = row.ruled is not None or row.ruling in ("absent", "illegible")
-        known = (json.dumps(row.ruled) if row.ruled is not None else None) if is_ruled else row.truth
-        if row.shown != Shown.NOTHING or row.state == "skipped" or row.reason == Reason.SUSPICIOUS:
-            continue
-        if known is None and not is_ruled:
-            continue
-        said = json.dumps(row.text) if row.state == "value" else None
-        right[row.alias].append(row.state != "illegible" and judge.is_right(row.field, known, said))
-    return {
-        alias: {"right": Count(sum(found), len(found)), "missed": missed.get(alias, Count(0, 0))}
-        for alias, found in sorted(right.items())
-    }
-
-
-def _anchoring(rows: Sequence[Labeled], judge: _Judge, chance: BootstrapSettings) -> Anchoring:
+def _anchoring(rows: Sequence[Labeled], judge: Judge, chance: BootstrapSettings) -> Anchoring:
     """Return the randomized comparison: it needs no truth, since only the showing differs."""
     skipped = (
         *_ACCEPTED,
@@ -338,17 +255,18 @@ def _anchoring(rows: Sequence[Labeled], judge: _Judge, chance: BootstrapSettings
 
 
 def bound_residual(
-    counts: tuple[int, int], looked: Sequence[ReviewedValue], missed: Count
+    counts: tuple[int, int], looked: Sequence[ReviewedValue], missed: Sequence[ReviewedValue]
 ) -> tuple[float, float] | None:
     """Return the share of values that stay wrong, and its upper bound at 95 %; None without a part of it.
 
     Wrong values among the accepted stay; of those sent to review the overlooked ones do. `counts` are all
     values and the accepted ones. Each of the three shares has its bound at a third of 5 % (Bonferroni), so
-    that all hold at once: Gaffke's over documents for wrong values, Clopper and Pearson's for overlooked
-    ones.
+    that all hold at once, Gaffke's over documents. `missed` are wrong values that were shown: correct is one
+    that was overlooked.
 
     >>> found = [ReviewedValue(f"d{at}", at > 4, 1.0, is_accepted=False) for at in range(50)]
-    >>> [round(one, 3) for one in bound_residual((50, 0), found, Count(3, 60)) or ()]
+    >>> missed = [ReviewedValue(f"m{at}", at < 3, 1.0) for at in range(60)]
+    >>> [round(one, 3) for one in bound_residual((50, 0), found, missed) or ()]
     [0.005, 0.03]
     """
     if not counts[0]:
@@ -360,14 +278,17 @@ def bound_residual(
         if not share:
             continue
         wrong = _bound_wrong([one for one in looked if one.is_accepted == is_accepted], tail)
-        if wrong is None or (not is_accepted and missed.share is None):
+        seen = None if is_accepted else _bound_wrong([_turned(one) for one in missed], tail)
+        if wrong is None or (not is_accepted and seen is None):
             return None
-        stay = (1.0, 1.0)
-        if not is_accepted:
-            stay = (missed.share or 0.0, clopper_pearson_upper(missed.found, missed.n, tail))
+        stay = seen or (1.0, 1.0)
         value += share * wrong[0] * stay[0]
         upper += share * wrong[1] * stay[1]
     return value, upper
+
+
+def _turned(one: ReviewedValue) -> ReviewedValue:
+    return replace(one, is_correct=not one.is_correct)
 
 
 def _bound_wrong(looked: Sequence[ReviewedValue], tail: float) -> tuple[float, float] | None:

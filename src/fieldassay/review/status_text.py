@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.notation import format_bounds, format_in_unit, format_signed_points
 from fieldassay.review.controls import Anchoring, Count, Status
+from fieldassay.review.figures import FEWEST, Share
 
-_FEWEST_WRONG = 59
-"""Wrong values of which none is missed that show a miss rate of at most 5 %, at 95 %."""
+_NO_GOLD = "no wrong value of a document with gold was shown"
 
 
 def render_status(status: Status) -> str:
@@ -29,26 +29,14 @@ def _lines(status: Status) -> Iterator[str]:
     )
     if status.audits_open:
         yield f"audits           {status.audits_open:,} open: estimates are of the finished part"
-    accuracy = status.accuracy
-    yield "system accuracy  " + (
-        "not known: nothing was labeled unseen yet"
-        if accuracy.value is None
-        else f"{format_in_unit(accuracy.value)}{_interval(accuracy.interval)}, from "
-        f"{format_count(accuracy.n, 'value')} in "
-        f"{format_count(accuracy.documents, 'document')}, labeled unseen"
-    )
-    if accuracy.risk is not None:
-        yield f"accepted, wrong  {format_in_unit(accuracy.risk)}{_interval(accuracy.risk_interval)}"
-    few = f" ({_FEWEST_WRONG} without a miss show 5 %)" if 0 < status.missed.n < _FEWEST_WRONG else ""
-    yield f"missed errors    {_missed(status.missed)}{few}"
-    for alias, counts in status.reviewers.items():
-        right = counts["right"]
-        known = (
-            f"{right.found:,} of {right.n:,} right unseen{_interval(right.interval)}"
-            if right.n
-            else "nothing unseen with a known truth"
-        )
-        yield f"  {alias:<14} {known}; missed {_missed(counts['missed'])}"
+    yield f"system accuracy  {_share(status.accuracy, 'nothing was labeled unseen yet')}"
+    if status.accepted.risk is not None:
+        risk = format_in_unit(status.accepted.risk)
+        yield f"accepted, wrong  {risk}{_interval(status.accepted.risk_interval)}"
+    yield f"missed errors    {_share(status.missed, _NO_GOLD)}"
+    for alias, shares in status.reviewers.items():
+        right = _share(shares["right"], "nothing unseen with a known truth")
+        yield f"  {alias:<14} right unseen: {right}; missed: {_share(shares['missed'], _NO_GOLD)}"
     yield f"anchoring        {_anchoring(status.anchoring)}"
     yield f"residual error   {_residual(status.residual, status.residual_upper)}"
     for name, effort in status.effort.items():
@@ -74,10 +62,14 @@ def _residual(value: float | None, upper: float | None) -> str:
     return f"{format_in_unit(value)} of all values, at most {format_in_unit(upper)} at 95 %"
 
 
-def _missed(count: Count) -> str:
-    if count.upper is None:
-        return "not known: no wrong value of a document with gold was shown yet"
-    return f"{_count(count)} wrong values shown, at most {format_in_unit(count.upper)} at 95 %"
+def _share(found: Share, nothing: str) -> str:
+    """Return a share with its interval and what it stands on; with few documents that they are too few."""
+    if not found.n:
+        return f"not known: {nothing}"
+    stands = f"{format_count(found.n, 'value')} in {format_count(found.documents, 'document')}"
+    if found.share is None:
+        return f"too few labels: {stands}; {FEWEST} documents are needed"
+    return f"{format_in_unit(found.share)}{_interval(found.interval)}, from {stands}"
 
 
 def _count(count: Count) -> str:

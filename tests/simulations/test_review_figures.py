@@ -1,0 +1,142 @@
+"""Figures of systems and reviewers hold against simulated people who slip, and say nothing from few labels."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.effort import trials
+
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.review.controls import Judge
+from fieldassay.review.figures import (
+    Doubled,
+    Labeled,
+    Share,
+    accuracy_of,
+    judge_predictions,
+    missed_of,
+    reviewers_of,
+    share_of,
+)
+from fieldassay.review.sheets.forms import Form
+from fieldassay.spec.plan.compile import read_plan
+
+FIELDS = "abcdef"
+JUDGE = Judge(Form(read_plan("fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}")))
+VALUES = "vwxyz"
+
+
+def other(chance: random.Random, text: str) -> str:
+    return chance.choice([one for one in VALUES if one != text])
+
+
+def label(chance: random.Random, right: str, slips: float) -> str:
+    return other(chance, right) if chance.random() < slips else right
+
+
+def rows(
+    chance: random.Random,
+    wrong: float,
+    slips: float,
+    *,
+    documents: int = 120,
+    doubled: int = 40,
+    has_gold: bool,
+) -> Iterator[Labeled]:
+    """Yield the labels of a review: documents labeled twice, blind; of the others a tenth withheld.
+
+    A third person, who does not slip, rules where the two differ. Errors of the system come in documents.
+    """
+    for at in range(documents):
+        rate = 3 * wrong if at % 3 == 0 else 0.0
+        for name in FIELDS:
+            right = chance.choice(VALUES)
+            pred = other(chance, right) if chance.random() < rate else right
+            truth = json.dumps(right) if has_gold else None
+            is_hidden = at < doubled or chance.random() < 0.1
+            said = [label(chance, right, slips) for _ in range(2 if at < doubled else 1)]
+            if not is_hidden:
+                said = [pred if pred == right or chance.random() < 0.3 else right]
+            ruled = right if len(set(said)) > 1 else None
+            for slot, text in enumerate(said):
+                yield Labeled(
+                    f"d{at}", name, name, "nothing" if is_hidden else "prediction", json.dumps(pred), truth,
+                    "double review" if at < doubled else "review", 0.4, "value", text, 0, 0, f"r{slot}", slot,
+                    None if ruled is None else "other", ruled,
+                )  # fmt: skip
+
+
+def accuracy(found: list[Labeled], chance: BootstrapSettings) -> Share:
+    pairs = Doubled.of(found, JUDGE)
+    return accuracy_of(list(judge_predictions(found, pairs, JUDGE)), pairs, JUDGE, chance)
+
+
+def covers(found: Share, truth: float) -> bool:
+    assert found.interval is not None
+    return found.interval[0] <= truth <= found.interval[1]
+
+
+@pytest.mark.parametrize("slips", [0.01, 0.05, 0.15])
+@pytest.mark.parametrize("wrong", [0.1, 0.03, 0.01])
+@pytest.mark.parametrize("doubled", [40, 0], ids=["some twice", "none twice"])
+def test_the_accuracy_of_a_system_is_covered_whatever_people_slip(
+    wrong: float, slips: float, doubled: int
+) -> None:
+    chance, number, held = random.Random(4), trials(400), 0
+    for trial in range(number):
+        found = list(rows(chance, wrong, slips, doubled=doubled, has_gold=False))
+        held += covers(accuracy(found, BootstrapSettings(replicates=400, seed=trial)), 1 - wrong)
+    assert held >= 0.93 * number - 1.645 * (number * 0.93 * 0.07) ** 0.5
+
+
+@pytest.mark.parametrize("slips", [0.01, 0.05, 0.15])
+@pytest.mark.parametrize("has_gold", [True, False], ids=["gold", "agreed or ruled"])
+def test_the_accuracy_of_a_reviewer_is_covered(slips: float, has_gold: bool) -> None:
+    chance, number, held = random.Random(5), trials(400), 0
+    for trial in range(number):
+        found = list(rows(chance, 0.05, slips, has_gold=has_gold))
+        right = reviewers_of(found, Doubled.of(found, JUDGE), JUDGE)["r1"]
+        held += covers(share_of(right, BootstrapSettings(replicates=400, seed=trial)), 1 - slips)
+    assert held >= 0.93 * number - 1.645 * (number * 0.93 * 0.07) ** 0.5
+
+
+@pytest.mark.parametrize("wrong", [0.1, 0.25])
+def test_the_rate_of_missed_errors_is_covered(wrong: float) -> None:
+    chance, number, held = random.Random(6), trials(400), 0
+    for trial in range(number):
+        missed = missed_of(rows(chance, wrong, 0.05, documents=240, has_gold=True), JUDGE)[""]
+        held += covers(share_of(missed, BootstrapSettings(replicates=400, seed=trial)), 0.3)
+    assert held >= 0.93 * number - 1.645 * (number * 0.93 * 0.07) ** 0.5
+
+
+def test_a_slip_is_no_error_of_the_system_where_a_second_person_looked() -> None:
+    chance = random.Random(8)
+    found = list(rows(chance, 0.0, 0.15, documents=200, doubled=200, has_gold=False))
+    share = accuracy(found, BootstrapSettings()).share
+    assert share is not None
+    assert share > 0.995
+    naive = sum(row.text == json.loads(row.predicted or "") for row in found) / len(found)
+    assert naive < 0.9
+
+
+@pytest.mark.parametrize("documents", [1, 19])
+def test_nothing_is_said_from_few_documents(documents: int) -> None:
+    found = list(rows(random.Random(1), 0.1, 0.05, documents=documents, doubled=documents, has_gold=True))
+    pairs = Doubled.of(found, JUDGE)
+    shares: list[Any] = [accuracy(found, BootstrapSettings())]
+    shares += [share_of(one, BootstrapSettings()) for one in reviewers_of(found, pairs, JUDGE).values()]
+    assert {(one.share, one.interval) for one in shares} == {(None, None)}
+    assert all(one.n > 0 for one in shares)
+
+
+def test_a_document_in_which_a_difference_waits_is_no_truth_for_its_reviewers() -> None:
+    found = [
+        Labeled("d", name, name, "nothing", None, None, "double review", 1.0, "value", text, 0, 0, f"r{slot}", slot, None, None)
+        for name, texts in (("a", "vv"), ("b", "vw"))
+        for slot, text in enumerate(texts)
+    ]  # fmt: skip
+    assert reviewers_of(found, Doubled.of(found, JUDGE), JUDGE) == {"r0": [], "r1": []}
