@@ -7,12 +7,15 @@ import threading
 from collections.abc import Iterator
 
 import pytest
+from lxml import etree
 from tests.documents.offices import make_docx, p
 from tests.documents.pdfs import make_pdf, text
+from tests.effort import costs_at_most
 from tests.fuzz.documents import run, seeds
 
 from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load_bytes
+from fieldassay.documents.loaders.package import attribute
 from fieldassay.documents.options import LoadOptions
 from fieldassay.documents.transcript import DocumentError
 
@@ -84,3 +87,37 @@ def test_html_deeper_than_its_reader_takes_is_refused_and_never_cut(depth: int, 
             assert "depth" in str(error)
         else:
             assert "IBAN DE1" in page_text(pages[-1]).text
+
+
+_MANY = " ".join(f"a{number}=1" for number in range(40_000))
+
+
+@pytest.mark.parametrize(
+    ("page", "is_read"),
+    [
+        (f"<p>x<b {_MANY}>Total</b>", False),
+        (f"<p>x<b title='>' {_MANY.replace(' ', '/').replace('=1', '')}>Total", False),
+        (f"<!--><b {_MANY}>Total", False),
+        (f'<script><!-- <script></script> <b x=" --></script><b {_MANY}>Total', False),
+        (f"<style/><b {_MANY}>Total", False),
+        (f"<!-- <b {_MANY}> --><script>if (a <b {_MANY})</script><p title='{_MANY}'>Total", True),
+        (f"<p>Total</b {_MANY}>", True),
+    ],
+)
+def test_a_tag_of_many_attributes_is_refused_in_time(page: str, is_read: bool) -> None:
+    for name, data in (("a.html", page), ("a.eml", f"Subject: x\nContent-Type: text/html\n\n{page}")):
+        with costs_at_most(20):
+            try:
+                pages = load_bytes(data.encode(), name, LoadOptions(ocr="off")).pages
+            except DocumentError as error:
+                assert "attributes" in str(error)
+                assert not is_read
+            else:
+                assert is_read
+                assert page_text(pages[-1]).text.endswith("Total")
+
+
+def test_an_attribute_is_looked_up_in_time() -> None:
+    element = etree.fromstring("<a xmlns:r='u' r:x='y' " + _MANY.replace("=1", "=''") + "/>")
+    with costs_at_most(5):
+        assert (attribute(element, "x"), attribute(element, "none")) == ("y", None)

@@ -41,6 +41,31 @@ _HIDDEN = lazy_regex(
 )
 _CHARSET = lazy_regex(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?([\w-]{2,30})", re.IGNORECASE)
 _MOST_SPANNED = 1000
+MOST_ATTRIBUTES = 1_000
+"""Attributes of one tag; the parser compares each with all before it."""
+_ATTRIBUTE = r"""
+    [\t\n\f\r /]*+ [^\t\n\f\r />] [^\t\n\f\r />=]*+
+    (?: [\t\n\f\r ]*+ = [\t\n\f\r ]*+ (?: "[^"]*+"? | '[^']*+'? | [^\t\n\f\r >]*+ ) )?+"""
+_ATTRIBUTES = rf"(?: {_ATTRIBUTE} )*+ [\t\n\f\r /]*+"
+_END = r"(?=[\t\n\f\r />])"
+_NAME = r"(?=[a-z]) [^\t\n\f\r />]++"
+_TWICE_ESCAPED = rf"<script{_END} (?: [^<-]++ | -(?!->) | <(?!/script{_END}) )*+ (?: </script )?"
+_ESCAPED = rf"(?: [^<-]++ | -(?!->) | <(?!/?script{_END}) | {_TWICE_ESCAPED} )*+ (?: --> )?"
+_PIECE = lazy_regex(
+    rf"""
+    <!-- (?: -?> | (?: [^-]++ | -(?!-!?>) )*+ (?: --!?> )? )
+    | </ {_NAME} {_ATTRIBUTES} >?
+    | < (?P<crowded> {_NAME} (?: {_ATTRIBUTE} ){{{MOST_ATTRIBUTES + 1}}} )
+    | <script{_END} {_ATTRIBUTES} (?<!/)>
+        (?: [^<]++ | <(?!!--|/script{_END}) | <!-- (?: -?> | {_ESCAPED} ) )*+
+    | <(?P<raw> style | title | textarea | xmp | iframe | noembed | noframes ){_END} {_ATTRIBUTES} (?<!/)>
+        (?: [^<]++ | <(?! / (?P=raw) {_END} ) )*+
+    | <plaintext{_END} {_ATTRIBUTES} (?<!/)> .*+
+    | < {_NAME} {_ATTRIBUTES} >?
+    | < [!?/] [^>]*+""",
+    re.IGNORECASE | re.ASCII | re.VERBOSE | re.DOTALL,
+)
+"""A piece of markup, so that what stands in comments, scripts and values is taken for no tag."""
 
 
 def load_html(data: bytes, task: Task) -> Content:
@@ -53,6 +78,8 @@ def walk_html(text: str, max_cells: int) -> Content:
     """Return the lines and tables of HTML text."""
     from lxml import etree, html
 
+    if any(piece["crowded"] for piece in _PIECE.finditer(text)):
+        raise DocumentError("too_large", f"has a tag of more than {MOST_ATTRIBUTES:,} attributes")
     parser = html.HTMLParser(
         no_network=True, remove_comments=True, remove_pis=True, encoding="utf-8", huge_tree=True
     )

@@ -126,4 +126,5 @@ def attribute(element: Any, name: str) -> str | None:
     value: str | None = element.get(name)
     if value is not None:
         return value
-    return next((held for key, held in element.items() if key.rpartition("}")[2] == name), None)
+    key = next((key for key in element.keys() if key.rpartition("}")[2] == name), None)  # noqa: SIM118  # no mapping
+    return None if key is None else element.get(key)
