@@ -7,6 +7,7 @@ from email.message import EmailMessage
 import pytest
 from tests.documents.offices import make_docx, p
 from tests.documents.pdfs import make_pdf, text
+from tests.effort import costs_at_most
 
 from fieldassay.documents.layout.text import page_text
 from fieldassay.documents.load import load_bytes
@@ -99,3 +100,40 @@ def test_a_message_of_outlook_says_how_to_save_it() -> None:
     for name in ("a.msg", "a.bin"):
         with pytest.raises(DocumentError, match=r"is a message of Outlook; save it as \.eml or PDF"):
             loaded(data, name)
+
+
+_CONTINUED = "".join(f"; x*{number}*=a{number}" for number in range(8_000))
+_PEOPLE = ", ".join(f"P{number} <p{number}@example.com>" for number in range(20_000))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        f"Content-Type: text/plain{_CONTINUED}",
+        f"Content-Type: text/plain{_CONTINUED.replace('; ', chr(10) + ' ;')}; charset=utf-8",
+        f"Cc: {_PEOPLE}",
+        "Cc: " + '"a" ' * 40_000,
+    ],
+)
+def test_long_headers_are_read_in_time_and_told_of(headers: str) -> None:
+    head = "From: a@example.com\nTo: b@example.com\nSubject: Order\n"
+    part = f"--b\nContent-Disposition: attachment{_CONTINUED}; filename=a.txt\n\nattached\n"
+    inner = f"--b\nContent-Type: message/rfc822\n\n{head}{headers}\n\nTotal\n"
+    for data, names in (
+        (f"{head}{headers}\n\nTotal\n", [""]),
+        (
+            f"{head}Content-Type: multipart/mixed; boundary=b\n\n{part}{inner}--b--\n",
+            ["", "a.txt", "attachment 2.eml"],
+        ),
+    ):
+        with costs_at_most(60):
+            read = loaded(data.encode())
+        assert read.notes == ("long_header",)
+        assert [page.name for page in read.pages] == names
+        lines = page_text(read.pages[-1]).text.split("\n")
+        assert [*lines[:2], *lines[-2:]] == [
+            "From: a@example.com",
+            "To: b@example.com",
+            "Subject: Order",
+            "Total",
+        ]

@@ -19,7 +19,7 @@ from fieldassay.documents.sources import DocumentFile
 from fieldassay.documents.transcript import DocumentError, Transcript
 from fieldassay.io.json_value import Json
 
-LOADER_VERSION = 2
+LOADER_VERSION = 3
 """Raised whenever any loader reads a document in another way than before."""
 
 _LOADERS = {

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
+from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,20 +15,33 @@ from msgspec.structs import replace
 from fieldassay.documents.loaders.content import Content, Task, plain_line, require
 from fieldassay.documents.loaders.html import walk_html
 from fieldassay.documents.transcript import DocumentError, Page, Table
+from fieldassay.regex import lazy_regex
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
 _MOST_PARTS = 500
+_LONGEST, _LONGEST_OF_PART = 20_000, 4_000
+"""Characters of a header that are parsed, and of one that says what a part is: the square of it is taken."""
+_USED = lazy_regex(r"\s*(?:filename|name|charset|boundary)[*\d\s]*=", re.IGNORECASE)
 Attachment = tuple[str, bytes]
 """The name of an attachment and its bytes; None for a storage of its own in an Outlook message."""
 
 
 def load_eml(data: bytes, task: Task) -> Content:
     """Return a message as its first page, then its attachments; pictures inside the text are left out."""
-    message = BytesParser(_class=EmailMessage, policy=policy.default).parsebytes(data)
+    notes: set[str] = set()
+
+    @cache  # each is asked for several times
+    def read_header(name: str, value: str) -> Any:
+        shortened = _shortened(name, value)
+        if shortened != value:
+            notes.add("long_header")
+        return policy.default.header_factory(name, shortened)
+
+    reading = policy.default.clone(header_factory=read_header, refold_source="none")
+    message = BytesParser(_class=EmailMessage, policy=reading).parsebytes(data)
     headers = [(name, _header(message, name)) for name in _HEADERS]
     texts: dict[str, str] = {}
     attachments: list[Attachment] = []
-    notes: set[str] = set()
     for part in _leaves(message):
         kind = part.get_content_type()
         is_body = kind in ("text/plain", "text/html") and not _is_attached(part)
@@ -44,10 +59,22 @@ def load_eml(data: bytes, task: Task) -> Content:
     )
 
 
+def _shortened(name: str, value: str) -> str:
+    """Return as much of a header as is parsed: of one that says what a part is, the parameters in use."""
+    is_of_part = name.lower().startswith("content-")
+    longest, mark = (_LONGEST_OF_PART, ";") if is_of_part else (_LONGEST, ",")
+    if len(value) > longest and is_of_part:
+        first, *parameters = value.split(";")
+        value = ";".join([first, *filter(_USED.match, parameters)])
+    if len(value) > longest:
+        value = value[:longest].rpartition(mark)[0] or value[:longest]
+    return value
+
+
 def _header(message: EmailMessage, name: str) -> str:
     try:
         return str(message[name] or "")
-    except (ValueError, LookupError, TypeError, AttributeError, IndexError):  # parsers of damaged headers
+    except (ValueError, LookupError, TypeError, AttributeError, IndexError, RecursionError):  # damaged
         return next((str(value) for key, value in message.raw_items() if key.lower() == name.lower()), "")
 
 
