@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import costs_at_most
 from tests.extraction.endpoints.driving import CANARY
 
 from fieldassay.errors import ProblemsError
@@ -110,3 +114,41 @@ def test_a_key_comes_from_the_environment_or_a_private_file(tmp_path: Path) -> N
         read_key(Endpoint("x", "https://x.org/v1", key_file=str(file)), {})
     with pytest.raises(MissingKeyError, match="export X_KEY"):
         read_key(Endpoint("x", "https://x.org/v1", "X_KEY"), {})
+
+
+_GAPS = ("", "", "\n", " ", "\\n", "\\r", "\\t", "\\\n", "\\n\\n\\t")
+
+
+def _forms(one: str) -> list[str]:
+    code = ord(one)
+    return [
+        *(stroke + one for stroke in ("", "", "\\", "\\\\")),
+        f"\\u{code:04x}",
+        f"%{code:02X}",
+        f"&#x{code:x};",
+    ]
+
+
+@given(st.data(), st.sampled_from(["nrtab", "abXYZ09-_nrt", "ux0nt"]))
+def test_a_key_is_removed_however_letters_and_line_ends_mix(data: st.DataObject, alphabet: str) -> None:
+    key = data.draw(st.text(alphabet, min_size=8, max_size=8))
+    text = "".join(data.draw(st.sampled_from([a + b for a in _forms(one) for b in _GAPS])) for one in key)
+    text = data.draw(st.sampled_from(["", "n", "\\n"])) + text
+    any_way = r"(?:\\[nrt]|\\?\s)*".join(
+        rf"(?:\\*{re.escape(one)}|\\+u{ord(one):04x}|%{ord(one):02X}|&#x{ord(one):x};)" for one in key
+    )
+    assert not re.search(any_way, Key(key).removed_from(text))
+
+
+@pytest.mark.parametrize("key", ["nabcdefgh", "sk-ttrn-nn", "trn-nrt-98"])
+@pytest.mark.parametrize("unit", ["\\", "\\n", "\\t", "sk-\\t", "n\\n", "\\n ", "trn\\n", "nn"])
+def test_a_key_is_looked_for_in_time(key: str, unit: str) -> None:
+    with costs_at_most(20):
+        Key(key).removed_from("sk-" + unit * 50_000)
+
+
+def test_a_secret_with_blanks_and_backslashes_is_removed() -> None:
+    assert (
+        Key("to be\\\\or nt").removed_from("x to be\\\\or nt to%20be\\n%5Cor nt")
+        == "x [key removed] [key removed]"
+    )

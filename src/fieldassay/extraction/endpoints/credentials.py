@@ -25,6 +25,13 @@ MOST_SHOWN = 4
 """So many characters of a key around a mask are removed with it; fewer tell nothing."""
 SHORTEST_SECRET = 8
 """Shorter keys (`EMPTY`, `none`) are placeholders of local servers: removing them would change answers."""
+_LINE_END, _BLANK = r"\\[nrt]", r"\\?\s"
+_ANY_LINE_END, _ANY_BLANK = (
+    r"\\++[nrt]",
+    r"\\*+(?:\s|(?<=\\)(?:u00(?:20|5[cC])|x(?:20|5[cC])))|\\++(?=[%&])|%(?:20|5[cC])"
+    r"|&#x0*+(?:20|5[cC]);|&#0*+(?:32|92);",
+)
+"""What may stand between the letters of a key; the second pair, of one that has blanks or backslashes."""
 
 
 class MissingKeyError(FieldassayError):
@@ -89,29 +96,43 @@ class Key:
     def _spellings(self) -> re.Pattern[str]:
         """The key as it is, with any characters escaped, and in base64 at each of the three offsets.
 
-        Linear: a run of backslashes is read from its begin, and `\\n` is a line's end throughout or a letter.
+        Linear: a run of backslashes is read from its begin. Where `\\n` may end a line or be a letter, it is
+        tried as both, up to the next character that is neither.
         """
-        single = re.sub(r"\\+", r"\\", self.value)
-        plain = [
-            rf"(?=[\\%&{re.escape(single[0])}])(?:(?<!\\)|(?=[%&]))"
-            + gap.join(_character(one, letters) for one in single)
-            for gap, letters in ((r"(?:\\[nrt]|\\?\s)*+", "nrt"), (r"(?:\\?\s)*+", ""))
-        ]
+        letters = re.sub(r"[\\\s]", "", self.value)
+        is_plain = letters == self.value
+        between = (_LINE_END, _BLANK) if is_plain else (_ANY_LINE_END, _ANY_BLANK)
+        plain = re.escape(self.value)
+        if len(letters) >= MOST_SHOWN:
+            is_line_end = is_plain and letters[0] in "nrt"  # read from the begin of all line ends and blanks
+            if is_line_end:
+                plain = r"(?<!\s)(?<!(?<!\\)\\[nrt])(?:(?<!\\)|(?=[%&\s]))"
+            else:
+                plain = rf"(?=[\\%&{re.escape(letters[0])}])(?:(?<!\\)|(?=[%&]))(?!\\++[nrt])"
+                plain += _character(letters[0])
+            for part in re.findall(r"[nrt]{1,8}[^nrt]?|.", letters[not is_line_end :]):
+                piece = "".join(_behind_gap(one, *between) for one in part)
+                plain += f"(?>{piece})" if part[0] in "nrt" and part[-1] not in "ux%&" else piece
         doubled = re.escape(quote(quote(self.value, safe=""), safe=""))
         return re.compile(
-            "|".join([*plain, doubled, *_base64(self.value), self.value.encode().hex()]), re.DOTALL
+            "|".join([plain, doubled, *_base64(self.value), self.value.encode().hex()]), re.DOTALL
         )
 
 
-def _character(one: str, bare: str) -> str:
-    """Return a pattern of a character: itself, with backslashes unless bare, as JSON, URL, HTML have it."""
+def _behind_gap(one: str, line_end: str, blank: str) -> str:
+    """Return a pattern of a character behind a gap, or in it: `\\n` ends a line or is the letter."""
+    behind = rf"(?:{line_end}|{blank})*+{_character(one)}"
+    others, itself = (line_end.replace("nrt", letters) for letters in ("nrt".replace(one, ""), one))
+    return rf"(?:{behind}|(?:{others}|{blank})*+{itself})" if one in "nrt" else behind
+
+
+def _character(one: str) -> str:
+    """Return a pattern of a character: itself, with any backslashes, as JSON, URL or HTML have it."""
     code = ord(one)
     hexadecimal = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:04x}")
     short = "".join(f"[{digit}{digit.upper()}]" for digit in f"{code:02x}")
-    if one == "\\":
-        return rf"(?:\\++(?:u{hexadecimal}|x{short})?|%{short}|&#x0*+{short};|&#0*+{code};)++"
-    itself = (r"(?<!\\)" if one in bare else "") + re.escape(one)
-    return rf"(?:\\*+(?:{itself}|(?<=\\)u{hexadecimal}|(?<=\\)x{short})|%{short}|&#x0*+{short};|&#0*+{code};)"
+    coded = rf"%{short}|&#x0*+{short};|&#0*+{code};"
+    return rf"(?:\\*+(?:(?<=\\)u{hexadecimal}|(?<=\\)x{short}|{re.escape(one)})|{coded})"
 
 
 def _base64(text: str) -> list[str]:
