@@ -40,9 +40,9 @@ _TOO_LONG = lazy_regex(
     r"prompt is too long|input is too long|must be at least 1, got -",
     re.I,
 )
-_CONTEXT = lazy_regex(r"context (?:length|window|size)(?: is| of)?(?: only)? (\d+)", re.I)
+_CONTEXT = lazy_regex(r"context (?:length|window|size)(?: is| of)?(?: only)? (\d{1,12})(?!\d)", re.I)
 _PROMPT = lazy_regex(
-    r"(?<!\d)(\d++)(?: tokens)? (?:in the (?:messages|prompt)|from the input|(?:of text )?input)", re.I
+    r"(?<!\d)(\d{1,12}+)(?: tokens)? (?:in the (?:messages|prompt)|from the input|(?:of text )?input)", re.I
 )
 _NO_MONEY = lazy_regex(
     r"insufficient[ _](quota|funds|balance|credit)|billing|exceeded your current quota|credit balance", re.I
@@ -202,6 +202,7 @@ def room_left(message: str) -> int | None:
 
     >>> room_left("maximum context length is 4096 tokens and your request has 300 input tokens")
     3668
+    >>> room_left("context length is " + "9" * 5000 + ", your request has 300 input tokens")
     """
     context, prompt = _CONTEXT.search(message), _PROMPT.search(message)
     room = int(context[1]) * 31 // 32 - int(prompt[1]) if context is not None and prompt is not None else 0
