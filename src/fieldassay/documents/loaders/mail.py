@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from email import policy
 from email.message import EmailMessage
 from email.parser import BytesParser
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -30,7 +30,7 @@ def load_eml(data: bytes, task: Task) -> Content:
     """Return a message as its first page, then its attachments; pictures inside the text are left out."""
     notes: set[str] = set()
 
-    @cache  # each is asked for several times
+    @lru_cache(maxsize=64)  # each is asked for several times
     def read_header(name: str, value: str) -> Any:
         shortened = _shortened(name, value)
         if shortened != value:
