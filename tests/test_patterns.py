@@ -1,8 +1,9 @@
-"""Every regular expression of the package takes time in proportion to its text, however hostile the text is."""
+"""Every regular expression of the package takes time in proportion to its text."""
 
 from __future__ import annotations
 
 import ast
+import copy
 import importlib
 import re
 import sys
@@ -11,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
-from re import _compiler, _constants, _parser  # type: ignore[attr-defined]  # what a pattern is made of
+from re import _compiler, _constants, _parser
 from typing import Any, NamedTuple
 
 import pytest
@@ -29,6 +30,8 @@ from fieldassay.spec.drafts.guess import guess_type
 from fieldassay.values.types import normalizers, scaled
 from fieldassay.values.types.dates import calendars
 from fieldassay.values.types.numbers import money_notations, readings
+
+# Every regular expression of the package takes time in proportion to its text, however hostile the text is
 
 pytestmark = pytest.mark.slow
 
@@ -352,3 +355,19 @@ def _composed() -> dict[tuple[str, int], list[re.Pattern[Any]]]:
         for words in (scaled._WORDS, scaled.POWERS_OF_TEN):
             scaled._pattern(words)
     return seen
+
+
+# Patterns that are compiled at first use: the same answers as compiled ones
+
+FOUND = re.compile(r"(?P<word>[a-z]+)(?P<digits>\d*)", re.IGNORECASE)
+
+
+@pytest.mark.parametrize("text", ["", "Oak7", "7", "an Oak 12"])
+def test_a_lazy_pattern_answers_as_a_compiled_one(text: str) -> None:
+    lazy = lazy_regex(FOUND.pattern, re.IGNORECASE)
+    for made in (lazy, copy.copy(lazy)):
+        assert [one.groupdict() for one in made.finditer(text)] == [
+            one.groupdict() for one in FOUND.finditer(text)
+        ]
+        assert made.sub(r"<\g<word>>", text) == FOUND.sub(r"<\g<word>>", text)
+        assert (made.pattern, made.groupindex, made.flags) == (FOUND.pattern, FOUND.groupindex, FOUND.flags)

@@ -1,10 +1,12 @@
-"""Metric and gate expressions."""
+"""The language of metrics, and the pages that document them."""
 
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from doc_tables import rows
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -20,6 +22,8 @@ from fieldassay.metrics.catalogue.grammar import (
     parse_threshold,
 )
 from fieldassay.metrics.catalogue.selection import DEFAULT_METRICS, bind_metric, list_groups, select_metrics
+
+# Metric and gate expressions
 
 names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,10}", fullmatch=True)
 numbers = st.floats(allow_nan=False, allow_infinity=False)
@@ -208,3 +212,56 @@ def test_the_default_set_is_everything_but_what_is_asked_for() -> None:
 def test_every_metric_binds_with_its_defaults_and_is_a_value(name: str) -> None:
     first, second = bind_metric(MetricCall(name)), bind_metric(parse_metric(name))
     assert (first.recipe, hash(first.recipe), first.parameters) == (second.recipe, hash(second.recipe), {})
+
+
+# The pages of the documentation have every metric, parameter and mark
+
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "metrics.md"
+HEADINGS = (
+    "Accuracy",
+    "Precision, recall, F1",
+    "Presence",
+    "Types",
+    "Items",
+    "Columns",
+    "Counts",
+    "Latency and cost",
+    "Repeated runs",
+)
+DOCUMENTED = {row["metric"]: row for heading in HEADINGS for row in rows(PAGE, heading)}
+
+
+def test_the_page_lists_exactly_the_catalogue() -> None:
+    assert set(DOCUMENTED) == set(list_metrics())
+
+
+@pytest.mark.parametrize("name", list_metrics())
+def test_the_page_tells_direction_and_parameters(name: str) -> None:
+    metric, row = list_metrics()[name], DOCUMENTED[name]
+    assert row["better"] == metric.better
+    told = {text.split(" ")[0] for text in row["parameters"].split(", ") if text}
+    assert told == {parameter.name for parameter in metric.parameters}
+
+
+def test_the_page_names_groups_functions_and_parameters() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    parameters = {parameter.name for metric in list_metrics().values() for parameter in metric.parameters}
+    chosen = (
+        parameter
+        for metric in list_metrics().values()
+        for parameter in metric.parameters
+        if not parameter.is_many
+    )
+    choices = {
+        choice for parameter in chosen for choice in parameter.choices
+    }  # flags are on the page of the evidence
+    for name in {*list_groups(), *FUNCTIONS, *parameters, *choices} - {"extras"}:
+        assert f"`{name}`" in text, name
+
+
+@pytest.mark.parametrize(
+    "mark", ["few_documents", "few_replicates", "order_statistics", "undefined_replicates=K"]
+)
+def test_every_mark_is_explained(mark: str) -> None:
+    assert f"`{mark}`" in (DOCS / "statistics.md").read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Every format gives the same records."""
+"""Formats of files: encodings, tables, long numbers."""
 
 from __future__ import annotations
 
@@ -8,18 +8,35 @@ import io
 import json
 import os
 import pickle
+import socket
 import sys
 import threading
+import zipfile
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 import zstandard
+from tests.judging import score_alone
 
+from fieldassay import score
+from fieldassay.decisions.baseline.file import read_baseline
+from fieldassay.decisions.calibration.policy_file import read_policy
+from fieldassay.decisions.gates.gates_file import read_gates_file
+from fieldassay.errors import ProblemsError
+from fieldassay.io.files.whole_files import write_file, write_whole
+from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.source import Source, open_source
+from fieldassay.reports.report import check_target
+from fieldassay.spec.language.source import read_source
+
+# Every format gives the same records
 
 RECORDS = [
     {
@@ -264,3 +281,287 @@ def test_temporary_files_go_with_their_source(tmp_path: Path) -> None:
     assert spooled.exists() and spooled != path
     del source
     assert not spooled.exists()
+
+
+# Encodings are found out, or named by the user
+
+TEXTS = {
+    "western": "id,name\n1,Müller & Söhne\n2,café à la crème – 5 €\n3,señor Núñez\n",
+    "prices": "id,price\n1,£5.00\n2,20 °C ± 5 %\n",
+    "polish": "id,name\n" + "1,Łódź jest dużym miastem; zażółć gęślą jaźń, książka i źdźbło trawy\n" * 5,
+    "russian": "id,name\n" + "1,Счёт на оплату товаров и услуг за март\n" * 5,
+    "japanese": "id,name\n" + "1,請求書の合計金額は次のとおりです\n" * 5,
+    "greek": "id,name\n" + "1,Τιμολόγιο για την πώληση αγαθών και υπηρεσιών\n" * 5,
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "encoding"),
+    [
+        *((name, encoding) for name in TEXTS for encoding in ("utf-8", "utf-8-sig", "utf-16", "utf-32")),
+        ("western", "cp1252"),
+        ("prices", "cp1252"),
+        ("polish", "cp1250"),
+        ("russian", "cp1251"),
+        ("japanese", "shift_jis"),
+        ("greek", "cp1253"),
+    ],
+)
+def test_the_text_is_read_as_it_was_written(tmp_path: Path, name: str, encoding: str) -> None:
+    data = TEXTS[name].encode(encoding)
+    found = detect_encoding(data)
+    assert found is not None and data.decode(found).removeprefix("\ufeff") == TEXTS[name]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_utf16_without_a_mark_is_found(encoding: str) -> None:
+    assert detect_encoding('{"id": "a"}'.encode(encoding)) == encoding
+
+
+def test_a_guessed_encoding_is_a_note_even_for_gold(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp1252"))
+    source = open_source(tmp_path / "t.csv", SourceOptions(is_gold=True))
+    assert source.fetch([0])[0].data == {"name": "Größe"}
+    assert [note.what for note in source.notes] == ["is not UTF-8 and was read as cp1252"]
+
+
+def test_the_encoding_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp850"))
+    record = open_source(tmp_path / "t.csv", SourceOptions(encoding="cp850")).fetch([0])[0]
+    assert record.data == {"name": "Größe"}
+
+
+def test_an_unknown_encoding_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("id\n1\n")
+    with pytest.raises(ProblemsError, match="unknown encoding 'utf-99'"):
+        open_source(tmp_path / "t.csv", SourceOptions(encoding="utf-99"))
+
+
+def test_a_table_with_a_line_in_another_encoding_is_read(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"id,name\n" + "0,é\n".encode() * 220_000 + b"1,caf\xe9\n")
+    source = open_source(tmp_path / "t.csv")
+    assert source.fetch([0, len(source) - 1])[1].data == {"name": "café"}
+
+
+def test_a_line_that_is_not_utf8_changes_no_other_line(tmp_path: Path) -> None:
+    lines = [
+        f'{{"id": {at}, "a": "café {at}"}}'.encode("latin-1" if at == 1 else "utf-8") for at in range(50)
+    ]
+    (tmp_path / "p.jsonl").write_bytes(b"\n".join(lines))
+    records = open_source(tmp_path / "p.jsonl").fetch(range(50))
+    assert [record.data for record in records] == [{"a": f"café {at}"} for at in range(50)]
+    assert [record.id for record in records if "not_utf8" in record.meta.repairs] == ["1"]
+
+
+NOT_NAMED = {"utf-8": "utf-8", "byte order mark": "utf-8-sig", "utf-16": "utf-16"}
+
+
+@pytest.mark.parametrize("name", NOT_NAMED)
+def test_a_named_encoding_is_that_of_files_that_are_not_in_unicode(tmp_path: Path, name: str) -> None:
+    (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode(NOT_NAMED[name]))
+    assert open_source(tmp_path / "t.csv", SourceOptions(encoding="cp850")).fetch([0])[0].data == {
+        "name": "Größe"
+    }
+
+
+def test_an_encoding_that_writes_everything_in_ascii_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("id,name\n1,請求書\n".encode("iso2022_jp"))
+    assert open_source(tmp_path / "t.csv", SourceOptions(encoding="iso2022_jp")).fetch([0])[0].data == {
+        "name": "請求書"
+    }
+
+
+def test_a_file_that_is_not_in_the_named_encoding_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(b"id,name\n1,caf\xff\xff\n")
+    with pytest.raises(ProblemsError, match=r"t\.csv: is neither in Unicode nor in shift-jis"):
+        open_source(tmp_path / "t.csv", SourceOptions(encoding="shift_jis"))
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [("cp1525", "did you mean"), ("hex", "use a name such as utf-8"), ("zzzz", "use a name")],
+)
+def test_an_unknown_encoding_is_told_with_a_near_one(tmp_path: Path, name: str, remedy: str) -> None:
+    (tmp_path / "t.csv").write_text("id\n1\n")
+    with pytest.raises(ProblemsError, match=remedy):
+        open_source(tmp_path / "t.csv", SourceOptions(encoding=name))
+
+
+def test_the_remedy_for_an_encoding_that_cannot_be_told_is_an_option_that_there_is(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp1252"))
+    [note] = open_source(tmp_path / "t.csv").notes
+    assert note.remedy == "if that is wrong, name it with --encoding (in Python: `encoding`)"
+
+
+# What is no file of records is refused at once, with what it is; packed files unpack to a bound
+
+
+def only(call: Callable[[], object]) -> str:
+    with pytest.raises(ProblemsError) as caught:
+        call()
+    [problem] = caught.value.problems
+    return str(problem)
+
+
+def a_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+SPECIAL: dict[str, tuple[Callable[[Path], object], str]] = {
+    "named pipe": (os.mkfifo, "it is a named pipe, not a file"),
+    "link to a device": (lambda path: path.symlink_to("/dev/zero"), "it is a device, not a file"),
+    "folder": (Path.mkdir, "it is a folder, not a file"),
+    "socket": (a_socket, "it is a socket, not a file"),
+}
+READERS: dict[str, Callable[[Path], object]] = {
+    "gold": lambda path: score(path, [{"id": 1}], "fields: {a: text}"),
+    "predictions": lambda path: score([{"id": 1, "a": "x"}], {"s": path}, "fields: {a: text}"),
+    "spec": read_source,
+    "gates": read_gates_file,
+    "baseline": read_baseline,
+    "policy": read_policy,
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+@pytest.mark.parametrize("name", SPECIAL)
+def test_a_special_file_is_refused_at_once_wherever_a_path_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, reader: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make, told = SPECIAL[name]
+    path = Path("x.yaml")
+    make(path)
+    if name == "folder" and reader in ("gold", "predictions"):
+        told = ""  # a folder of records is read as such, and this one has none
+    assert told in only(lambda: READERS[reader](path))
+
+
+@pytest.mark.parametrize("name", [name for name in SPECIAL if name != "folder"])
+def test_nothing_is_written_in_place_of_a_special_file(tmp_path: Path, name: str) -> None:
+    make, told = SPECIAL[name]
+    make(tmp_path / "x")
+    with pytest.raises(OSError, match=told):
+        write_file(tmp_path / "x", [b"x"])
+    assert told in only(lambda: check_target(tmp_path / "x", []))
+    assert (tmp_path / "x").exists() and not (tmp_path / "x").is_file()
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_half_a_character_in_a_path_is_one_clear_problem(reader: str) -> None:
+    assert "half a character" in only(lambda: READERS[reader](Path("a\ud800.yaml")))
+
+
+def test_half_a_character_in_the_path_of_an_output_is_one_clear_problem() -> None:
+    assert "half a character" in only(lambda: check_target(Path("a\ud800.html"), []))
+    assert "half a character" in only(lambda: write_whole(Path("a\ud800.csv"), ["x"]))
+
+
+def document(part: str) -> Callable[[Path], None]:
+    def make(path: Path) -> None:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr(part, "<x/>")
+
+    return make
+
+
+FOREIGN: dict[str, tuple[bytes | Callable[[Path], None], str]] = {
+    "png": (
+        b"\x89PNG\r\n\x1a\n" + b"\0" * 100,
+        "is a PNG image; give the values that were extracted from it",
+    ),
+    "jpeg": (b"\xff\xd8\xff\xe0" + b"\0" * 100, "is a JPEG image"),
+    "pdf": (b"%PDF-1.7\n" + b"x" * 100, "is a PDF document"),
+    "word": (document("word/document.xml"), "is a Word document"),
+    "powerpoint": (document("ppt/presentation.xml"), "is a PowerPoint presentation"),
+    "zip": (document("a.txt"), "is a zip archive; unpack it, or use gzip or zstd"),
+    "old office": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 100, "save it as .xlsx without a password"),
+    "sqlite": (b"SQLite format 3\0" + b"x" * 100, "is an SQLite database"),
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "jsonl", "bin"])
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_file_that_holds_no_records_is_named_for_what_it_is(tmp_path: Path, name: str, suffix: str) -> None:
+    content, told = FOREIGN[name]
+    path = tmp_path / f"p.{suffix}"
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    else:
+        content(path)
+    assert told in only(lambda: open_source(path))
+
+
+PACKERS: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "zst": zstandard.compress}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+def test_a_packed_file_unpacks_to_its_bound_and_no_further(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"p.jsonl.{suffix}"
+    data = b'{"id": 1}\n' + b'{"id": 1}' * 100_000
+    path.write_bytes(PACKERS[suffix](data))
+    assert "unpacks to more than 4.883 kB; if it may, allow more with --max-unpacked" in only(
+        lambda: open_source(path, SourceOptions(unpacked=5000))
+    )
+    path.write_bytes(PACKERS[suffix](b'{"id": 1}\n' * 10))
+    assert len(open_source(path, SourceOptions(unpacked=100))) == 10
+
+
+# Numbers longer than Python converts are values that cannot be read, never a traceback
+
+SPEC = "fields: {shop: text, total: number}"
+GOLD = [{"id": "1", "shop": "a", "total": 5}]
+LONG = {
+    "within the limit": 10**4200,
+    "beyond it": 10**5000,
+    "negative": -(10**5000),
+    "a decimal": Decimal("1E+999999999999"),
+}
+
+
+@pytest.mark.parametrize("value", LONG.values(), ids=LONG.keys())
+@pytest.mark.parametrize("key", ["total", "shop", "confidence", "other"])
+def test_a_long_number_in_python_is_no_error(key: str, value: Any) -> None:
+    result = score_alone(GOLD, [{"id": "1", "shop": "a", "total": 5} | {key: value}], SPEC)
+    assert result.value("accuracy") == (0.5 if key in ("total", "shop") else 1.0)
+
+
+@pytest.mark.parametrize("name", ["prompt_tokens", "completion_tokens"])
+@pytest.mark.parametrize("value", [10**4200, 10**5000], ids=["within the limit", "beyond it"])
+def test_a_long_count_of_tokens_is_unknown(name: str, value: int) -> None:
+    result = score_alone(
+        GOLD,
+        [{**GOLD[0], "usage": {"model": "m", name: value}}],
+        SPEC + "\nprices: {m: {prompt: 1, completion: 1}}",
+    )
+    assert result.value("accuracy") == 1.0
+
+
+@pytest.mark.parametrize("digits", [4200, 5000])
+@pytest.mark.parametrize(
+    "form",
+    [
+        '{{"id": "1", "shop": "a", "total": {0}}}',
+        '{{"id": "1", "raw": "x {{\\"shop\\": \\"a\\", \\"total\\": {0},}}"}}',
+    ],
+)
+def test_a_long_number_in_a_file_is_a_wrong_value(form: str, digits: int, tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text(form.format("9" * digits), "utf-8")
+    assert score_alone(GOLD, {"m": str(path)}, SPEC).value("accuracy") == 0.5
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        "fields: {total: {type: number, weight: %s}}",
+        "fields: {total: {type: number, tolerance: {absolute: %s}}}",
+        "{fields: {total: number}, gates: ['accuracy >= %s']}",
+        '{"fields": {"total": {"type": "number", "accepted": [%s]}}}',
+    ],
+    ids=["weight", "tolerance", "gate", "JSON"],
+)
+def test_a_long_number_in_a_spec_is_a_problem(spec: str) -> None:
+    with pytest.raises(ProblemsError):
+        score_alone(GOLD, GOLD, spec % ("9" * 5000))

@@ -1,4 +1,4 @@
-"""Which prediction belongs to which gold record, and what the user is told."""
+"""Ids, variants and sets of documents."""
 
 from __future__ import annotations
 
@@ -6,18 +6,30 @@ import json
 import pickle
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.judging import score_alone as score
 
-from fieldassay.errors import NothingEvaluatedError, ProblemsError
+from fieldassay import score as score_fully
+from fieldassay.commands.cli.main import main
+from fieldassay.commands.init import spec_from_gold
+from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
 from fieldassay.records.matching import MOST_BYTES, batches, match, suggest
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.source import Source, open_source, open_systems
+from fieldassay.records.sources.variants import split_variants
+from fieldassay.runs.documents import document_of_run
+from fieldassay.runs.run import Run
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+
+# Which prediction belongs to which gold record, and what the user is told
 
 GOLD = SourceOptions(is_gold=True)
 
@@ -353,3 +365,280 @@ def test_large_files_of_a_folder_are_read_a_few_at_a_time(tmp_path: Path) -> Non
 def test_an_id_key_that_holds_no_text_or_number_is_told_so() -> None:
     with pytest.raises(ProblemsError, match="no row has the id key 'id'; give every record an id: text or"):
         hold_records([{"id": True, "total": 1}], SourceOptions(id_names=("id",)))
+
+
+# Predictions of one document in several variants, in one source
+
+SPEC = "fields: {x: integer}"
+ROWS = [
+    {"id": "a", "variant": "raw", "x": 1},
+    {"id": "b", "variant": "raw", "x": 0},
+    {"id": "a", "variant": " clean ", "x": 1},
+    {"id": "b", "variant": "clean", "x": 2},
+]
+VARIANTS_GOLD = [{"id": "a", "x": 1}, {"id": "b", "x": 2}]
+
+
+def shape(rows: list[dict[str, Any]]) -> dict[str, list[str]]:
+    return {name: list(part.ids()) for name, part in split_variants("m", hold_records(rows)).items()}
+
+
+@pytest.mark.parametrize(
+    ("rows", "parts"),
+    [
+        pytest.param(ROWS, {"m/raw": ["a", "b"], "m/clean": ["a", "b"]}, id="each-id-once-per-variant"),
+        pytest.param(ROWS[:3], {"m/raw": ["a", "b"], "m/clean": ["a"]}, id="a-variant-may-lack-documents"),
+        pytest.param([ROWS[0], {"id": "a", "x": 3}], {"m": ["a", "a"]}, id="as-many-records-without-variant"),
+        pytest.param(ROWS[:2], {"m": ["a", "b"]}, id="ids-that-do-not-repeat"),
+        pytest.param([*ROWS, ROWS[0]], {"m": ["a", "b", "a", "b", "a"]}, id="repeated-within-a-variant"),
+        pytest.param([{"id": "a"}, {"id": "a"}], {"m": ["a", "a"]}, id="no-variant-at-all"),
+        pytest.param([{"x": 1}, {"x": 1}], {"m": ["#1", "#2"]}, id="rows-without-ids"),
+        pytest.param(
+            [{"id": "a", "variant": 1}, {"id": "a", "variant": 2}],
+            {"m": ["a", "a"]},
+            id="a-number-is-no-variant",
+        ),
+        pytest.param(
+            [{"id": "a", "variant": "x/y"}, {"id": "a", "variant": "Ü"}],
+            {"m/x/y": ["a"], "m/Ü": ["a"]},
+            id="any-text",
+        ),
+    ],
+)
+def test_a_source_is_taken_apart_by_variant_only_where_that_makes_ids_distinct(
+    rows: list[dict[str, Any]], parts: dict[str, list[str]]
+) -> None:
+    assert shape(rows) == parts
+
+
+def test_variants_are_scored_as_systems_against_the_same_gold_and_a_note_says_so() -> None:
+    result = score(VARIANTS_GOLD, {"m": ROWS}, f"slices: [variant]\n{SPEC}")
+    assert {name: result.value("accuracy", name) for name in ("m/raw", "m/clean")} == {
+        "m/raw": 0.5,
+        "m/clean": 1.0,
+    }
+    assert list(result.notes) == ["m: has ids once per variant, so each variant is a system: m/raw, m/clean"]
+    assert result.documents.select("system", "doc", "variant").rows() == [
+        ("m/clean", "a", "clean"), ("m/clean", "b", "clean"), ("m/raw", "a", "raw"), ("m/raw", "b", "raw"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rows", "missing"), [(ROWS, 0), (ROWS[1:3], 1)], ids=["repeating", "once"])
+def test_a_system_named_after_a_variant_has_that_one_alone(rows: list[dict[str, Any]], missing: int) -> None:
+    result = score(VARIANTS_GOLD, {"m/raw": rows, "m/other": VARIANTS_GOLD}, SPEC)
+    assert result.systems == ("m/raw", "m/other")
+    assert result.counts["systems"]["m/raw"]["missing"] == missing
+    assert result.value("accuracy", "m/raw") == (0.5 if not missing else 0.0)
+    assert len(result.notes) == missing  # which documents have no prediction
+
+
+def test_a_record_without_a_variant_among_named_ones_is_the_problem() -> None:
+    with pytest.raises(ProblemsError) as told:
+        split_variants("m", hold_records([*ROWS, {"id": "a", "x": 3}]))
+    assert [str(one) for one in told.value.problems] == [
+        "records[4]: names no variant, as most records here do; add `variant`, or leave it out"
+    ]
+
+
+def test_a_line_whose_variant_cannot_be_seen_is_left_out_and_noted(tmp_path: Path) -> None:
+    path = tmp_path / "m.jsonl"
+    path.write_text("\n".join([*map(json.dumps, ROWS[:3]), '{"id": "b", "x": ']), encoding="utf-8")
+    result = score(VARIANTS_GOLD, path, SPEC)
+    assert result.systems == ("m/raw", "m/clean")
+    assert any("m.jsonl:4" in note for note in result.notes)
+    assert result.counts["systems"]["m/clean"]["missing"] == 1
+
+
+@pytest.mark.parametrize("evidence", ["all", "errors"])
+def test_a_document_of_a_finished_run_is_explained_for_each_variant(tmp_path: Path, evidence: str) -> None:
+    for name, rows in (("gold", VARIANTS_GOLD), ("m", ROWS)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    (tmp_path / "spec.yaml").write_text(SPEC, encoding="utf-8")
+    names = [str(tmp_path / name) for name in ("spec.yaml", "gold.jsonl", "m.jsonl", "run")]
+    assert (
+        main(
+            [
+                "score",
+                "--spec",
+                names[0],
+                "--gold",
+                names[1],
+                "--pred",
+                names[2],
+                "--out",
+                names[3],
+                "--evidence",
+                evidence,
+                "--quiet",
+            ]
+        )
+        == 0
+    )
+    assert document_of_run(Run.open(tmp_path / "run"), "b").systems == ("m/raw", "m/clean")
+
+
+def test_a_field_named_variant_is_data_and_takes_nothing_apart() -> None:
+    with pytest.raises(ProblemsError, match="duplicate id 'a'"):
+        score(VARIANTS_GOLD, {"m": ROWS}, "fields: {x: integer, variant: text}")
+
+
+def test_variants_of_systems_in_one_file_are_taken_apart_too(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "variant": name, "answers": {"p": {"x": 1}, "q": {"x": 2}}} for name in ("raw", "clean")
+    ]
+    path = tmp_path / "answers.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    result = score(
+        VARIANTS_GOLD[:1], {"f": path}, SPEC, ScoreOptions(inputs=InputOptions(systems_key="answers"))
+    )
+    assert sorted(result.documents["system"].to_list()) == ["p/clean", "p/raw", "q/clean", "q/raw"]
+
+
+@pytest.mark.parametrize(
+    ("gold", "predicted", "remedy"),
+    [
+        pytest.param(
+            ROWS,
+            VARIANTS_GOLD,
+            "keep one gold record per document, which serves every variant",
+            id="gold-once-per-variant",
+        ),
+        pytest.param(
+            [*VARIANTS_GOLD, *VARIANTS_GOLD], VARIANTS_GOLD, "keep one record per document", id="gold-twice"
+        ),
+        pytest.param(
+            VARIANTS_GOLD,
+            [*ROWS, *ROWS],
+            "keep one record per document and variant",
+            id="predictions-twice-in-a-variant",
+        ),
+        pytest.param(
+            VARIANTS_GOLD,
+            [*VARIANTS_GOLD, *VARIANTS_GOLD],
+            "keep one record per document",
+            id="predictions-twice",
+        ),
+    ],
+)
+def test_a_true_duplicate_is_an_error_that_says_what_to_do(
+    gold: list[Any], predicted: list[Any], remedy: str
+) -> None:
+    with pytest.raises(ProblemsError) as refused:
+        score(gold, {"m": predicted}, SPEC)
+    assert {problem.kind for problem in refused.value.problems} == {"duplicate_id"}
+    assert all(problem.remedy.startswith(remedy) for problem in refused.value.problems)
+
+
+def test_a_variant_that_has_the_name_of_another_system_is_an_error() -> None:
+    with pytest.raises(ProblemsError, match="system 'm/raw' is given twice"):
+        score(VARIANTS_GOLD, {"m/raw": VARIANTS_GOLD, "m": ROWS}, SPEC)
+
+
+# All documents in one file: every form gives the records of plain lines, and what is no set stays one record
+
+DOCUMENT_SETS_SPEC = "fields: {vendor: text, total: number}"
+RECORDS: dict[str, Any] = {f"r{at}": {"vendor": f"Oak {at}", "total": at} for at in (1, 2, 3)}
+DOCUMENT_SETS_ROWS = [{"id": name, **record} for name, record in RECORDS.items()]
+FRAME = pd.DataFrame(DOCUMENT_SETS_ROWS)
+ORIENTS = ("columns", "index", "split", "records", "table")
+SETS = {
+    "by id": json.dumps(RECORDS),
+    "by id, over lines": json.dumps(RECORDS, indent=1),
+    "by id, in lines": "\n".join(json.dumps({name: record}) for name, record in RECORDS.items()),
+    "by id, in a list": json.dumps([{name: record} for name, record in RECORDS.items()]),
+    "pairs": json.dumps(list(RECORDS.items())),
+    "a list": json.dumps({"version": 1, "usage": {}, "results": DOCUMENT_SETS_ROWS}),
+    "a list, any name": json.dumps({"whatever": DOCUMENT_SETS_ROWS}),
+    "by id, under a name": json.dumps({"model": "x", "predictions": RECORDS}),
+    "by id, under two": json.dumps({"output": {"documents": RECORDS}}),
+    "columns of lists": json.dumps(FRAME.to_dict("list")),
+    "behind one another": "".join(map(json.dumps, DOCUMENT_SETS_ROWS)),
+    "behind one another, over lines": "\n".join(json.dumps(row, indent=2) for row in DOCUMENT_SETS_ROWS),
+    "with commas between": ",\n".join(json.dumps(row, indent=2) for row in DOCUMENT_SETS_ROWS),
+    "an array": json.dumps(DOCUMENT_SETS_ROWS),
+    "an array over lines": json.dumps(DOCUMENT_SETS_ROWS, indent=1),
+    **{f"pandas {orient}": FRAME.to_json(orient=orient) for orient in ORIENTS},
+    **{
+        f"pandas {orient}, ids as index": FRAME.set_index("id").to_json(orient=orient)
+        for orient in ORIENTS
+        if orient != "records"
+    },
+}
+
+
+@pytest.mark.parametrize("ending", ["json", "jsonl", "txt"])
+@pytest.mark.parametrize("form", SETS)
+def test_every_form_of_one_file_gives_the_records_of_lines(tmp_path: Path, form: str, ending: str) -> None:
+    path = tmp_path / f"all.{ending}"
+    path.write_text(SETS[form])
+    for gold, pred in ((path, path), (DOCUMENT_SETS_ROWS, str(path)), (str(path), DOCUMENT_SETS_ROWS)):
+        result = score_fully(gold, {"m": pred}, DOCUMENT_SETS_SPEC, replicates=0)
+        assert (result.value("accuracy"), result.counts["documents"]) == (1.0, 3)
+        assert not any("position" in note for note in result.notes)
+    draft = spec_from_gold(str(path))
+    assert "  vendor:" in draft.text and "3 of 3 documents" in draft.text
+    is_plain = "array" in form or "records" in form
+    assert any("was read as" in remark for remark in draft.remarks) or is_plain
+
+
+LONE: dict[str, Any] = {
+    "a record": {"vendor": "Oak", "total": 5},
+    "a record with parts": {"vendor": "Oak", "lines": [{"id": 1}, {"id": 2}], "party": {"name": "x"}},
+    "a record with items": {"customer": "Oak", "items": [{"id": 1, "total": 2}], "party": {"name": "x"}},
+    "a wrapped record": {"output": {"vendor": "Oak", "total": 5}},
+    "values with confidences": {
+        name: {"value": value, "confidence": 0.5} for name, value in RECORDS["r1"].items()
+    },
+    "two parts": {"head": {"vendor": "Oak"}, "foot": {"total": 5}},
+    "a record under its key": {"raw": {"a-1": {"total": 5}, "a-2": {"total": 5}}},
+}
+
+
+@pytest.mark.parametrize(
+    ("declared", "form"),
+    [
+        *((("customer", "vendor", "total"), form) for form in LONE),
+        *(((), form) for form in LONE),
+        *((("",), form) for form in LONE),
+    ],
+)
+def test_one_record_stays_one_record(tmp_path: Path, form: str, declared: tuple[str, ...]) -> None:
+    options = SourceOptions(declared=frozenset(declared))
+    path = tmp_path / "one.json"
+    path.write_text(json.dumps(LONE[form]))
+    source = open_source(path, options)
+    assert (source.is_numbered, source.rows.read([0])[0].value) == (True, LONE[form])
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (
+            '{"head": {"vendor": "Oak"}, "foot": {"total": 5}}',
+            "holds one object with the keys 'head', 'foot'; it has no ids",
+        ),
+        ('[["Oak 1", 1, 2], ["Oak 2", 2, 3]]', "holds lists in place of objects; it has no ids"),
+        ('["Oak", "Elm"]', "holds plain values in place of objects; it has no ids"),
+    ],
+)
+def test_what_is_not_read_is_named_by_its_form(tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "p.json").write_text(text)
+    with pytest.raises(FieldassayError, match=told):
+        score_fully(DOCUMENT_SETS_ROWS, {"m": str(tmp_path / "p.json")}, DOCUMENT_SETS_SPEC)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds"),
+    [
+        ("sep=;\nid;vendor;total\nr1;Oak 1;1\n", []),
+        (",id,vendor,total\n0,r1,Oak 1,1\n", ["index_column"]),
+        ("Unnamed: 0,id,vendor,total\n0,r1,Oak 1,1\n", ["index_column"]),
+        (",vendor,total\nr1,Oak 1,1\n", ["index_column"]),
+    ],
+)
+def test_tables_of_excel_and_pandas_are_read(tmp_path: Path, text: str, kinds: list[str]) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    source = open_source(tmp_path / "t.csv")
+    assert [*source.ids(), source.fetch([0])[0].data] == ["r1", {"vendor": "Oak 1", "total": "1"}]
+    assert [note.kind for note in source.notes] == kinds
+    assert source.place(0).endswith(f":{text.count(chr(10))}")

@@ -1,20 +1,36 @@
-"""Sheets in the hands of people: nobody gets what is not theirs, nothing shown is more than it says."""
+"""Sheets of a review: drawn, asked, and of one variant."""
 
 from __future__ import annotations
 
 import json
+import random
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.review.receipts import NOW, add, form_of, make_receipts, prediction, say, take
+from tests.effort import trials
+from tests.review.receipts import NOW, SPEC, add, form_of, make_receipts, prediction, say, take
 
+from fieldassay.commands.cli.main import main
+from fieldassay.decisions.calibration.audit import ReviewedValue
+from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy, Rule
+from fieldassay.decisions.calibration.result import Promise
+from fieldassay.errors import ProblemsError
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.review.controls import Status, bound_residual, close_review, read_status
 from fieldassay.review.export import list_sheets
+from fieldassay.review.log.journal import Journal
 from fieldassay.review.log.store import Store
 from fieldassay.review.log.verify import verify
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.make import Request, make_review
 from fieldassay.review.sheets.sheets import LEASE, Person, RefusedError
+from fieldassay.review.status_text import render_status
+from fieldassay.spec.plan.compile import read_plan
+
+# Sheets in the hands of people: nobody gets what is not theirs, nothing shown is more than it says
 
 
 def view(store: Store, person: Person, sheet: int) -> dict[str, object]:
@@ -268,3 +284,301 @@ def test_a_closed_review_takes_no_label(tmp_path: Path) -> None:
         say(store, me, sheet, "shop", "x")
     with pytest.raises(RefusedError, match="closed"):
         take(store, me)
+
+
+# A review makes gold, unless it is an audit: then all is on the sheet, once, and nothing is hidden
+
+NESTED = """
+fields:
+  shop: text
+  total: money
+  place: {type: object, fields: {city: text, street: text}}
+  lines: {items: {fields: {sku: text, note: text, tags: {type: list, items: text}}}}
+"""
+
+
+def new(folder: Path, spec: str, rows: list[dict[str, Any]], *options: str) -> int:
+    (folder / "spec.yaml").write_text(spec)
+    (folder / "m.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    paths = ["--spec", str(folder / "spec.yaml"), "--pred", f"m={folder / 'm.jsonl'}"]
+    return main(["review", "new", str(folder / "r"), *paths, *options])
+
+
+def asked(folder: Path, order: str = "name, place") -> list[tuple[str, str, str | None]]:
+    with Store(folder / "r").reading() as db:
+        query = f"SELECT name, node, given FROM asked JOIN document ON document.id=document ORDER BY {order}"
+        return db.execute(query).fetchall()
+
+
+def test_every_declared_field_of_every_document_is_asked_once_and_every_prediction_shown(
+    tmp_path: Path,
+) -> None:
+    rows: list[dict[str, Any]] = [
+        {"id": "a", "shop": "Oak", "lines": [{"sku": "A"}, {"note": "x", "tags": ["u"]}]},
+        {"id": "b", "total": "5.00", "place": {"city": "Rome"}},
+        {"id": "c"},
+    ]
+    assert new(tmp_path, NESTED, rows) == 0
+    rest = [("total", None), ("place.city", None), ("place.street", None), ("lines", None)]
+    assert [one[1:] for one in asked(tmp_path) if one[0] == "c"] == [("shop", None), *rest]
+    cells = {one[1:] for one in asked(tmp_path) if one[0] == "a" and one[1].startswith("lines")}
+    assert cells == {
+        ("lines[0].sku", "A"), ("lines[0].note", None), ("lines[0].tags", None),
+        ("lines[1].sku", None), ("lines[1].note", "x"), ("lines[1].tags[0]", "u"),
+    }  # fmt: skip
+    assert ("b", "place.city", "Rome") in asked(tmp_path)
+    with Store(tmp_path / "r").reading() as db:
+        assert db.execute("SELECT count(*), sum(blind) FROM sheet").fetchone() == (3, 0)
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_nothing_is_hidden_whatever_the_seed(tmp_path: Path, seed: int) -> None:
+    assert new(tmp_path, SPEC, [prediction(at) for at in range(30)], "--seed", str(seed)) == 0
+    assert {node for _, node, given in asked(tmp_path) if given is None} == {"due"}
+
+
+@pytest.mark.parametrize("option", ["--double", "--withhold", "--empty"])
+@pytest.mark.parametrize("mode", [[], ["--mode", "gold"]], ids=["default", "gold"])
+def test_shares_of_an_audit_are_refused_elsewhere(
+    tmp_path: Path, option: str, mode: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert new(tmp_path, SPEC, [prediction(1)], *mode, option, "0.5") == 2
+    assert f"{option} goes with --mode audit" in capsys.readouterr().err
+    assert not (tmp_path / "r").exists()
+
+
+def test_planted_errors_are_no_option(tmp_path: Path) -> None:
+    assert new(tmp_path, SPEC, [prediction(1)], "--mode", "audit", "--plant", "0.5") == 2
+
+
+def test_an_audit_says_of_every_blank_field_that_it_is_left_blank_on_purpose(tmp_path: Path) -> None:
+    """Whether a prediction was withheld, or there was none, does not show."""
+    options = ("--mode", "audit", "--double", "0", "--withhold", "0.5", "--empty", "1")
+    assert new(tmp_path, SPEC, [prediction(1)], *options) == 0
+    store = Store(tmp_path / "r")
+    me = add(store)
+    sheet = take(store, me)
+    assert sheet is not None
+    with store.reading() as db:
+        found = sheets.view(db, form_of(store), me, sheet)["asked"]
+    assert {one["is_left_blank"] for one in found if one["given"] is None} == {True}
+    assert {one["is_left_blank"] for one in found if one["given"] is not None} == {False}
+    assert 2 < sum(one["is_left_blank"] for one in found) < len(found)
+
+
+def test_nothing_is_left_blank_on_purpose_where_gold_is_made(tmp_path: Path) -> None:
+    assert new(tmp_path, SPEC, [prediction(1)]) == 0
+    store = Store(tmp_path / "r")
+    me = add(store)
+    sheet = take(store, me)
+    assert sheet is not None
+    with store.reading() as db:
+        assert not any(one["is_left_blank"] for one in sheets.view(db, form_of(store), me, sheet)["asked"])
+    assert "due" in open_of(store, me, sheet)
+    say(store, me, sheet, "kind", "receipt")
+    assert "due" not in open_of(store, me, sheet), "receipts have no due date"
+
+
+def test_the_next_review_begins_with_the_gold_of_the_last_one(tmp_path: Path) -> None:
+    """A spec that turned out wrong costs no label."""
+    first = tmp_path / "first"
+    first.mkdir()
+    assert new(first, "fields: {total: text, shop: text}", [{"id": "a", "total": "5.00"}]) == 0
+    store = Store(first / "r")
+    me = add(store)
+    assert take(store, me) == 1
+    say(store, me, 1, "total", "6,50")
+    say(store, me, 1, "shop", "Oak")
+    store.write(lambda log: sheets.finish(log, form_of(store), me, 1))
+    gold = tmp_path / "gold.jsonl"
+    assert main(["review", "promote", str(first / "r"), "--gold", str(gold), "--reason", "first"]) == 0
+    rows = [json.loads(line) for line in gold.read_text().splitlines()]
+    assert new(tmp_path, "fields: {total: money, shop: text, day: date}", rows) == 0
+    assert asked(tmp_path) == [("a", "total", "6,50"), ("a", "shop", "Oak"), ("a", "day", None)]
+
+
+def open_of(store: Store, person: Any, sheet: int) -> list[str]:
+    with store.reading() as db:
+        found: list[str] = sheets.view(db, form_of(store), person, sheet)["open"]
+    return found
+
+
+# What a review says of system and reviewers, against simulated reviewers whose habits are known
+
+CONTROLS_SPEC = "{fields: {a: integer, b: integer, c: integer}}"
+FIELDS = "abc"
+WRONG, MISSED, SLIP = 0.2, 0.4, 0.02
+CHANCE = BootstrapSettings(replicates=500)
+
+
+def documents(count: int) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return gold, and predictions of which so many are wrong."""
+    chance = random.Random(5)
+    gold = [
+        {"id": f"d{at}", **{name: chance.randrange(10_000, 99_999) for name in FIELDS}} for at in range(count)
+    ]
+    return gold, [
+        {key: value + 1 if key != "id" and chance.random() < WRONG else value for key, value in row.items()}
+        for row in gold
+    ]
+
+
+def simulate(store: Store, gold: list[dict[str, Any]], missed: float = MISSED) -> None:
+    """Label all sheets: a shown wrong value is overlooked with that rate, an unseen one typed with few slips."""
+    me, form, chance = add(store), form_of(store), random.Random(6)
+    truth = {row["id"]: row for row in gold}
+
+    def work(journal: Journal) -> None:
+        while (sheet := sheets.claim(journal, me, NOW)) is not None:
+            seen = sheets.view(journal.db, form, me, sheet)
+            row = truth[seen["document"]["name"]]
+            for one in seen["asked"]:
+                right, given = str(row[one["node"]]), one["given"]
+                slip = str(int(right) + 7) if chance.random() < SLIP else right
+                text = given if given is not None and (given == right or chance.random() < missed) else slip
+                answer = sheets.Answer(one["node"], "value", text, active_ms=2000 if given else 4000, keys=1)
+                sheets.save_label(journal, form, me, sheet, answer)
+            sheets.finish(journal, form, me, sheet)
+
+    store.write(work)
+
+
+def status_of(store: Store) -> Status:
+    with store.reading() as db:
+        return read_status(db, form_of(store), CHANCE)
+
+
+def test_miss_rate_anchoring_and_accuracy_of_simulated_reviewers_are_recovered(tmp_path: Path) -> None:
+    gold, answers = documents(500)
+    shares = Shares(double=0.1, withheld=0.3, empty=0.0)
+    store = make_review(tmp_path, Request(CONTROLS_SPEC, {"llama": answers}, gold=gold, shares=shares)).store
+    simulate(store, gold)
+    found = status_of(store)
+    assert found.missed.interval is not None
+    assert found.missed.n > 150
+    assert found.missed.interval[0] < MISSED < found.missed.interval[1]
+    expected = WRONG * MISSED + (1 - WRONG) * SLIP
+    assert found.anchoring.interval is not None
+    assert found.anchoring.interval[0] < expected < found.anchoring.interval[1]
+    assert found.anchoring.interval[0] > 0, "being shown a value is seen to change labels"
+    assert found.accuracy.interval is not None
+    assert found.accuracy.interval[0] < 1 - WRONG < found.accuracy.interval[1]
+    assert found.effort["prediction"].seconds == 2.0
+    assert found.effort["nothing"].seconds == 4.0
+    text = render_status(found)
+    assert "not known" not in text.replace("residual error   not known", "")
+
+
+def test_shown_labels_say_that_the_system_is_better_than_it_is(tmp_path: Path) -> None:
+    """The reason for blind audits: who sees a value overlooks that it is wrong."""
+    gold, answers = documents(400)
+    store = make_review(
+        tmp_path, Request(CONTROLS_SPEC, {"llama": answers}, gold=None, shares=Shares(0.0, 0.5, 0.0))
+    ).store
+    simulate(store, gold)
+    found = status_of(store)
+    shown, withheld = found.anchoring.shown.interval, found.anchoring.withheld.interval
+    assert shown is not None
+    assert withheld is not None
+    truth = sum(a[name] == g[name] for a, g in zip(answers, gold, strict=True) for name in FIELDS) / 1200
+    assert shown[0] > truth, "biased"
+    assert withheld[0] < truth * (1 - SLIP) < withheld[1], "unbiased, but for slips"
+
+
+def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path: Path) -> None:
+    gold, answers = documents(600)
+    chance = random.Random(8)
+    for row, right in zip(answers, gold, strict=True):
+        row["confidence"] = {
+            name: 0.95 if row[name] == right[name] and chance.random() < 0.9 else 0.5 for name in FIELDS
+        }
+    rule = Rule(tuple(FIELDS), 0.9, 400, 300, 0, 0.01, 299, 0.7)
+    policy = ReviewPolicy(
+        "llama",
+        Promise(),
+        (rule,),
+        Basis("", 1, 1, ""),
+        {"spec": read_plan(CONTROLS_SPEC).digest},
+        audit_share=0.2,
+    )
+    request = Request(CONTROLS_SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0))
+    store = make_review(tmp_path, request).store
+    with pytest.raises(ProblemsError, match="audits are open"):
+        close_review(store)
+    simulate(store, gold)
+    found = status_of(store)
+    truth = sum(a[name] == g[name] for a, g in zip(answers, gold, strict=True) for name in FIELDS) / 1800
+    assert found.accuracy.interval is not None
+    assert found.accuracy.interval[0] < truth < found.accuracy.interval[1]
+    assert found.residual is not None
+    assert found.residual_upper is not None
+    assert 0 < found.residual < found.residual_upper < 1 - truth
+    bounds = found.reviewers["r1"]["right"].interval
+    assert bounds is not None
+    assert bounds[0] < 1 - SLIP < bounds[1]
+    close_review(store)
+    assert status_of(store).is_closed
+
+
+def test_nothing_is_said_of_what_nobody_answered(tmp_path: Path) -> None:
+    _, answers = documents(3)
+    store = make_review(
+        tmp_path, Request(CONTROLS_SPEC, {"llama": answers}, shares=Shares(0.0, 0.0, 0.0))
+    ).store
+    found = status_of(store)
+    assert (found.accuracy.share, found.missed.share, found.anchoring.difference, found.residual) == (
+        None,
+    ) * 4
+    assert json.dumps(found.to_dict())
+    assert render_status(found).count("not known") == 4
+
+
+def draw_values(
+    chance: random.Random, number: int, wrong: float, *, is_accepted: bool
+) -> list[ReviewedValue]:
+    name = "a" if is_accepted else "b"
+    return [
+        ReviewedValue(f"{name}{at}", chance.random() >= wrong, 0.1 if is_accepted else 1.0, is_accepted)
+        for at in range(number)
+    ]
+
+
+def test_the_bound_of_the_residual_error_allows_for_all_that_is_uncertain() -> None:
+    """Nothing wrong in 60 audits is no proof that nothing is wrong among the accepted values."""
+    chance = random.Random(1)
+    audits, flagged = (
+        draw_values(chance, 60, 0.0, is_accepted=True),
+        draw_values(chance, 40, 0.0, is_accepted=False),
+    )
+    missed = [ReviewedValue(f"m{at}", False, 1.0) for at in range(59)]
+    value, upper = bound_residual((1000, 800), [*audits, *flagged], missed) or (1.0, 1.0)
+    assert value == 0.0
+    assert upper > 0.8 * (1 - 0.05 ** (1 / 60)), "as many may be wrong as 60 audits cannot exclude"
+    assert bound_residual((1000, 800), audits, missed) is None
+    assert bound_residual((1000, 800), [*audits, *flagged], []) is None
+    alone, _ = bound_residual((1000, 1000), audits, []) or (1.0, 1.0)
+    assert alone == 0.0, "where all is accepted, nothing else is needed"
+
+
+@pytest.mark.parametrize(
+    ("accepted", "risk", "wrong", "miss"),
+    [
+        pytest.param(800, 0.02, 0.3, 0.1, id="all three matter"),
+        pytest.param(900, 0.05, 0.1, 0.02, id="the accepted ones matter"),
+        pytest.param(100, 0.01, 0.5, 0.3, id="what is overlooked matters"),
+    ],
+)
+def test_the_residual_error_is_rarely_above_its_bound(
+    accepted: int, risk: float, wrong: float, miss: float
+) -> None:
+    chance, number, above = random.Random(9), trials(400), 0
+    truth = accepted / 1000 * risk + (1 - accepted / 1000) * wrong * miss
+    for _ in range(number):
+        looked = draw_values(chance, 60, risk, is_accepted=True) + draw_values(
+            chance, 40, wrong, is_accepted=False
+        )
+        missed = [ReviewedValue(f"m{at}", chance.random() < miss, 1.0) for at in range(40)]
+        found = bound_residual((1000, accepted), looked, missed)
+        assert found is not None
+        above += found[1] < truth
+    assert above <= number * 0.05 + 1.645 * (number * 0.05 * 0.95) ** 0.5

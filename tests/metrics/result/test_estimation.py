@@ -1,6 +1,8 @@
-"""Marks and intervals of estimates, and the table of documents."""
+"""Estimates and p values of a result."""
 
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -8,8 +10,19 @@ from evidence_rows import documents, estimate, evidence, value
 from scipy.stats import binom
 
 from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.comparisons.pairwise import can_rank
 from fieldassay.metrics.fold import FoldPlan, documents_frame, fold
+from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.weights import document_keys, weight_table, weights
+from fieldassay.reports.content.run.comparisons import count_tested
+from fieldassay.reports.content.run.summary import summarize
+from fieldassay.reports.content.run.terminal import render_terminal
+from fieldassay.reports.findings.ranking import order_systems
+from fieldassay.reports.writers.page import Screen
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.score import score
+
+# Marks and intervals of estimates, and the table of documents
 
 
 @pytest.mark.parametrize(
@@ -101,3 +114,120 @@ def test_documents_frame_has_one_row_per_document_sorted_with_its_values() -> No
     }
     assert {name: frame[name].to_list() for name in wanted} == wanted
     assert documents_frame([]).height == 0
+
+
+# Two systems have one p value in a metric, wherever it stands, and nothing that is said contradicts it
+
+FIELDS = tuple("abcdef")
+SPEC = "fields: {" + ", ".join(f"{name}: text" for name in FIELDS) + "}"
+WRONG = {
+    "seven documents": {
+        "model-a": [0] * 7,
+        "model-b": [1, 0, 1, 0, 0, 1, 0],
+        "model-c": [1, 1, 2, 1, 1, 0, 1],
+    },
+    "one is the same": {"model-a": [1, 2, 0] * 8, "model-b": [1, 2, 0] * 8, "model-c": [2, 3, 2] * 8},
+    "many documents": {
+        "model-a": [0, 1, 0] * 12,
+        "model-b": [1, 0, 1] * 12,
+        "model-c": [3, 2, 3] * 12,
+        "model-d": [0, 1, 1] * 12,
+    },
+}
+
+
+def _scored(wrong: dict[str, list[int]], **options: object) -> Result:
+    gold = [{"id": f"d{at}", **dict.fromkeys(FIELDS, "x")} for at in range(len(next(iter(wrong.values()))))]
+    systems = {
+        name: [{**row, **dict.fromkeys(FIELDS[:count], "y")} for row, count in zip(gold, counts, strict=True)]
+        for name, counts in wrong.items()
+    }
+    return score(gold, systems, SPEC, ScoreOptions(replicates=50, **options))  # type: ignore[arg-type]
+
+
+@pytest.fixture(params=WRONG.values(), ids=list(WRONG), scope="module")
+def result(request: pytest.FixtureRequest) -> Result:
+    return _scored(request.param)
+
+
+def test_pairs_of_a_ranking_have_the_p_value_of_their_comparison(result: Result) -> None:
+    ranked = {
+        (ranking.metric, frozenset(pair.systems)): pair.p_adjusted
+        for ranking in result.rankings
+        for pair in ranking.pairs
+    }
+    assert len(ranked) == len(result.rankings) * len(list(combinations(result.systems, 2))) > 0
+    for one in result.comparisons:
+        assert one.p_adjusted == ranked[one.metric, frozenset(one.systems)]
+
+
+def test_pairs_of_a_ranking_are_guarded_where_their_comparison_is(result: Result) -> None:
+    ranked = {
+        (ranking.metric, frozenset(pair.systems)): (pair.is_shown, pair.is_guarded)
+        for ranking in result.rankings
+        for pair in ranking.pairs
+    }
+    for one in result.comparisons:
+        is_shown = one.verdict in ("better", "worse")
+        assert ranked[one.metric, frozenset(one.systems)] == (is_shown, one.is_guarded)
+
+
+def test_no_adjusted_p_value_is_below_the_one_of_the_test_alone(result: Result) -> None:
+    assert all(
+        one.p_adjusted >= one.p
+        for one in result.comparisons
+        if one.p is not None and one.p_adjusted is not None
+    )
+
+
+def test_places_follow_from_the_verdicts(result: Result) -> None:
+    for ranking in result.rankings:
+        apart = {pair.systems for pair in ranking.pairs if pair.is_shown}
+        assert all(pair.p_adjusted <= 0.05 and pair.difference for pair in ranking.pairs if pair.is_shown)
+        for place in ranking.places:
+            assert place.first == 1 + sum(worse == place.system for _, worse in apart)
+            assert place.last == len(ranking.places) - sum(better == place.system for better, _ in apart)
+        verdicts = {
+            frozenset(one.systems): one.verdict for one in result.comparisons if one.metric == ranking.metric
+        }
+        assert all(
+            (verdict in ("better", "worse")) == any(set(pair) == names for pair in apart)
+            for names, verdict in verdicts.items()
+        )
+
+
+def test_every_report_says_how_many_tests_there_were(result: Result) -> None:
+    tests = len(result.rankings) * len(list(combinations(result.systems, 2)))
+    assert count_tested(result.comparisons, result.rankings) == tests
+    assert f"counting that {tests} were looked at" in render_terminal(summarize(result, None), Screen(160))
+
+
+def test_the_executive_report_takes_the_same_p_value(result: Result) -> None:
+    found = {name: result.estimate("accuracy", system=name) for name in result.systems}
+    order = order_systems(result, found)
+    assert order is not None
+    of_pair = {frozenset(pair.systems): pair.p_adjusted for pair in result.rankings[0].pairs}
+    assert all(lead.p == of_pair[frozenset((order.first, lead.other))] for lead in order.leads)
+
+
+def test_metrics_that_agree_in_every_document_count_once() -> None:
+    chosen = {name: WRONG["seven documents"][name] for name in ("model-a", "model-c")}
+    result = _scored(chosen)
+    assert [(one.p, one.p_adjusted) for one in result.comparisons] == [(0.015625, 0.015625)] * 2
+    assert not result.rankings
+    assert [one.p_adjusted for one in _scored(chosen, correction="holm").comparisons] == [0.03125, 0.03125]
+
+
+@pytest.mark.parametrize(
+    ("systems", "metrics", "is_ranked"),
+    [(3, 2, True), (32, 2, True), (32, 1, True), (33, 1, False)],
+)
+def test_systems_are_ranked_only_where_a_difference_could_be_shown(
+    systems: int, metrics: int, is_ranked: bool
+) -> None:
+    assert can_rank(systems, metrics, 0.95) is is_ranked
+
+
+def test_a_ranking_that_is_not_made_is_told() -> None:
+    result = _scored({f"m{at:02}": [at % 3, 1] for at in range(33)})
+    assert not result.rankings and any("33 systems are not ranked" in warning for warning in result.warnings)

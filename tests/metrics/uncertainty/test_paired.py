@@ -1,3 +1,5 @@
+"""Paired comparisons, and what they find."""
+
 from __future__ import annotations
 
 import math
@@ -6,9 +8,21 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom, poisson
 
 from fieldassay.metrics.comparisons.families import adjust_holm, adjust_min_p
 from fieldassay.metrics.uncertainty.paired import count_wins, effect_size, mcnemar_mid_p
+from fieldassay.metrics.uncertainty.power import (
+    FEWEST_DIFFERING,
+    Alike,
+    Spread,
+    documents_to_show,
+    documents_to_show_share,
+    gap_shown,
+    unseen_reach,
+)
+
+#
 
 
 @pytest.mark.parametrize(
@@ -104,3 +118,134 @@ def test_min_p_never_helps_and_is_never_stricter_than_counting_all_tests(
     assert all(p <= one <= 1 for p, one in zip(given_p, adjusted, strict=True))
     assert adjust_min_p(given_p, [drawn[0]] * len(given_p)) == pytest.approx(given_p)  # all the same test
     assert adjust_min_p(given_p, [np.ones(50)] * len(given_p)) == given_p  # no other can ever be small
+
+
+# The power of the verdict: by hand where documents are alike, by binomial sums where they are right or wrong
+
+spreads = st.builds(
+    lambda n, v, c, w: Spread(n, FEWEST_DIFFERING, v * c * c, c, max(c, w), effective=float(n)),
+    st.integers(40, 5000),
+    st.floats(0.001, 1.0),
+    st.floats(0.01, 1.0),
+    st.floats(0.01, 1.0),
+)
+
+
+def test_five_documents_to_one_side_are_called_and_7_are_expected_for_five() -> None:
+    least = Alike.at(0.05)
+    assert (least.documents, least.p) == (5, 1 / 32)
+    assert poisson.sf(least.documents - 1, least.expected) == pytest.approx(0.8)
+    assert Alike.at(0.01).documents == 7
+
+
+def test_the_spread_of_ten_documents_by_hand() -> None:
+    """Two differ by 1, one by -.5: sums 1.5, absolute 2.5, squares 2.25."""
+    differences = np.array([1, 1, -0.5] + [0] * 7)
+    spread = Spread.measure(differences, differences - 0.15)
+    assert spread.differing == 3
+    assert spread.variance == pytest.approx((2.25 - 10 * 0.15**2) / 9)
+    assert spread.each == pytest.approx(2.25 / 2.5)
+
+
+@pytest.mark.parametrize(("each", "margin"), [(1.0, 0.0), (1.0, 0.3), (100.0, 0.0), (100.0, 30.0)])
+def test_a_detectable_difference_solves_the_equation_of_power(each: float, margin: float) -> None:
+    """sqrt(n) (m - d) = z sqrt(V - 2 m d + d^2) + .8416 sqrt(V - m^2), with V = v + m c."""
+    found = Spread(150, 30, 0.2 * each**2, each).detectable(margin=margin)
+    assert found is not None
+    spread = 0.2 * each**2 + found * each
+    beyond = spread - 2 * found * margin + margin**2
+    right = 1.959964 * math.sqrt(beyond) + 0.841621 * math.sqrt(spread - found**2)
+    assert math.sqrt(150) * (found - margin) == pytest.approx(right, rel=1e-5)
+
+
+def test_documents_whose_difference_is_rare_are_counted_and_not_averaged() -> None:
+    """Under 6.7 lost documents fewer than five occur too often, whatever the normal law says."""
+    found = Spread(100, 6, 0.0001, 1.0).detectable()
+    assert found == pytest.approx(0.067, abs=0.002) or (found is not None and found > 0.067)
+
+
+@given(spreads)
+def test_a_margin_asks_for_more_and_whole_documents_are_harder_to_find(spread: Spread) -> None:
+    found, beyond, whole = (
+        spread.detectable(),
+        spread.detectable(margin=0.02),
+        spread.detectable(spread.whole),
+    )
+    assert found is not None and beyond is not None and whole is not None
+    assert beyond > 0.02
+    assert beyond >= found - 1e-9 or found > 0.3
+    assert whole >= found - 1e-9
+
+
+@given(spreads, st.floats(0.005, 0.5))
+def test_more_documents_are_needed_for_less(spread: Spread, difference: float) -> None:
+    more, less = spread.needed(difference), spread.needed(difference * 1.5)
+    assert more is not None and less is not None
+    assert less <= more
+
+
+@given(spreads)
+def test_what_is_detectable_needs_the_documents_that_there_are(spread: Spread) -> None:
+    found = spread.detectable()
+    assert found is not None
+    assert spread.needed(found) == pytest.approx(spread.documents, rel=0.01, abs=1)
+
+
+@given(spreads, st.floats(0.005, 0.2))
+def test_a_wider_margin_is_passed_with_fewer_documents(spread: Spread, margin: float) -> None:
+    more, less = spread.to_pass(margin), spread.to_pass(1.5 * margin)
+    assert more is not None and less is not None
+    assert less <= more
+
+
+@pytest.mark.parametrize(
+    "spread",
+    [
+        pytest.param(Spread(100, 5, 0.1, 1.0, 1.0, effective=100.0), id="few differ"),
+        pytest.param(Spread(100, 30, 0.1, 1.0, 1.0, effective=39.0), id="few large ones"),
+    ],
+)
+def test_documents_that_do_not_say_have_no_number(spread: Spread) -> None:
+    assert spread.needed(0.05) is None
+    assert (spread.to_pass(0.05) is None) == (spread.effective < 40)
+
+
+def test_no_number_of_documents_passes_a_margin_of_0_and_few_have_no_margin() -> None:
+    spread = Spread(150, 30, 0.01, 0.2, 1.0, effective=150.0)
+    assert spread.to_pass(0.0) is None
+    assert spread.proposed_margin() in (0.03, 0.05)
+    assert Spread(59, 30, 0.01, 0.2, 1.0, effective=59.0).proposed_margin() is None
+
+
+@pytest.mark.parametrize(("share", "threshold"), [(0.98, 0.93), (0.95, 0.9), (0.98, 0.95), (1.0, 0.99)])
+def test_a_share_of_documents_is_shown_by_the_number_that_binomial_sums_say(
+    share: float, threshold: float
+) -> None:
+    def chance(n: int, alpha: float = 0.045) -> float:
+        """Return how often the lower bound by mid-p values reaches the threshold, counted table by table."""
+        return sum(
+            float(binom.pmf(wrong, n, 1 - share))
+            for wrong in range(n + 1)
+            if binom.cdf(wrong, n, 1 - threshold) - binom.pmf(wrong, n, 1 - threshold) / 2 <= alpha / 2
+        )
+
+    found = documents_to_show_share(share, threshold)
+    assert found is not None
+    assert chance(found) >= 0.8 > chance(found - 1)
+
+
+def test_one_right_document_lifts_the_bound_above_0_and_of_3_drawn_one_is_right_in_4_of_5_samples() -> None:
+    assert [1 - 0.5**n >= 0.8 for n in (2, 3)] == [False, True]
+    assert documents_to_show_share(0.5, 0.0) == 3
+
+
+@pytest.mark.parametrize(("share", "threshold"), [(0.9, 0.9), (0.8, 0.9), (0.90001, 0.9)])
+def test_a_share_that_is_no_better_is_never_shown(share: float, threshold: float) -> None:
+    assert documents_to_show_share(share, threshold) is None
+
+
+def test_the_gap_of_so_many_documents_is_shown_by_so_many() -> None:
+    for count in (20, 150, 3000):
+        gap = gap_shown(count, 0.3, unseen_reach(0.05))
+        assert documents_to_show(gap, 0.3, unseen_reach(0.05)) == count
+    assert documents_to_show(0.0, 0.3, 3.0) is None

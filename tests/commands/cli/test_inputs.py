@@ -1,0 +1,628 @@
+"""Inputs of commands: what is refused, told, and left out."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import Ran
+from scored_runs import linked, scored, stamp
+
+from fieldassay import score
+from fieldassay import score as score_in_python
+from fieldassay.errors import NothingEvaluatedError, ProblemsError
+from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+
+# Whether the spec fits the data: what is said, and what the exit code is, if it does not or only in part
+
+Run = Callable[..., Ran]
+
+SHOP = [
+    {"id": "a1", "supplier": "Oak", "total": "1,250.00"},
+    {"id": "a2", "supplier": "Elm", "total": "80.00"},
+]
+SPEECH = [{"id": "p1", "liste": [{"nom": "Dupont", "references": [1]}]}]
+SILENT = [{"id": "a1", "total": None}, {"id": "a2"}]
+
+NOTHING = {
+    "a spec of other fields": (
+        ["--spec", "fields: {invoice: text, amount: money}"],
+        SHOP,
+        "the spec (invoice, amount)",
+    ),
+    "near names are named": (["--spec", "fields: {Total_: money}"], SHOP, "'total' may be 'Total_'"),
+    "the preset of another world": (
+        ["--protocol", "prescription"],
+        SHOP,
+        "the protocol 'prescription' (medications); keys supplier, total in",
+    ),
+    "a preset that counts silence as right": (
+        ["--protocol", "slot-filling-chamfer"],
+        SHOP,
+        "the protocol 'slot-filling-chamfer'",
+    ),
+    "a preset that skips absent columns": (
+        ["--protocol", "business-documents"],
+        [{"image_file": "p1.png", "liste": "Dupont"}],
+        "DOCUMENT_TYPE",
+    ),
+    "keys that the preset does not know": (
+        ["--protocol", "entry-matching"],
+        SPEECH,
+        "(entries); keys liste in",
+    ),
+}
+
+
+def write(path: Path, records: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+def given(tmp_path: Path, spec: list[str], gold: list[Any], *predictions: list[Any]) -> list[Any]:
+    """Return the arguments of a command: a spec as text becomes a file."""
+    if spec[0] == "--spec":
+        (tmp_path / "spec.yaml").write_text(spec[1])
+        spec = ["--spec", str(tmp_path / "spec.yaml")]
+    files = [write(tmp_path / f"s{number}.jsonl", records) for number, records in enumerate(predictions)]
+    return [
+        *spec,
+        "--gold",
+        write(tmp_path / "gold.jsonl", gold),
+        *(part for file in files for part in ("--pred", file)),
+    ]
+
+
+@pytest.mark.parametrize("spec,data,told", NOTHING.values(), ids=NOTHING.keys())
+def test_a_spec_without_a_field_of_the_data_evaluates_nothing(
+    run: Run, tmp_path: Path, spec: list[str], data: list[Any], told: str
+) -> None:
+    arguments = given(tmp_path, spec, data, data)
+    scored = run("score", *arguments, "--out", tmp_path / "run", "--quiet")
+    assert scored.code == 5 and scored.out == "" and not (tmp_path / "run").exists()
+    assert (
+        scored.err.startswith("nothing was evaluated") and told in scored.err and scored.err.count("\n") == 1
+    )
+    validated = run("validate", *arguments)
+    assert validated.code == 2 and "No problem found." not in validated.out and told in validated.err
+
+
+def test_records_one_level_down_on_both_sides_are_told(run: Run, tmp_path: Path) -> None:
+    data = [{"id": row["id"], "data": row} for row in SHOP]
+    scored = run("score", *given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], data, data))
+    assert "did you mean `--gold-key data`?" in scored.out + scored.err
+    assert "answers had their record in another object" in scored.out + scored.err
+
+
+def test_in_python_such_a_spec_raises() -> None:
+    with pytest.raises(NothingEvaluatedError, match="keys supplier, total in gold and s"):
+        score_in_python(SHOP, {"s": SHOP}, "fields: {invoice: text}")
+
+
+def test_fields_that_are_empty_everywhere_have_no_number_and_exit_with_5(run: Run, tmp_path: Path) -> None:
+    scored = run("score", *given(tmp_path, ["--spec", "fields: {total: money}"], SILENT, SILENT))
+    assert scored.code == 5 and "every field of the spec is empty" in scored.err
+    assert score_in_python(SILENT, {"s": SILENT}, "fields: {total: money}").value("accuracy") is None
+
+
+def test_correct_silence_is_a_result_where_the_spec_counts_it() -> None:
+    result = score_in_python(
+        SILENT, {"s": SILENT}, "{fields: {total: money}, metrics: [accuracy(regime=baseline)]}"
+    )
+    assert result.value("accuracy(regime=baseline)") == 1.0
+
+
+REMARKS = {
+    "a field that gold never fills, and its near name": (
+        "fields: {supplier: text, Total: money, iban: id}", SHOP, SHOP,
+        ["gold never has a value in Total, iban: ", "gold's 'total' may be 'Total'"], [],
+    ),
+    "fields inside an empty field are not told": (
+        "fields: {supplier: text, total: money, to: {type: object, fields: {street: text}}}", SHOP, SHOP,
+        ["gold never has a value in to: "], ["street"],
+    ),
+    "keys of gold beside the spec": (
+        "fields: {supplier: text}", SHOP, SHOP,
+        ["gold: keys that the spec does not declare are not judged: total (2)"], ["s0: ", "id (2)"],
+    ),
+    "keys that only predictions have": (
+        "fields: {supplier: text}", SHOP, [{**SHOP[0], "bic": 1}],
+        ["s0: predicted keys that the spec does not declare are not judged: bic (1)"], [],
+    ),
+    "gold without any declared field": (
+        "fields: {supplier: text}", [{"id": "a1", "gold": {"supplier": "Oak"}}], SHOP,
+        ["no gold record has a value in a field of the spec, so every predicted value is spurious; keys "
+         "in gold: gold (1)",
+         "did you mean `--gold-key gold`?"], [],
+    ),
+    "predictions one level down": (
+        "fields: {supplier: text, total: money}", SHOP, [{"id": row["id"], "result": row} for row in SHOP],
+        ["s0: 2 of 2 answers had their record in another object"], ["no prediction has a value"],
+    ),
+    "a protocol says nothing of the rest of gold": (
+        "prescription", [{"doc_id": "1", "ward": 3,
+            "medications": [{"nombre_medicamento": "a", "dosis": "1"}]}],
+        [{"doc_id": "1", "medications": [{"nombre_medicamento": "a", "dosis": "1"}]}], [], ["ward"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("spec,gold,pred,told,untold", REMARKS.values(), ids=REMARKS.keys())
+def test_what_does_not_fit_is_told_once(
+    run: Run, tmp_path: Path, spec: str, gold: list[Any], pred: list[Any], told: list[str], untold: list[str]
+) -> None:
+    chosen = ["--spec", spec] if " " in spec else ["--protocol", spec]
+    ran = run("score", *given(tmp_path, chosen, gold, pred), "--exit-zero", "--bootstrap", "0")
+    said = " ".join(line for line in ran.out.partition("warning:")[2].split())
+    assert ran.code == 0
+    for text in told:
+        assert said.count(text) == 1, ran.out
+    for text in untold:
+        assert text not in said, ran.out
+
+
+def test_one_system_with_nothing_in_common_is_told(run: Run, tmp_path: Path) -> None:
+    odd = [{"id": "a1", "shop": "Oak"}, {"id": "a2", "shop": "Elm"}]
+    arguments = given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], SHOP, SHOP, odd)
+    told = "s1: no prediction has a value in a field of the spec"
+    validated = run("validate", *arguments)
+    assert told in run("score", *arguments).out and told in validated.out
+    assert validated.code == 0 and "No problem found, but 1 warning: see above." in validated.out
+
+
+@pytest.mark.parametrize(
+    "workers", [1, pytest.param(2, marks=pytest.mark.slow)], ids=["one process", "two processes"]
+)
+def test_the_counts_of_keys_do_not_depend_on_the_partition(workers: int) -> None:
+    gold = [{"id": str(at), "total": 1, f"k{at % 7}": 1, "note": "x"} for at in range(450)]
+    pred = [{"id": str(at), "total": 1, f"p{at % 5}": 1} for at in range(450)]
+    result = score_in_python(
+        gold, {"s": pred}, "fields: {total: number}", ScoreOptions(replicates=0, workers=workers, batch=100)
+    )
+    assert result.counts["gold"] == {
+        "is_empty": False,
+        "undeclared": {"note": 450, "k0": 65, "k1": 65, **{f"k{at}": 64 for at in range(2, 7)}},
+    }
+    assert result.counts["systems"]["s"]["undeclared"] == {f"p{at}": 90 for at in range(5)}
+
+
+HUGE: dict[str, Callable[[], dict[str, Any]]] = {
+    "one key of a megabyte": lambda: {"k" * 1_000_000: 1},
+    "a key of control characters": lambda: {"\x1b[31m\u202e" * 300: 1},
+    "ten thousand keys": lambda: {f"key-{at}": at for at in range(10_000)},
+    "a hundred thousand keys": lambda: {f"key-{at}": at for at in range(100_000)},
+}
+FULL = {"a hundred thousand keys": pytest.mark.full}
+
+
+@pytest.mark.parametrize(
+    "extra", [pytest.param(extra, id=name, marks=FULL.get(name, ())) for name, extra in HUGE.items()]
+)
+def test_what_is_said_of_keys_is_bounded(
+    run: Run, tmp_path: Path, extra: Callable[[], dict[str, Any]]
+) -> None:
+    data = [{"id": "a", "total": "5", **extra()}, {"id": "b", "total": "6"}]
+    arguments = given(tmp_path, ["--spec", "fields: {total: number}"], data, data)
+    scored = run("score", *arguments, "--bootstrap", "0", "--out", tmp_path / "run")
+    assert scored.code == 0 and len(scored.out) < 4000 and "\x1b" not in scored.out
+    assert len((tmp_path / "run" / "run.json").read_text()) < 100_000
+    validated = run("validate", *arguments)
+    assert validated.code == 0 and len(validated.out) < 8000
+    explained = run("explain", *arguments, "a")
+    assert explained.code == 0 and len(explained.out) < 8000
+    other = given(tmp_path, ["--spec", "fields: {amount: number}"], data, data)
+    for command in ("score", "validate"):
+        assert len(run(command, *other).err) < 2000
+
+
+ROWS = [
+    {"id": one["id"], "total": "1", "model": "gpt", "n": 3, "note": "as asked", "result": {**one}}
+    for one in SHOP
+]
+SHOP_SPEC = "fields: {supplier: text, total: money}"
+WRAPPED = {
+    "beside a declared key": (ROWS, "`--pred-key result`"),
+    "in a text with prose": (
+        [{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP],
+        "`--pred-key said`",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_a_record_under_another_key_is_found(name: str) -> None:
+    rows, hint = WRAPPED[name]
+    warnings = score_in_python(SHOP, {"m": rows}, SHOP_SPEC).warnings
+    assert [warning for warning in warnings if warning.endswith(f"did you mean {hint}?")]
+
+
+@pytest.mark.parametrize(
+    "rows", [SHOP, [{**one, "vendor": {"total": 1}} for one in SHOP]], ids=["flat", "one key below"]
+)
+def test_records_in_their_place_get_no_hint(rows: list[dict[str, Any]]) -> None:
+    assert not any(
+        "did you mean" in warning for warning in score_in_python(SHOP, {"m": rows}, SHOP_SPEC).warnings
+    )
+
+
+HOLDS_NONE = {
+    "number": ("n", ROWS, "'n' holds no record in the first rows: it is a number; did you mean 'result'?"),
+    "text": (
+        "model",
+        ROWS,
+        "'model' holds no record in the first rows: it is a string; did you mean 'result'?",
+    ),
+    "the rows are the records": (
+        "note",
+        [{**one, "note": "x"} for one in SHOP],
+        "leave the key out: the rows are the records",
+    ),
+    "nothing but numbers": (
+        "n",
+        [{"id": one["id"], "n": 1} for one in SHOP],
+        "it is a number; name the key that holds the record",
+    ),
+}
+
+
+@pytest.mark.parametrize("quiet", [(), ("-q",)], ids=["", "quiet"])
+@pytest.mark.parametrize("name", HOLDS_NONE)
+def test_a_key_that_holds_no_record_is_an_error(
+    name: str, quiet: tuple[str, ...], run: Run, tmp_path: Path
+) -> None:
+    key, rows, said = HOLDS_NONE[name]
+    for file, given in (("gold.jsonl", SHOP), ("m.jsonl", rows)):
+        (tmp_path / file).write_text("".join(json.dumps(row) + "\n" for row in given))
+    files = ("--gold", tmp_path / "gold.jsonl", "--pred", tmp_path / "m.jsonl")
+    (tmp_path / "spec.yaml").write_text(SHOP_SPEC)
+    ran = run("score", "--spec", tmp_path / "spec.yaml", *files, "--pred-key", key, *quiet)
+    assert ran.code == 2 and said in ran.err
+
+
+def test_a_system_that_refused_every_document_is_scored(run: Run) -> None:
+    rows = [{"id": one["id"], "answer": "I cannot read this."} for one in SHOP]
+    result = score_in_python(
+        SHOP, {"m": rows}, SHOP_SPEC, ScoreOptions(inputs=InputOptions(pred_key="answer"))
+    )
+    assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.0, 2)
+
+
+UNCLEAR = [
+    {"id": 1, "date": "04/05/2025", "total": "1.250"},
+    {"id": 2, "date": "15/05/2025", "total": "1.250,00"},
+]
+REMARKS: dict[str, tuple[str, list[str]]] = {
+    "nothing decides": (
+        "fields: {date: date, total: money}",
+        [
+            "values with two readings were read by the locale: date (1), total (1); set `order`, "
+            "`decimal` or `currency`; see `fieldassay validate`"
+        ],
+    ),
+    "the fields decide": ("fields: {date: {type: date, order: dmy}, total: {type: money, decimal: ','}}", []),
+    "one field decides": (
+        "fields: {date: {type: date, order: dmy}, total: money}",
+        [
+            "values with two readings were read by the locale: total (1); set `decimal` or `currency`; "
+            "see `fieldassay validate`"
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REMARKS)
+def test_score_remarks_on_values_that_could_be_read_in_two_ways(case: str) -> None:
+    spec, remarks = REMARKS[case]
+    result = score_in_python(UNCLEAR, {"m": UNCLEAR, "n": UNCLEAR}, spec)
+    assert [text for text in result.warnings if "two readings" in text] == remarks
+
+
+# What cannot be meant is refused by every command: code 2, a sentence that says why, and nothing is written
+
+INPUTS = "--spec spec.yaml --gold gold.jsonl --pred llama.jsonl"
+SCORE = f"score {INPUTS}"
+REFUSED = [
+    ("scor", "did you mean 'score'?"),
+    ("score", "--gold"),
+    ("score --gold g --pred p", "--spec FILE or --protocol NAME"),
+    ("score --nonsense", "--nonsense"),
+    ("explain", "--type"),
+    ("init", "--gold PATH, --schema FILE, or both"),
+    (f"{SCORE} --metrics acuracy", "did you mean 'accuracy'?"),
+    (f"{SCORE} --engine cloud", "neither local nor ray"),
+    (f"{SCORE} --engine ray=", "neither local nor ray"),
+    (f"{SCORE} --protocol squad", "not both"),
+    (f"{SCORE} --json --format table", "give one of them"),
+    (f"{SCORE} --limit 0", "--limit"),
+    (
+        "score --gold gold.jsonl --pred llama.jsonl --protocol nothing-like-it",
+        "unknown protocol 'nothing-like-it'",
+    ),
+    ("score --spec spec.yaml --gold - --pred -", "Only one of --gold and --pred"),
+    (f"{SCORE} --runs a --out b", "give one of them"),
+    (f"{SCORE} --run latest", "leave out --pred"),
+    ("score --spec spec.yaml --gold gold.jsonl --pred m=llama.jsonl,", "the path is empty"),
+    ("score --spec spec.yaml --gold gold.jsonl --pred m=llama.jsonl,llama.jsonl", "a file is given twice"),
+    (f"{SCORE} --pred llama=llama.jsonl", "a file is given twice"),
+    (f"{SCORE} --pred y/llama.jsonl", "two systems are called 'llama'"),
+    (f"{SCORE} --report junt", "did you mean 'junit'?"),
+    (f"{SCORE} --report junit", "say where it goes"),
+    (f"{SCORE} --report junit=", "say where it goes"),
+    (f"{SCORE} --report junit=-", "name a file"),
+    (f"{SCORE} --report junit=gold.jsonl", "would overwrite an input"),
+    (f"{SCORE} --report junit=no/such/x", "there is no such folder"),
+    (f"{SCORE} --report junit=x --report comment=x", "the same file"),
+    (f"{SCORE} --open", "--open: say where it goes"),
+    (f"{SCORE} --out new --fail-on-regression accuracy", "there is no baseline here"),
+    (f"{SCORE} --out new --baseline nowhere.json --fail-on-regression f1", "there is no baseline here"),
+    (f"{SCORE} --out new --fail-on-regression acuracy", "did you mean 'accuracy'?"),
+    (f"{SCORE} --out new --fail-on-regression accuracy=much", "expected a number"),
+    (f"{SCORE} --out new --fail-on-regression accuracy=-0.01", "at least 0"),
+    (f"{SCORE} --out new --fail-on-regression accuracy=2", "allow a loss of one point"),
+    (f"{SCORE} --out new --fail-on-regression latency_p95=20", "not made of sums"),
+    (f"{SCORE} --out new --fail-on-regression presence", "presence"),
+    (f"{SCORE} --out new --fail-under accuracy=90", "write 0.9 for 90%"),
+    (
+        "score --protocol clinical-decision --gold x.jsonl --pred y.jsonl",
+        "fieldassay gate RUN --protocol clinical-decision",
+    ),
+    ("protocols show slot-fillin", "did you mean 'slot-filling'?"),
+    ("protocols new slot-fillin", "did you mean 'slot-filling'?"),
+    ("runs list --runs nowhere", "is no store of runs"),
+    ("explain --type mony 1 2", "did you mean 'money'?"),
+    ("explain --type money 1", "two values"),
+    ("explain --type money 1 2 --option tolerance", "KEY=VALUE"),
+    ("explain --type money 1 2 --option tolerence=1", "did you mean 'tolerance'?"),
+    ("explain --type text 1 2 --compare levenstein", "did you mean 'levenshtein'?"),
+    ("explain run d1 x y", "a run and a document"),
+    ("explain nowhere d1", "is not a run"),
+    (f"explain {INPUTS} d11", "did you mean 'd1'?"),
+    (f"explain {INPUTS} d1 totl", "did you mean 'total'?"),
+    (f"explain {INPUTS} d1 lines[", "did you mean 'lines[]'?"),
+    (f"explain {INPUTS} d1 'lines[\"'", "not a path"),
+    (f"explain {INPUTS} d1 --system lama", "did you mean 'llama'?"),
+    ("export run --what valeus -o x.csv", "did you mean 'values'?"),
+    ("export run --what values -o x.md", "use one of: .csv, .xlsx, .parquet"),
+    ("export run --what values", "Give -o FILE"),
+    ("export run", "Give -o FILE"),
+    ("export run --to out.xls", ".csv, .json, .md, .parquet"),
+    ("export run --to out", "no ending"),
+    ("export run --to missing/out.csv", "cannot be written"),
+    ("export run --to run/out.csv", "in its folder"),
+    ("report run -o r.json", "fieldassay export"),
+    ("report run -o r.json", ".html"),
+    ("report run --out x.json", "--format"),
+    ("report run --format junit --against run", "--against goes with one RUN"),
+    ("report run --format junt", "junt"),
+    ("report nowhere --format junit", "nowhere"),
+    ("report run run --format junit", "given twice"),
+    ("report run --format junit --out gold.jsonl", "is an input or a part of a run"),
+    ("report run --format junit --out run/metrics.json", "is an input or a part of a run"),
+    ("report run --format junit --out run", "is a folder"),
+    ("report run --format junit --out no/such/folder/x", "cannot be written"),
+    ("report run --open --format junit", "--open shows the HTML report"),
+    ("report run --open -o r.md", "--open shows the HTML report"),
+    ("report run run --open", "say where the report goes"),
+    ("report run --format html --against ./run", "is the run itself; name an earlier one"),
+    ("diff", "RUN"),
+    ("diff nowhere elsewhere", "no store of runs"),
+    ("diff run other --out x.doc", "the ending names no format"),
+    ("diff run other --out no/such/folder/x.md", "cannot be written"),
+    ("diff run", "has one system"),
+    ("diff run other --format pdf", "pdf"),
+    ("diff run other --metrics zzz", "zzz"),
+    ("diff run other --level 1", "--level"),
+    ("diff run other --json --format csv", "give one of them"),
+    ("gate run", "has no gates"),
+    ("gate run run", "is given twice"),
+    ("gate nowhere", "is not a run"),
+    ("gate run --gates a.yaml --protocol clinical-decision", "not both"),
+    ("gate run --protocol clinical", "clinical-decision"),
+    ("gate run --gates nowhere.yaml", "cannot be read"),
+    ("gate run --protocol clinical-decision --records nowhere.yaml", "cannot be read"),
+    ("calibrate --values 4", "go with --plan"),
+    ("calibrate --plan run --accuracy 0.9", "those of RUN"),
+    ("calibrate --plan --accuracy 95", "0<x<1"),
+    ("calibrate --plan --promise document --per-field", "accepted as a whole"),
+    ("calibrate run --apply p.json --promise residual", "leave out --promise"),
+    ("calibrate", "Give a RUN"),
+    ("calibrate --plan --risk 2", "between 1e-06 and 1"),
+    ("calibrate --plan --risk 1e-12", "between 1e-06 and 1"),
+    ("calibrate --plan --risk nan", "between 1e-06 and 1"),
+    ("calibrate --plan --confidence 95", "0.05"),
+    ("calibrate --plan run --out p.json", "leave out"),
+    ("calibrate run --apply p.json --risk 0.1", "leave out --risk"),
+    ("calibrate run --scale odds", "odds"),
+    ("calibrate nowhere", "not a run"),
+    ("review log .", "is not a review"),
+    ("review verify .", "is not a review"),
+    ("review new review --from-run x", "--from-run and --suspicious go together"),
+    ("review new review --spec spec.yaml --mode audit --double 2", "is no share"),
+    ("review new review", "Give either --spec FILE or --protocol NAME"),
+]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a folder with the small data set and two runs of it."""
+    made = linked(scored(), tmp_path_factory.mktemp("refused") / "data")
+    shutil.copytree(made / "run", made / "other")
+    return made
+
+
+@pytest.mark.parametrize(("command", "said"), REFUSED, ids=[command for command, _ in REFUSED])
+def test_what_cannot_be_meant_is_refused_and_nothing_is_written(
+    run: Callable[..., Ran], place: Path, monkeypatch: pytest.MonkeyPatch, command: str, said: str
+) -> None:
+    monkeypatch.chdir(place)
+    before = stamp(place)
+    ran = run(*shlex.split(command))
+    assert (ran.code, ran.out, stamp(place)) == (2, "", before)
+    assert said in ran.err and "Traceback" not in ran.err and "internal error" not in ran.err
+
+
+# `score --only` and `--fields`: a part of the documents, a part of the spec; and ids that are named
+
+SPEC = "name: r\nfields: {shop: text, total: money}\n"
+GOLD = [
+    {"id": "a", "shop": "Oak", "total": 1},
+    {"id": "b", "shop": "Elm", "total": 2},
+    {"id": "c", "shop": "Ash", "total": 3},
+]
+PRED = [
+    {"id": "a", "shop": "Oak", "total": 1},
+    {"id": "b", "shop": "Elm", "total": 9},
+    {"id": "c", "shop": "X", "total": 9},
+]
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> list[str]:
+    (tmp_path / "spec.yaml").write_text(SPEC)
+    for name, rows in (("gold", GOLD), ("m", PRED)):
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return [
+        "--spec",
+        str(tmp_path / "spec.yaml"),
+        "--gold",
+        str(tmp_path / "gold.jsonl"),
+        "--pred",
+        str(tmp_path / "m.jsonl"),
+        "--bootstrap",
+        "0",
+    ]
+
+
+def accuracy(
+    only: tuple[str, ...] | None = None, fields: tuple[str, ...] | None = None, spec: str = SPEC
+) -> float | None:
+    return score(GOLD, PRED, spec, ScoreOptions(replicates=0, only=only, fields=fields)).value("accuracy")
+
+
+def test_only_the_documents_that_are_named_are_scored() -> None:
+    assert (accuracy(), accuracy(("a",)), accuracy(("c", "a", "c"))) == (0.5, 1.0, 0.5)
+    assert score(GOLD, PRED, SPEC, ScoreOptions(only=("b",))).counts["documents"] == 1
+
+
+def test_only_the_fields_that_are_named_are_scored_and_the_others_are_not_undeclared() -> None:
+    result = score(GOLD, PRED, SPEC, ScoreOptions(replicates=0, fields=("shop",)))
+    assert result.value("accuracy") == pytest.approx(2 / 3)
+    assert result.warnings == ()
+    assert (
+        result.run["spec"]["digest"]
+        == score(GOLD, PRED, "name: r\nfields: {shop: text}").run["spec"]["digest"]
+    )
+    assert accuracy(fields=("shop",), spec=SPEC + "extra: spurious\n") == pytest.approx(2 / 3)
+
+
+UNKNOWN = {
+    "document": (ScoreOptions(only=("a", "aa")), SPEC, "no document has the id 'aa'; did you mean 'a'?"),
+    "field": (ScoreOptions(fields=("totl",)), SPEC, "no top-level field 'totl'; did you mean 'total'?"),
+    "gate": (ScoreOptions(fields=("shop",)), SPEC + "gates: ['field_accuracy[total] >= 0.9']\n", "total"),
+    "type": (
+        ScoreOptions(fields=("shop",)),
+        "document_type: kind\nfields: {kind: text, shop: {type: text, applies_to: [x]}}\n",
+        "add 'kind', which holds the type",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_choice_that_cannot_be_meant_is_an_error(name: str) -> None:
+    options, spec, told = UNKNOWN[name]
+    with pytest.raises(ProblemsError) as caught:
+        score(GOLD, PRED, spec, options)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("choice", [["--only", "a"], ["--fields", "shop"]], ids=["only", "fields"])
+def test_a_run_of_a_part_is_never_compared_in_silence_with_a_whole_one(
+    run: Run, data: list[str], tmp_path: Path, choice: list[str]
+) -> None:
+    assert run("score", *data, "--out", tmp_path / "whole", "--quiet").code == 0
+    assert run("score", *data, "--out", tmp_path / "part", "--quiet", *choice).code == 0
+    assert run("diff", tmp_path / "whole", tmp_path / "part").code == 2
+    recorded = json.loads((tmp_path / "part" / "run.json").read_text())["options"]
+    assert recorded[choice[0][2:]] == [choice[1]]
+    again = run("score", "--run", tmp_path / "part", "--out", tmp_path / "again", "--quiet")
+    assert again.code == 0
+    numbers = [
+        json.loads((tmp_path / name / "metrics.json").read_text())["estimates"] for name in ("part", "again")
+    ]
+    assert numbers[0] == numbers[1]
+
+
+def test_a_run_of_chosen_documents_is_no_baseline(run: Run, data: list[str], tmp_path: Path) -> None:
+    assert run("score", *data, "--out", tmp_path / "part", "--quiet", "--only", "a").code == 0
+    found = run("baseline", "set", tmp_path / "part", "--out", tmp_path / "b.json")
+    assert found.code == 2 and "score again without --only" in found.err
+
+
+@pytest.mark.parametrize("how", ["option", "spec", "gold only"])
+def test_an_id_key_that_a_side_lacks_stops_the_run_even_where_rows_are_equally_many(
+    run: Run, data: list[str], tmp_path: Path, how: str
+) -> None:
+    if how == "spec":
+        (tmp_path / "spec.yaml").write_text("id: invoice_no\n" + SPEC)
+    if how == "gold only":
+        (tmp_path / "gold.jsonl").write_text(
+            "\n".join(json.dumps({"invoice_no": row["id"], **row}) for row in GOLD)
+        )
+    found = run("score", *data, *([] if how == "spec" else ["--id-key", "invoice_no"]), "--quiet")
+    assert found.code == 2
+    sides = ["m.jsonl"] if how == "gold only" else ["gold.jsonl", "m.jsonl"]
+    assert [line.split(":")[0].rpartition("/")[2] for line in found.err.splitlines()] == sides
+    assert "no row has the id key 'invoice_no'; its keys: id, shop, total" in found.err
+    if how == "gold only":
+        assert run("score", *data, "--id-key", "invoice_no", "--id-key", "id", "--quiet").code == 0
+
+
+def test_ids_matched_by_stem_give_the_same_numbers_and_the_run_says_so(
+    run: Run, data: list[str], tmp_path: Path
+) -> None:
+    assert run("score", *data, "--out", tmp_path / "exact", "--quiet").code == 0
+    (tmp_path / "m.jsonl").write_text(
+        "\n".join(json.dumps({**row, "id": f"out/{row['id']}.pdf.json"}) for row in PRED)
+    )
+    refused = run("score", *data, "--quiet")
+    assert refused.code == 5 and "--match-ids stem would match them" in refused.err
+    assert run("score", *data, "--match-ids", "stem", "--out", tmp_path / "stem", "--quiet").code == 0
+    numbers = [
+        json.loads((tmp_path / name / "metrics.json").read_text())["estimates"] for name in ("exact", "stem")
+    ]
+    assert numbers[0] == numbers[1]
+    assert (
+        json.loads((tmp_path / "stem" / "run.json").read_text())["inputs"]["options"]["match_ids"] == "stem"
+    )
+
+
+def test_rows_of_a_long_table_are_grouped_by_the_option_and_by_the_spec(run: Run, tmp_path: Path) -> None:
+    spec = (
+        "name: r\nfields: {lines: {type: list, items: {type: object, fields: {sku: id, amount: number}}}}\n"
+    )
+    (tmp_path / "spec.yaml").write_text(spec)
+    (tmp_path / "gold.csv").write_text("id,sku,amount\na,X,1\na,Y,2\n")
+    (tmp_path / "m.jsonl").write_text(
+        json.dumps({"id": "a", "lines": [{"sku": "X", "amount": 1}, {"sku": "Y", "amount": 2}]})
+    )
+    data = [
+        "--spec",
+        tmp_path / "spec.yaml",
+        "--gold",
+        tmp_path / "gold.csv",
+        "--pred",
+        tmp_path / "m.jsonl",
+        "--quiet",
+        "--fail-under",
+        "accuracy=1",
+    ]
+    refused = run("score", *data)
+    assert refused.code == 2 and "or give --group" in refused.err
+    assert run("score", *data, "--group").code == 0
+    (tmp_path / "spec.yaml").write_text(spec + "data: {group: true}\n")
+    assert run("score", *data).code == 0

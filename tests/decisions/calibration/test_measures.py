@@ -1,0 +1,410 @@
+"""Measures of confidence: bins, bounds and scores."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import few_examples
+
+from fieldassay.decisions.calibration.binomial import (
+    allowed_errors,
+    chance_of_errors,
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    passes,
+)
+from fieldassay.decisions.calibration.bins import calibration_error, cut_bins, draw_errors, list_bins
+from fieldassay.decisions.calibration.bounds import (
+    Losses,
+    lower_p_value,
+    risk_lower,
+    risk_p_value,
+    risk_upper,
+)
+from fieldassay.decisions.calibration.discrimination import Standing, auroc, discriminate
+from fieldassay.decisions.calibration.labels import Labels
+from fieldassay.decisions.calibration.measure import brier_parts, log_loss, select
+from fieldassay.decisions.calibration.observations import Observations
+from fieldassay.decisions.calibration.result import PromiseKind
+
+# Reliability bins and calibration error: the cuts, worked examples, uniform p values if calibrated
+
+confidences = st.lists(st.integers(0, 30).map(lambda number: number / 30), min_size=1, max_size=300)
+
+CUTS = {
+    "one value": ([0.5], [0]),
+    "19 values": ([0.1] * 19, [0]),
+    "39 values": (sorted(np.linspace(0, 1, 39)), [0]),
+    "40 values": (sorted(np.linspace(0, 1, 40)), [0, 20]),
+    "100 values": (sorted(np.linspace(0, 1, 100)), [0, 20, 40, 60, 80]),
+    "1000 values": (sorted(np.linspace(0, 1, 1000)), list(range(0, 1000, 100))),
+    "a tie over the border": ([0.1] * 15 + [0.5] * 10 + [0.9] * 25, [0, 25]),
+    "a tie at the end": ([0.1] * 25 + [0.9] * 15, [0]),
+    "all equal": ([0.9] * 500, [0]),
+}
+
+
+@pytest.mark.parametrize("case", CUTS)
+def test_bins_are_of_equal_size_as_far_as_ties_allow(case: str) -> None:
+    ordered, starts = CUTS[case]
+    assert cut_bins(np.array(ordered)).tolist() == starts
+
+
+@given(confidences)
+def test_no_bin_splits_a_tie_or_is_too_small(values: list[float]) -> None:
+    ordered = np.sort(values)
+    starts = cut_bins(ordered)
+    sizes = np.diff(np.append(starts, len(ordered)))
+    assert 1 <= len(starts) <= 10
+    assert all(ordered[start - 1] < ordered[start] for start in starts[1:])
+    assert sizes.min() >= min(20, len(ordered))
+
+
+def test_the_calibration_error_is_that_worked_by_hand() -> None:
+    # bin 1: 0.2 and 0.4, one of two right: |0.5 - 0.3| = 0.2; bin 2: 0.7, 0.8, 0.9, two of three right:
+    # |0.6667 - 0.8| = 0.1333
+    ordered, is_right = np.array([0.2, 0.4, 0.7, 0.8, 0.9]), np.array([False, True, True, False, True])
+    assert calibration_error(ordered, is_right, np.array([0, 2])) == pytest.approx(
+        (2 * 0.2 + 3 * (0.8 - 2 / 3)) / 5
+    )
+    bins = list_bins(ordered, is_right, np.array([0, 2]))
+    assert [(one.low, one.high, one.n) for one in bins] == [(0.2, 0.4, 2), (0.7, 0.9, 3)]
+    assert [one.confidence for one in bins] == pytest.approx([0.3, 0.8])
+    assert [one.accuracy for one in bins] == pytest.approx([0.5, 2 / 3])
+
+
+def test_a_calibrated_scorer_shows_an_error_of_about_0_07_at_100_values() -> None:
+    ordered = np.sort(np.random.default_rng(1).random(100))
+    drawn = draw_errors(ordered, cut_bins(ordered), 0)
+    assert len(drawn) == 1000
+    assert drawn.mean() == pytest.approx(0.068, abs=0.006)
+
+
+def test_sure_values_leave_nothing_to_chance() -> None:
+    ordered = np.repeat([0.0, 1.0], 50)
+    assert draw_errors(ordered, cut_bins(ordered), 0).max() == 0.0
+
+
+def test_the_draws_depend_on_the_seed_alone() -> None:
+    ordered = np.sort(np.random.default_rng(1).random(100))
+    starts = cut_bins(ordered)
+    assert (draw_errors(ordered, starts, 3) == draw_errors(ordered, starts, 3)).all()
+    assert (draw_errors(ordered, starts, 3) != draw_errors(ordered, starts, 4)).any()
+
+
+def p_values(right: float, trials: int = 300) -> np.ndarray:
+    """Return p values of scorers whose values are right with the probability `c ** right`."""
+    generator, found = np.random.default_rng(2), []
+    for trial in range(trials):
+        ordered = np.sort(generator.beta(5, 1, 200))
+        is_right, starts = generator.random(200) < ordered**right, cut_bins(ordered)
+        drawn = draw_errors(ordered, starts, trial, 199)
+        found.append(
+            (1 + np.count_nonzero(drawn >= calibration_error(ordered, is_right, starts) - 1e-12)) / 200
+        )
+    return np.array(found)
+
+
+def test_p_values_are_uniform_where_the_scorer_is_calibrated() -> None:
+    found = p_values(1.0)
+    for share in (0.05, 0.25, 0.5, 0.75):
+        assert np.mean(found <= share) == pytest.approx(share, abs=3.5 * (share * (1 - share) / 300) ** 0.5)
+
+
+def test_p_values_are_small_where_the_scorer_is_too_sure_of_itself() -> None:
+    assert np.mean(p_values(2.0, 60) <= 0.05) > 0.9
+
+
+# Bounds of a risk from documents with several values: by hand, against the exact binomial, and their order
+
+
+def losses(*documents: tuple[float, float, int]) -> Losses:
+    """Return the losses of documents: (share wrong, share accepted, how many) each."""
+    wrong, whole, count = (np.array(column, float) for column in zip(*documents, strict=True))
+    return Losses(wrong, whole, count)
+
+
+BY_HAND = [
+    # one of two wrong, at most half: P(at most 1 of 2) = 3/4, the exact binomial by either bound
+    ("one of two", losses((0, 1, 1), (1, 1, 1)), 0.5, 0.75, 0.75),
+    ("two clean", losses((0, 1, 2)), 0.5, 0.25, 0.25),
+    # half of its values accepted, clean: P(0.5 G2 > 0.25 G1) = 0.5 / 0.75; one loss of 0.25 where at most 0.5
+    # may be: the bet is 0.25 / (0.125 + 0.25^2), its wealth 1 + 4 / 3 x 0.25
+    ("half accepted", losses((0, 0.5, 1)), 0.5, 2 / 3, 3 / 4),
+    # half of its values wrong, at most a quarter: P(0.25 G1 + 0.75 G2 > 0)
+    ("half wrong", losses((0.5, 1, 1)), 0.25, 1.0, 1.0),
+]
+
+
+@pytest.mark.parametrize(("name", "given_", "risk", "gaffke", "proven"), BY_HAND)
+def test_p_values_by_hand(name: str, given_: Losses, risk: float, gaffke: float, proven: float) -> None:
+    assert risk_p_value(given_, risk) == pytest.approx(gaffke, rel=1e-9)
+    assert risk_p_value(given_, risk, is_proven=True) == pytest.approx(proven, rel=1e-7)
+
+
+def test_the_best_wealth_counts_in_whatever_order_losses_come() -> None:
+    late, early = losses((0, 1, 398), (0.5, 1, 2)), losses((0.5, 1, 2), (0, 1, 398))
+    assert risk_p_value(late, 0.01, is_proven=True) < 0.05 < risk_p_value(early, 0.01, is_proven=True)
+    assert risk_p_value(late, 0.01) == pytest.approx(risk_p_value(early, 0.01))
+
+
+def test_the_lower_p_value_by_hand() -> None:
+    # both wrong, at most a tenth: 0.1^2; one of two at most half: P(0.5 G1 + 0.5 G3 > 0.5 G2) = 3/4
+    assert lower_p_value(losses((1, 1, 2)), 0.1) == pytest.approx(0.01)
+    assert lower_p_value(losses((0, 1, 1), (1, 1, 1)), 0.5) == pytest.approx(0.75)
+
+
+@given(st.integers(1, 100_000), st.floats(0, 3), st.floats(1e-5, 0.9))
+def test_gaffke_is_clopper_pearson_for_documents_all_right_or_all_wrong(
+    n: int, times: float, risk: float
+) -> None:
+    errors = min(n, int(n * risk * times))
+    yes_no = losses((0, 1, n - errors), (1, 1, errors))
+    assert risk_p_value(yes_no, risk) == pytest.approx(chance_of_errors(errors, n, risk), rel=1e-5, abs=1e-9)
+
+
+@pytest.mark.parametrize(("errors", "n"), [(0, 299), (1, 10), (9, 10), (40, 5000)])
+def test_its_bounds_are_clopper_pearson_s_too(errors: int, n: int) -> None:
+    yes_no = losses((0, 1, n - errors), (1, 1, errors))
+    assert risk_upper(yes_no, 0.05) == pytest.approx(clopper_pearson_upper(errors, n, 0.05), abs=1e-7)
+    assert risk_lower(yes_no, 0.05) == pytest.approx(clopper_pearson_lower(errors, n, 0.05), abs=1e-7)
+
+
+def test_the_inversion_is_the_probability_that_simulation_gives() -> None:
+    generator = np.random.default_rng(3)
+    wrong = np.round(generator.beta(0.3, 3, 30), 2)
+    whole = np.maximum(wrong, np.round(generator.random(30), 2))
+    drawn = generator.exponential(size=(50_000, 31))
+    simulated = (drawn[:, :30] @ (wrong - 0.3 * whole) + 0.7 * drawn[:, 30] > 0).mean()
+    found = risk_p_value(Losses(wrong, whole, np.ones(30)), 0.3)
+    assert found == pytest.approx(simulated, abs=0.006)
+
+
+DOCUMENTS = st.lists(
+    st.integers(1, 6).flatmap(
+        lambda values: st.tuples(st.just(values), st.integers(0, values), st.integers(0, values))
+    ),
+    min_size=1,
+    max_size=40,
+)
+
+
+@few_examples()
+@given(DOCUMENTS, st.floats(0.01, 0.9))
+def test_one_error_more_never_lowers_a_bound(documents: list[tuple[int, int, int]], risk: float) -> None:
+    rows = [(min(wrong, accepted), accepted, values) for values, accepted, wrong in documents]
+    base = losses(*((wrong / values, accepted / values, 1) for wrong, accepted, values in rows))
+    before = risk_p_value(base, risk)
+    assert 0.0 <= before <= 1.0
+    for place, (wrong, accepted, values) in enumerate(rows):
+        if wrong < accepted:
+            more = base.wrong.copy()
+            more[place] = (wrong + 1) / values
+            after = Losses(more, base.whole, base.count)
+            assert risk_p_value(after, risk) >= before - 1e-8
+            assert risk_upper(after, 0.05) >= risk_upper(base, 0.05) - 1e-6
+            break
+
+
+@few_examples()
+@given(DOCUMENTS, st.floats(0.01, 0.85))
+def test_a_larger_risk_is_easier_to_show(documents: list[tuple[int, int, int]], risk: float) -> None:
+    rows = [(min(wrong, accepted) / values, accepted / values, 1) for values, accepted, wrong in documents]
+    assert risk_p_value(losses(*rows), risk + 0.05) <= risk_p_value(losses(*rows), risk) + 1e-8
+
+
+@given(st.integers(1, 3000), st.floats(0.002, 0.5))
+def test_allowed_errors_are_the_most_that_pass(n: int, risk: float) -> None:
+    most = allowed_errors(n, risk, 0.05)
+    assert most < 0 or passes(most, n, risk, 0.05)
+    assert not passes(most + 1, n, risk, 0.05)
+
+
+def test_losses_are_shares_of_accepted_values_or_of_all() -> None:
+    # a: 0.9 right, 0.8 wrong, 0.1 right; b: 0.7 right. Down to 0.8: a has two accepted, one wrong, b nothing
+    labels = Labels(
+        np.array([0, 0, 0, 1]), np.array([0.9, 0.8, 0.1, 0.7]), np.array([True, False, True, True])
+    )
+    found = labels.losses(2, PromiseKind.VALUE)
+    assert (found.wrong.tolist(), found.whole.tolist(), found.count.tolist()) == ([0.5], [1.0], [1.0])
+    left = labels.losses(2, PromiseKind.RESIDUAL)
+    assert math.isclose(left.wrong @ left.count, 1 / 3) and left.size == 2
+    assert (found.count_errors(), left.count_errors()) == (1, 1)
+
+
+# Brier score, log loss, AUROC and the curve: worked by hand, and by the laws they keep
+
+pairs = st.lists(st.tuples(st.integers(0, 20), st.booleans()), min_size=1, max_size=120)
+
+
+def arrays(values: list[tuple[int, bool]]) -> tuple[np.ndarray, np.ndarray]:
+    return np.array([number / 20 for number, _ in values]), np.array([right for _, right in values])
+
+
+def sides(values: list[tuple[int, bool]]) -> tuple[np.ndarray, np.ndarray]:
+    ordered = sorted(values)
+    return arrays(ordered)
+
+
+def test_the_brier_score_is_that_worked_by_hand() -> None:
+    # (0.2 - 0)^2, (0.4 - 1)^2, (0.9 - 1)^2, (0.9 - 0)^2: 0.04 + 0.36 + 0.01 + 0.81 = 1.22; two bins of two,
+    # both half right
+    found = brier_parts(
+        np.array([0.2, 0.4, 0.9, 0.9]), np.array([False, True, True, False]), np.array([0, 2])
+    )
+    assert found.score == pytest.approx(1.22 / 4)
+    assert found.reliability == pytest.approx((0.2**2 + 0.4**2) / 2)
+    assert found.resolution == 0.0
+    assert found.uncertainty == 0.25
+    # 2 * 0.1^2 - 2 * (-0.1 * -0.5 + 0.1 * 0.5), of four values
+    assert found.within == pytest.approx((0.02 - 0.2) / 4)
+
+
+@given(pairs)
+def test_the_parts_of_the_brier_score_add_up(values: list[tuple[int, bool]]) -> None:
+    ordered, is_right = sides(values)
+    for starts in (cut_bins(ordered), np.unique(ordered, return_index=True)[1]):
+        found = brier_parts(ordered, is_right, starts)
+        assert found.reliability - found.resolution + found.uncertainty + found.within == pytest.approx(
+            found.score, abs=1e-12
+        )
+    assert found.within == pytest.approx(0.0, abs=1e-12)  # every bin has one confidence
+
+
+def test_log_loss_is_that_worked_by_hand_and_says_what_it_clipped() -> None:
+    loss, clipped = log_loss(np.array([0.8, 0.5, 1.0]), np.array([True, False, False]))
+    assert loss == pytest.approx((-math.log(0.8) - math.log(0.5) - math.log(1e-6)) / 3, rel=1e-9)
+    assert clipped == 1
+
+
+AREAS = {
+    "perfect": ([0.9, 0.8, 0.2], [1, 1, 0], 1.0),
+    "reversed": ([0.1, 0.8], [1, 0], 0.0),
+    "all equal": ([0.5] * 4, [1, 0, 1, 0], 0.5),
+    # right 0.9, 0.5, 0.3 against wrong 0.5, 0.2: won 2, 1.5, 1 of 2 each
+    "a tie": ([0.9, 0.5, 0.3, 0.5, 0.2], [1, 1, 1, 0, 0], 4.5 / 6),
+}
+
+
+@pytest.mark.parametrize("case", AREAS)
+def test_the_area_counts_pairs(case: str) -> None:
+    confidence, right, area = AREAS[case]
+    assert auroc(np.array(confidence), np.array(right, bool)) == pytest.approx(area)
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_the_area_is_undefined_without_both_kinds(right: bool) -> None:
+    assert auroc(np.array([0.1, 0.9]), np.array([right, right])) is None
+
+
+def seen(confidence: np.ndarray, is_right: np.ndarray) -> Observations:
+    """Return values of documents: one row each."""
+    n, values = confidence.shape
+    doc, names = np.repeat(np.arange(n, dtype=np.int32), values), tuple(f"d{at}" for at in range(n))
+    return Observations(
+        names, ("f",), doc, doc * 0, confidence.ravel(), is_right.ravel(), np.ones(n * values)
+    )
+
+
+def test_copies_within_documents_do_not_narrow_an_interval() -> None:
+    generator = np.random.default_rng(1)
+    base, is_right = generator.random((60, 1)), generator.random((60, 1)) < 0.7
+    alone, copied = (
+        discriminate(seen(np.tile(base, many), np.tile(is_right, many))).interval for many in (1, 8)
+    )
+    assert alone is not None and copied == pytest.approx(alone)
+
+
+@pytest.mark.parametrize("wrong", [1, 2, 9])
+def test_few_wrong_values_give_no_interval_and_the_reason(wrong: int) -> None:
+    found = discriminate(seen(np.linspace(0, 1, 100)[:, None], (np.arange(100) >= wrong)[:, None]))
+    assert (found.area, found.interval, found.standing) == (1.0, None, Standing.TOO_FEW)
+    assert (
+        "too few wrong values to say" in found.sentence and f"documents with one: {wrong}" in found.sentence
+    )
+
+
+def test_many_wrong_values_of_one_document_are_few() -> None:
+    is_right = np.ones((50, 20), bool)
+    is_right[0] = False
+    assert discriminate(seen(np.random.default_rng(1).random((50, 20)), is_right)).interval is None
+
+
+STANDINGS = [(1.5, Standing.TELLS), (0.0, Standing.USELESS), (-1.5, Standing.UPSIDE_DOWN)]
+
+
+@pytest.mark.parametrize(("apart", "standing"), STANDINGS)
+def test_confidences_are_called_what_they_are(apart: float, standing: Standing) -> None:
+    generator = np.random.default_rng(2)
+    is_right = generator.random((400, 4)) < 0.9
+    found = discriminate(seen(generator.normal(0, 1, (400, 4)) + apart * is_right, is_right))
+    assert found.standing is standing
+    assert (found.sentence == "") == (standing is Standing.TELLS)
+
+
+def test_a_field_among_many_takes_more_to_be_called_upside_down() -> None:
+    generator = np.random.default_rng(7)
+    is_right = generator.random((60, 1)) < 0.7
+    values = seen(generator.normal(0, 1, (60, 1)) - 0.7 * is_right, is_right)
+    assert discriminate(values).standing is Standing.UPSIDE_DOWN
+    assert discriminate(values, fields=40).standing is not Standing.UPSIDE_DOWN
+
+
+def test_the_curve_is_that_worked_by_hand() -> None:
+    # from the top: 0.9 right, then 0.7 right and 0.7 wrong, then 0.4 wrong
+    found = select(np.array([0.7, 0.9, 0.4, 0.7]), np.array([True, True, False, False]), (0.25, 0.5, 1.0))
+    assert [(point.threshold, point.accepted, point.errors) for point in found.points] == [
+        (0.9, 1, 0),
+        (0.7, 3, 1),
+        (0.4, 4, 2),
+    ]
+    assert [point.selective_risk for point in found.points] == pytest.approx([0, 1 / 3, 0.5])
+    assert [point.joint_risk for point in found.points] == pytest.approx([0, 0.25, 0.5])
+    # after 1 .. 4 values, the tie in average order: 0, 0.5 / 2, 1 / 3, 2 / 4
+    assert found.aurc == pytest.approx((0 + 0.25 + 1 / 3 + 0.5) / 4)
+    # under joint risk: 0, a straight line from 0 to 0.25 over half of the coverage, one from 0.25 to 0.5 over
+    # a quarter
+    assert found.augrc == pytest.approx(0.5 * 0.125 + 0.25 * 0.375)
+    assert [one.share for one in found.captures] == pytest.approx([0.5, 0.75, 1.0])
+
+
+def test_without_errors_there_is_nothing_to_capture_and_no_area() -> None:
+    found = select(np.array([0.9, 0.8]), np.array([True, True]))
+    assert (found.aurc, found.augrc, found.captures[0].share) == (0.0, 0.0, None)
+
+
+@given(pairs)
+def test_the_area_under_joint_risk_follows_from_auroc_and_accuracy(values: list[tuple[int, bool]]) -> None:
+    confidence, is_right = arrays(values)
+    area, accuracy = auroc(confidence, is_right), is_right.mean()
+    ranked = 0.0 if area is None else (1 - area) * accuracy * (1 - accuracy)
+    assert select(confidence, is_right).augrc == pytest.approx(ranked + (1 - accuracy) ** 2 / 2, abs=1e-12)
+
+
+@given(pairs)
+def test_only_the_order_of_confidences_matters_for_ranking(values: list[tuple[int, bool]]) -> None:
+    confidence, is_right = arrays(values)
+    before, after = select(confidence, is_right), select(confidence**3 / 2, is_right)
+    assert auroc(confidence, is_right) == auroc(confidence**3 / 2, is_right)
+    assert (before.aurc, before.augrc, before.captures) == (after.aurc, after.augrc, after.captures)
+    assert [(p.accepted, p.errors) for p in before.points] == [(p.accepted, p.errors) for p in after.points]
+
+
+@given(pairs, st.randoms(use_true_random=False))
+def test_the_order_of_values_does_not_matter(values: list[tuple[int, bool]], random: object) -> None:
+    shuffled = list(values)
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert select(*arrays(values)) == select(*arrays(shuffled))
+    assert auroc(*arrays(values)) == auroc(*arrays(shuffled))
+
+
+@given(pairs)
+def test_the_curve_ends_with_everything_accepted(values: list[tuple[int, bool]]) -> None:
+    confidence, is_right = arrays(values)
+    last = select(confidence, is_right).points[-1]
+    assert (last.accepted, last.errors, last.coverage) == (len(values), int((~is_right).sum()), 1.0)
+    assert last.selective_risk == last.joint_risk

@@ -1,0 +1,379 @@
+"""Word, Excel and mail."""
+
+from __future__ import annotations
+
+import datetime
+import io
+import zipfile
+from email.message import EmailMessage
+
+import pytest
+import xlsxwriter
+from tests.documents.offices import make_docx, p, r, tbl, tc
+from tests.documents.pdfs import make_pdf, text
+from tests.effort import costs_at_most
+
+from fieldassay.documents.layout.text import page_text
+from fieldassay.documents.load import load_bytes
+from fieldassay.documents.loaders.number_formats import format_number
+from fieldassay.documents.options import LoadOptions
+from fieldassay.documents.transcript import DocumentError, Transcript
+
+# Word documents: order, changes, hidden text, tables in tables, notes
+
+
+def text_of(body: str, hidden: bool = False, **parts: str) -> str:
+    found = load_bytes(make_docx(body, parts), "a.docx")
+    return "\f".join(page_text(page, hidden).text for page in found.pages)
+
+
+BOX = (
+    "<w:r><mc:AlternateContent><mc:Choice><wps:txbx><w:txbxContent>{0}</w:txbxContent></wps:txbx></mc:Choice>"
+    "<mc:Fallback><v:textbox><w:txbxContent>{0}</w:txbxContent></v:textbox></mc:Fallback></mc:AlternateContent></w:r>"
+)
+CASES = {
+    "paragraphs": (p("One ", "two") + p("three"), "One two\nthree"),
+    "words in pieces": (p("Inv", "oice"), "Invoice"),
+    "tabs and breaks": (p("a", "<w:r><w:tab/><w:t>b</w:t><w:br/><w:t>c</w:t></w:r>"), "a b\nc"),
+    "deletion and insertion": (
+        p("Total ", '<w:del><w:r><w:delText>100</w:delText></w:r></w:del>', "<w:ins><w:r><w:t>120</w:t></w:r></w:ins>"),
+        "Total 120",
+    ),
+    "moved": (p("<w:moveFrom><w:r><w:t>old</w:t></w:r></w:moveFrom>", "<w:moveTo><w:r><w:t>new</w:t></w:r></w:moveTo>"), "new"),
+    "text box": (p("before", BOX.format(p("in the box"))) + p("after"), "before\nin the box\nafter"),
+    "hidden": (p("seen ", r("secret", "<w:vanish/>")), "seen"),
+    "white": (p("seen ", r("secret", '<w:color w:val="FFFFFF"/>')), "seen"),
+    "tiny": (p("seen ", r("secret", '<w:sz w:val="2"/>')), "seen"),
+    "white on a shaded cell": (tbl(tc(p(r("Head", '<w:color w:val="ffffff"/>'))) + tc("b")), "Head | b"),
+    "field": (p("<w:r><w:instrText>PAGE</w:instrText></w:r>", "7"), "7"),
+    "check box": (p('<w:r><w:sym w:font="Wingdings" w:char="F0FE"/></w:r>', " yes"), "☑ yes"),
+    "content control": (f"<w:sdt><w:sdtContent>{p('held')}</w:sdtContent></w:sdt>", "held"),
+    "table": (p("a") + tbl(tc("k") + tc("v"), tc("x") + tc("1")) + p("b"), "a\nk | v\nx | 1\nb"),
+    "merged cells": (
+        tbl(
+            tc("head", '<w:gridSpan w:val="2"/>') + tc("c"),
+            tc("tall", '<w:vMerge w:val="restart"/>') + tc("1") + tc("2"),
+            tc("<w:p/>", "<w:vMerge/>") + tc("3") + tc("4"),
+        ),
+        "head |  | c\ntall | 1 | 2\n | 3 | 4",
+    ),
+    "table in a table": (
+        tbl(tc("outer") + tc(p("with") + tbl(tc("in") + tc("ner")))), "outer | with\nin | ner",
+    ),
+    "page break": (p("one") + p('<w:r><w:br w:type="page"/></w:r>', "two"), "one\ftwo"),
+    "removed row": (
+        "<w:tbl><w:tr><w:trPr><w:del/></w:trPr>" + tc("gone") + "</w:tr><w:tr>" + tc("a") + tc("b") + "</w:tr></w:tbl>", "a | b",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("body", "expected"), CASES.values(), ids=CASES.keys())
+def test_a_document_reads_as_word_shows_it(body: str, expected: str) -> None:
+    assert text_of(body) == expected
+
+
+def test_hidden_text_is_there_when_asked_for() -> None:
+    assert text_of(CASES["hidden"][0], hidden=True) == "seen secret"
+
+
+def test_headers_footers_and_footnotes_are_read() -> None:
+    notes = p("1 see below")
+    assert text_of(
+        p("body"), header=p("Letterhead"), footer=p("Page 1"), footnotes=f"<w:footnote>{notes}</w:footnote>"
+    ) == ("Letterhead\nbody\nPage 1\n1 see below")
+
+
+def test_notes_say_what_was_found() -> None:
+    body = CASES["deletion and insertion"][0] + CASES["hidden"][0]
+    assert load_bytes(make_docx(body, {"comments": p("why?")}), "a.docx").notes == (
+        "comments", "hidden_text", "tracked_changes"
+    )  # fmt: skip
+
+
+def test_cells_know_how_many_they_span() -> None:
+    (table,) = load_bytes(make_docx(CASES["merged cells"][0]), "a.docx").pages[0].tables
+    assert [(cell.text, cell.rows, cell.columns) for cell in table.cells][:3] == [
+        ("head", 1, 2), ("c", 1, 1), ("tall", 2, 1)
+    ]  # fmt: skip
+
+
+BAD = {
+    "deeply nested": (tbl(tc("x")), 500, "unreadable"),
+    "nested": (tbl(tc("x")), 70, "too_large"),
+    "nothing": ("<w:p/>", 0, "no_text"),
+}
+
+
+@pytest.mark.parametrize(("body", "depth", "kind"), BAD.values(), ids=BAD.keys())
+def test_a_bad_document_fails_with_its_kind(body: str, depth: int, kind: str) -> None:
+    for _ in range(depth):
+        body = tbl(tc(body))
+    with pytest.raises(DocumentError) as caught:
+        text_of(body)
+    assert caught.value.kind == kind
+
+
+# Workbooks as a person sees them: formats, merged and hidden cells, comments, limits
+
+FORMATS = {
+    "thousands": (1234567.891, "#,##0.00", "1,234,567.89"),
+    "half up": (2.345, "0.00", "2.35"),
+    "no digit": (0.4, "#", ""),
+    "optional decimals": (1.5, "0.0##", "1.5"),
+    "leading zeros": (42, "00000", "00042"),
+    "in parentheses": (-12.5, "#,##0.00;(#,##0.00)", "(12.50)"),
+    "minus": (-12.5, "0.0", "-12.5"),
+    "zero by name": (0, '0;-0;"none"', "none"),
+    "hidden": (5, ";;;", ""),
+    "percent": (0.175, "0.0%", "17.5%"),
+    "currency after": (99.9, '#,##0.00\\ "€"', "99.90 €"),
+    "currency of a locale": (99.9, "[$£-809]#,##0.00", "£99.90"),
+    "accounting": (1234.5, '_-* #,##0.00\\ "kr"_-', "1,234.50 kr"),
+    "thousands scaled": (1234567, '0.0,"k"', "1234.6k"),
+    "scientific": (12345, "0.00E+00", "1.23E+04"),
+    "fraction": (1.25, "# ?/?", "1 1/4"),
+    "condition": (1500, '[>=1000]0.0,"k";0', "1.5k"),
+    "below the condition": (15, '[>=1000]0.0,"k";0', "15"),
+    "phone": (5551234, "000-0000", "555-1234"),
+    "color": (-3, "0;[Red]-0", "-3"),
+    "date": (45351.5, "dd.mm.yyyy", "29.02.2024"),
+    "date and time": (45351.75, "d mmm yy h:mm AM/PM", "29 Feb 24 6:00 PM"),
+    "minutes": (0.5 + 61 / 86400, "h:mm:ss", "12:01:01"),
+    "elapsed": (1.5, "[h]:mm", "36:00"),
+    "weekday": (45351, "dddd, mmmm d", "Thursday, February 29"),
+    "early": (1, "yyyy-mm-dd", "1900-01-01"),
+    "impossible date": (-5, "yyyy-mm-dd", "1899-12-26"),
+    "text": (12, "@", "12"),
+    "general": (1e15, "General", "1E+15"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "code", "shown"), FORMATS.values(), ids=FORMATS.keys())
+def test_a_number_shows_as_its_format_says(value: float, code: str, shown: str) -> None:
+    assert format_number(value, code) == shown
+
+
+def workbook() -> bytes:
+    stream = io.BytesIO()
+    with xlsxwriter.Workbook(stream, {"in_memory": True}) as book:
+        money, day = (
+            book.add_format({"num_format": '#,##0.00 "EUR"'}),
+            book.add_format({"num_format": "dd/mm/yyyy"}),
+        )
+        sheet = book.add_worksheet("Order")
+        sheet.merge_range("A1:C1", "Order 17")
+        sheet.write_row("A3", ["Item", "Qty", "Price"])
+        sheet.write_row("A4", ["Bolt", 10])
+        sheet.write_number("C4", 1234.5, money)
+        sheet.write_formula("C5", "=SUM(C4:C4)", money, 1234.5)
+        sheet.write_datetime("B5", datetime.datetime(2024, 2, 29), day)
+        sheet.write_row("A6", ["secret", 1])
+        sheet.set_row(5, None, None, {"hidden": True})
+        sheet.write("E4", "also secret")
+        sheet.set_column("E:E", None, None, {"hidden": True})
+        sheet.write_comment("A4", "see drawing")
+        sheet.write_rich_string("A7", "rich ", book.add_format({"bold": True}), "text")
+        sheet.write_boolean("B7", True)
+        book.add_worksheet("Notes").write("B2", "second sheet")
+        hidden = book.add_worksheet("Prices")
+        hidden.write("A1", "hidden sheet")
+        hidden.hide()
+    return stream.getvalue()
+
+
+def test_a_workbook_reads_as_a_person_sees_it() -> None:
+    found = load_bytes(workbook(), "a.xlsx")
+    assert [(page.number, page.name) for page in found.pages] == [(1, "Order"), (2, "Notes"), (3, "Prices")]
+    assert page_text(found.pages[0]).text.split("\n") == [
+        "Order 17", "Item | Qty | Price", "Bolt | 10 | 1,234.50 EUR", " | 29/02/2024 | 1,234.50 EUR", "rich text | TRUE"
+    ]  # fmt: skip
+    assert [page_text(page).text for page in found.pages[1:]] == ["second sheet", ""]
+    assert "secret" in page_text(found.pages[0], hidden=True).text
+    assert found.notes == ("comments", "hidden_columns", "hidden_rows", "hidden_sheets")
+    cells = {(cell.row, cell.column): cell for cell in found.pages[0].tables[0].cells}
+    assert (cells[0, 0].rows, cells[0, 0].columns) == (1, 3)
+    assert cells[3, 0].note == "comment: see drawing"
+    assert cells[4, 2].note == 'formula: =SUM(C4:C4); format: #,##0.00 "EUR"; value: 1234.5'
+
+
+def test_the_values_are_those_of_another_reader() -> None:
+    from python_calamine import CalamineWorkbook
+
+    expected = (
+        CalamineWorkbook.from_filelike(io.BytesIO(workbook()))
+        .get_sheet_by_index(0)
+        .to_python(skip_empty_area=False)
+    )
+    cells = load_bytes(workbook(), "a.xlsx").pages[0].tables[0].cells
+    texts = {
+        (row, column): value
+        for row, held in enumerate(expected)
+        for column, value in enumerate(held)
+        if value != ""
+    }
+    assert {(cell.row, cell.column) for cell in cells} == set(texts)
+    assert all(
+        cell.text == texts[cell.row, cell.column]
+        for cell in cells
+        if isinstance(texts[cell.row, cell.column], str)
+    )
+
+
+def changed(data: bytes, part: str, old: bytes, new: bytes) -> bytes:
+    """Return an archive with one part changed."""
+    out = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as source,
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as target,
+    ):
+        for name in source.namelist():
+            held = source.read(name)
+            target.writestr(name, held.replace(old, new) if name == part else held)
+    return out.getvalue()
+
+
+ENTITIES = b'<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;"><!ENTITY f SYSTEM "file:///etc/passwd">]><workbook'
+XLSX_BAD = {
+    "too many cells": (workbook(), LoadOptions(max_cells=5), "too_large"),
+    "unpacks to too much": (
+        changed(workbook(), "xl/styles.xml", b"</styleSheet>", b"<x>" + b" " * 9_000_000 + b"</x></styleSheet>"),
+        LoadOptions(max_bytes=5_000_000), "too_large",
+    ),
+    "entities": (changed(workbook(), "xl/workbook.xml", b"<workbook", ENTITIES), LoadOptions(), "unreadable"),
+    "no XML": (changed(workbook(), "xl/workbook.xml", b"<sheets>", b"<sheets"), LoadOptions(), "unreadable"),
+    "cut": (workbook()[:-200], LoadOptions(), "unreadable"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "options", "kind"), XLSX_BAD.values(), ids=XLSX_BAD.keys())
+def test_a_bad_workbook_fails_with_its_kind(data: bytes, options: LoadOptions, kind: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load_bytes(data, "a.xlsx", options)
+    assert caught.value.kind == kind
+
+
+# Messages and their attachments, in both formats
+
+PDF, LOCKED = (
+    make_pdf([text(72, 100, "Invoice 17"), text(72, 100, "Terms")]),
+    make_pdf([text(9, 9, "x")], password="x"),
+)
+
+
+def message(html: str | None = None, **attachments: bytes) -> EmailMessage:
+    made = EmailMessage()
+    made["From"], made["To"], made["Subject"] = "Ada <ada@example.com>", "b@example.com", "Rechnung für Mai"
+    made["Date"] = "Mon, 06 May 2024 10:00:00 +0200"
+    made.set_content("Dear Bob,\n\nplease find it attached.\n")
+    if html is not None:
+        made.add_alternative(html, subtype="html")
+    for name, data in attachments.items():
+        made.add_attachment(
+            data, maintype="application", subtype="octet-stream", filename=name.replace("_", ".")
+        )
+    return made
+
+
+def loaded(made: EmailMessage | bytes, name: str = "a.eml", options: LoadOptions | None = None) -> Transcript:
+    data = made if isinstance(made, bytes) else made.as_bytes()
+    return load_bytes(data, name, options or LoadOptions(ocr="off"))
+
+
+def texts(found: Transcript) -> list[tuple[str, str]]:
+    return [(page.name, page_text(page).text) for page in found.pages]
+
+
+LETTER = (
+    "From: Ada <ada@example.com>\nTo: b@example.com\nDate: Mon, 06 May 2024 10:00:00 +0200\n"
+    "Subject: Rechnung für Mai\nDear Bob,\nplease find it attached."
+)
+
+
+def test_a_message_is_followed_by_its_attachments() -> None:
+    found = loaded(
+        message("<p>other</p>", invoice_pdf=PDF, list_csv=b"a;b\n1;2\n", offer_docx=make_docx(p("Offer")))
+    )
+    assert texts(found) == [
+        ("", LETTER), ("invoice.pdf", "Invoice 17"), ("invoice.pdf", "Terms"), ("list.csv", "a | b\n1 | 2"), ("offer.docx", "Offer"),
+    ]  # fmt: skip
+    assert [page.number for page in found.pages] == [1, 2, 3, 4, 5]
+
+
+def test_a_message_within_a_message_is_read() -> None:
+    outer = message()
+    outer.add_attachment(message(invoice_pdf=PDF))
+    assert [text.splitlines()[0] for _, text in texts(loaded(outer))] == [
+        "From: Ada <ada@example.com>", "From: Ada <ada@example.com>", "Invoice 17", "Terms"
+    ]  # fmt: skip
+
+
+def test_html_is_read_where_there_is_no_plain_text() -> None:
+    made = EmailMessage()
+    made["Subject"] = "x"
+    made.set_content(
+        "<p>Total</p><table><tr><td>a<td>1</tr></table><img src='http://127.0.0.1:9/x.png'>", subtype="html"
+    )
+    assert texts(loaded(made)) == [("", "Subject: x\nTotal\na | 1")]
+
+
+def test_an_attachment_that_cannot_be_read_is_told_of() -> None:
+    found = loaded(message(locked_pdf=LOCKED, tool_exe=b"MZ\0\0" * 99))
+    assert found.notes == ("unread_attachment",)
+    assert [page.name.partition(" (")[2].partition(",")[0] for page in found.pages[1:]] == [
+        "not read: encrypted", "not read: unreadable"
+    ]  # fmt: skip
+
+
+def test_messages_are_not_opened_for_ever() -> None:
+    made = message(invoice_pdf=PDF)
+    for _ in range(9):
+        outer = message()
+        outer.add_attachment(made)
+        made = outer
+    found = loaded(made)
+    assert "unread_attachment" in found.notes
+    assert len(found.pages) == 6
+
+
+def test_a_message_of_outlook_says_how_to_save_it() -> None:
+    data = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(504) + "__properties_version1.0".encode("utf-16-le")
+    for name in ("a.msg", "a.bin"):
+        with pytest.raises(DocumentError, match=r"is a message of Outlook; save it as \.eml or PDF"):
+            loaded(data, name)
+
+
+_CONTINUED = "".join(f"; x*{number}*=a{number}" for number in range(8_000))
+_PEOPLE = ", ".join(f"P{number} <p{number}@example.com>" for number in range(20_000))
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        f"Content-Type: text/plain{_CONTINUED}",
+        f"Content-Type: text/plain{_CONTINUED.replace('; ', chr(10) + ' ;')}; charset=utf-8",
+        f"Cc: {_PEOPLE}",
+        "Cc: " + '"a" ' * 40_000,
+    ],
+)
+def test_long_headers_are_read_in_time_and_told_of(headers: str) -> None:
+    head = "From: a@example.com\nTo: b@example.com\nSubject: Order\n"
+    part = f"--b\nContent-Disposition: attachment{_CONTINUED}; filename=a.txt\n\nattached\n"
+    inner = f"--b\nContent-Type: message/rfc822\n\n{head}{headers}\n\nTotal\n"
+    for data, names in (
+        (f"{head}{headers}\n\nTotal\n", [""]),
+        (
+            f"{head}Content-Type: multipart/mixed; boundary=b\n\n{part}{inner}--b--\n",
+            ["", "a.txt", "attachment 2.eml"],
+        ),
+    ):
+        with costs_at_most(60):
+            read = loaded(data.encode())
+        assert read.notes == ("long_header",)
+        assert [page.name for page in read.pages] == names
+        lines = page_text(read.pages[-1]).text.split("\n")
+        assert [*lines[:2], *lines[-2:]] == [
+            "From: a@example.com",
+            "To: b@example.com",
+            "Subject: Order",
+            "Total",
+        ]

@@ -1,0 +1,471 @@
+"""Pictures, texts and geometry."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image, ImageDraw, ImageFont
+from tests.documents.pdfs import HEIGHT, WIDTH, image, make_pdf, text
+
+from fieldassay.documents.kinds import find_kind
+from fieldassay.documents.layout.geometry import round_all, turn
+from fieldassay.documents.layout.text import page_text, transcript_text
+from fieldassay.documents.load import load, load_bytes
+from fieldassay.documents.loaders.image import open_pictures
+from fieldassay.documents.options import DEFAULTS, LoadOptions
+from fieldassay.documents.pages import PictureOptions, Region, render_page, render_pages
+from fieldassay.documents.pool import DocumentPool
+from fieldassay.documents.sources import DocumentFile, list_documents
+from fieldassay.documents.transcript import Box, DocumentError, Transcript
+
+# Images and scans: recognition, turned pages, pages of a TIFF, limits, pictures of pages
+
+LINES = ["Invoice 2024-17", "The quick brown fox jumps over", "Total 1.234,50 EUR", "Date 31.05.2024"]
+
+
+def picture(mode: str = "L") -> Image.Image:
+    """Return a picture of a few lines, 150 dots an inch."""
+    made = Image.new(mode, (760, 360), "white")
+    canvas, font = ImageDraw.Draw(made), ImageFont.load_default(30)
+    for at, line in enumerate(LINES):
+        canvas.text((60, 40 + 70 * at), line, fill="black", font=font)
+    return made
+
+
+def saved(made: Image.Image, kind: str = "PNG", **more: object) -> bytes:
+    stream = io.BytesIO()
+    made.save(stream, kind, **more)
+    return stream.getvalue()
+
+
+@pytest.fixture(scope="module")
+def pool() -> object:
+    with DocumentPool(1) as made:
+        yield made
+
+
+def loaded(pool: DocumentPool, data: bytes, name: str) -> Transcript:
+    return pool.submit(load_bytes, data, name).result()
+
+
+TURNS = [
+    pytest.param(0, id="upright"),
+    pytest.param(1, id="on its side", marks=pytest.mark.slow),
+    pytest.param(2, id="upside down", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize("quarters", TURNS)
+def test_a_picture_is_recognized_within_the_limits_of_a_worker(quarters: int, pool: DocumentPool) -> None:
+    found = loaded(pool, saved(picture().rotate(-90 * quarters, expand=True), dpi=(150, 150)), "a.png")
+    page = found.pages[0]
+    assert found.notes == ("ocr",)
+    assert [line.text for line in page.lines] == LINES
+    assert all(
+        word.confidence is not None and word.confidence > 0.8 for line in page.lines for word in line.words
+    )
+    start = page_text(page).text.index("Total")
+    box = page_text(page).box(start, start + 5)
+    assert box is not None
+    upright = Box(60 * 0.48, 180 * 0.48, 140 * 0.48, 216 * 0.48)
+    wide, high = 760 * 0.48, 360 * 0.48
+    expected = {
+        0: upright,
+        1: Box(high - upright.bottom, upright.left, high - upright.top, upright.right),
+        2: Box(wide - upright.right, high - upright.bottom, wide - upright.left, high - upright.top),
+    }[quarters]
+    for side in ("left", "top", "right", "bottom"):
+        assert abs(getattr(box, side) - getattr(expected, side)) < 12
+
+
+def test_a_picture_without_words_has_none(pool: DocumentPool) -> None:
+    drawing = Image.new("L", (200, 100), "white")
+    ImageDraw.Draw(drawing).rectangle((20, 20, 180, 80), fill="gray")
+    with pytest.raises(DocumentError) as caught:
+        loaded(pool, saved(drawing), "a.png")
+    assert caught.value.kind == "no_text"
+    stamped = make_pdf([text(72, 100, "words"), "q 100 0 0 100 72 400 cm /Im Do Q"],
+                       extra=[image(bytes(range(100)), 10, 10)], resources="/XObject << /Im 4 0 R >>")  # fmt: skip
+    assert [len(page.lines) for page in loaded(pool, stamped, "a.pdf").pages] == [1, 0]
+
+
+@pytest.mark.slow
+def test_a_scanned_page_of_a_pdf_is_recognized_beside_a_digital_one(pool: DocumentPool) -> None:
+    made = picture()
+    scan = f"q {made.width * 0.48} 0 0 {made.height * 0.48} 72 400 cm /Im Do Q"
+    data = make_pdf(
+        [text(72, 100, "A digital page"), scan],
+        extra=[image(made.tobytes(), made.width, made.height)],
+        resources="/XObject << /Im 4 0 R >>",
+    )
+    found = loaded(pool, data, "a.pdf")
+    assert [line.text for line in found.pages[0].lines] == ["A digital page"]
+    assert [line.text for line in found.pages[1].lines] == LINES
+    assert [line.source for line in (found.pages[0].lines[0], found.pages[1].lines[0])] == ["text", "ocr"]
+    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
+    assert alone.notes == ("unread_page",)
+
+
+@pytest.mark.slow
+def test_a_scan_with_a_digital_stamp_is_recognized_around_the_stamp(pool: DocumentPool) -> None:
+    made = Image.new("L", (760, 720), "white")
+    made.paste(picture())
+    scan = (
+        f"q {made.width * 0.8} 0 0 {made.height * 0.8} 0 100 cm /Im Do Q 1 1 1 rg 60 40 300 40 re f 0 0 0 rg"
+    )
+    stamp = text(72, 740, "Envelope 1234-ABCD") + text(72, 150, "unseen", more="3 Tr")
+    more = {"extra": [image(made.tobytes(), *made.size)], "resources": "/XObject << /Im 4 0 R >>"}
+    data = make_pdf([scan + stamp], **more)  # type: ignore[arg-type]
+    alone = load_bytes(data, "a.pdf", LoadOptions(ocr="off"))
+    assert alone.notes[-1] == "unread_page"
+    page = loaded(pool, data, "a.pdf").pages[0]
+    assert [line.text for line in page.lines if line.source == "ocr"] == LINES
+    assert [line.text for line in page.lines if line.source == "text"] == ["unseen", "Envelope 1234-ABCD"]
+    assert not page.lines[0].words[0].visible
+
+
+TESSERACT = """#!/bin/sh
+cat > /dev/null
+printf 'level\\tpage\\tblock\\tpar\\tline\\tword\\tleft\\ttop\\twidth\\theight\\tconf\\ttext\\n'
+printf '1\\t1\\t0\\t0\\t0\\t0\\t0\\t0\\t760\\t360\\t-1\\t\\n'
+printf '5\\t1\\t1\\t1\\t1\\t1\\t60\\t40\\t90\\t30\\t96.5\\tInvoice\\n'
+printf '5\\t1\\t1\\t1\\t1\\t2\\t160\\t40\\t90\\t30\\t91\\t2024-17\\n'
+"""
+
+
+def test_tesseract_is_used_if_it_is_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "tesseract"
+    program.write_text(TESSERACT)
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    options = LoadOptions(engine="tesseract")
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(DocumentError) as caught:
+        load_bytes(saved(picture()), "a.png", options)
+    assert caught.value.kind == "missing_extra"
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    page = load_bytes(saved(picture()), "a.png", options).pages[0]
+    assert [line.text for line in page.lines] == ["Invoice 2024-17"]
+    assert page.lines[0].words[0].confidence == 0.965
+
+
+def sizes(data: bytes) -> list[tuple[int, int]]:
+    return [made.size for made, _ in open_pictures(data, DEFAULTS)]
+
+
+def test_every_page_of_a_tiff_is_a_page() -> None:
+    data = saved(
+        Image.new("1", (40, 30), 1), "TIFF", save_all=True, append_images=[Image.new("L", (20, 50), 9)]
+    )
+    assert sizes(data) == [(40, 30), (20, 50)]
+
+
+def test_a_picture_is_turned_as_its_camera_says() -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    assert sizes(saved(Image.new("RGB", (40, 30)), "JPEG", exif=exif.tobytes())) == [(30, 40)]
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "I;16"])
+def test_a_picture_of_any_mode_is_flattened(mode: str) -> None:
+    assert sizes(saved(Image.new(mode, (8, 4)))) == [(8, 4)]
+
+
+BAD = {
+    "too many pixels": (saved(Image.new("1", (2000, 2000))), LoadOptions(max_pixels=1000), "too_large"),
+    "cut short": (saved(picture("RGB"), "JPEG")[:900], DEFAULTS, "unreadable"),
+    "damaged": (saved(picture())[:60] + b"x" * 60, DEFAULTS, "unreadable"),
+    "without recognition": (saved(picture()), LoadOptions(ocr="off"), "no_text"),
+}
+
+
+@pytest.mark.parametrize(("data", "options", "kind"), BAD.values(), ids=BAD.keys())
+def test_a_bad_picture_fails_with_its_kind(data: bytes, options: LoadOptions, kind: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load_bytes(data, "a.png", options)
+    assert caught.value.kind == kind
+
+
+def _opened(data: bytes) -> Image.Image:
+    return Image.open(io.BytesIO(data))
+
+
+def test_pages_are_rendered(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(make_pdf([text(72, 100, "Total"), text(72, 300, "second")]))
+    (tmp_path / "a.png").write_bytes(saved(picture(), dpi=(150, 150)))
+    (tmp_path / "a.md").write_text("x")
+    files = {name: DocumentFile(name, tmp_path / name) for name in ("a.pdf", "a.png", "a.md")}
+    assert _opened(render_page(files["a.pdf"], 2, PictureOptions(dpi=72))).size == (WIDTH, HEIGHT)
+    assert max(_opened(render_page(files["a.pdf"], 1, PictureOptions(dpi=600, max_side=500))).size) == 500
+    assert _opened(render_page(files["a.png"], 1)).size == (760, 360)
+    for name, number in (("a.md", 1), ("a.pdf", 9), ("a.pdf", 0), ("a.png", 2)):
+        with pytest.raises(DocumentError) as caught:
+            render_page(files[name], number)
+        assert caught.value.kind == "no_image"
+
+
+# one black square on a white page, 100 points wide and high at (200, 300) of the page as it is displayed
+_SQUARE = Box(200, 300, 300, 400)
+
+
+def _with_square(width: int, height: int, box: Box) -> Image.Image:
+    made = Image.new("RGB", (width, height), "white")
+    ImageDraw.Draw(made).rectangle((box.left, box.top, box.right - 1, box.bottom - 1), fill="black")
+    return made
+
+
+def _filled(left: float, bottom: float) -> str:
+    return f"0 g {left} {bottom} 100 100 re f"
+
+
+def _turned_photo() -> bytes:
+    """Return a photo of 800 x 600 that EXIF turns clockwise to 600 x 800, with the square upright."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    stored = _with_square(600, 800, _SQUARE).transpose(Image.Transpose.ROTATE_90)
+    return saved(stored, "JPEG", dpi=(72, 72), exif=exif, quality=95)
+
+
+def _two_frames() -> bytes:
+    made = _with_square(612, 792, _SQUARE)
+    blank = Image.new("RGB", (612, 792), "white")
+    return saved(blank, "TIFF", save_all=True, append_images=[made], dpi=(72, 72))
+
+
+SQUARES = {
+    "PDF": ("a.pdf", make_pdf([_filled(200, 392)]), 1),
+    "PDF of several pages": ("a.pdf", make_pdf(["", _filled(200, 392)]), 2),
+    "rotated by 90 degrees": ("a.pdf", make_pdf([_filled(300, 200)], "/Rotate 90"), 1),
+    "rotated by 180 degrees": ("a.pdf", make_pdf([_filled(312, 300)], "/Rotate 180"), 1),
+    "rotated by 270 degrees": ("a.pdf", make_pdf([_filled(212, 492)], "/Rotate 270"), 1),
+    "crop box": ("a.pdf", make_pdf([_filled(250, 242)], "/CropBox [50 20 600 642]"), 1),
+    "crop box, rotated": ("a.pdf", make_pdf([_filled(350, 220)], "/CropBox [50 20 600 642] /Rotate 90"), 1),
+    "image": ("a.png", saved(_with_square(612, 792, _SQUARE), dpi=(72, 72)), 1),
+    "photo that EXIF turns": ("a.jpg", _turned_photo(), 1),
+    "page of a TIFF": ("a.tif", _two_frames(), 2),
+}
+
+
+@pytest.mark.parametrize("unit", ["points", "shares"])
+@pytest.mark.parametrize(("name", "data", "number"), SQUARES.values(), ids=SQUARES.keys())
+def test_a_part_of_a_page_is_the_part_that_is_displayed(
+    name: str, data: bytes, number: int, unit: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    file = DocumentFile(name, tmp_path / name)
+    width, height = _opened(render_page(file, number, PictureOptions(dpi=72))).size
+    box = _SQUARE
+    region = Region(box.left / width, box.top / height, box.right / width, box.bottom / height)
+    crop: Box | Region = box if unit == "points" else region
+    exact = _opened(render_page(file, number, PictureOptions(dpi=144, crop=crop))).convert("L")
+    assert all(abs(side - (200 if exact.width > 150 else 100)) <= 2 for side in exact.size)
+    assert exact.crop((3, 3, exact.width - 3, exact.height - 3)).getextrema()[1] < 30
+    wide = _opened(render_page(file, number, PictureOptions(dpi=72, crop=crop, margin=20))).convert("L")
+    assert all(abs(side - 140) <= 2 for side in wide.size)
+    assert abs(sum(pixel < 128 for pixel in wide.tobytes()) - 10_000) < 300
+
+
+def test_the_parts_of_a_document_are_rendered_together_and_fail_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(make_pdf([_filled(200, 392), ""]))
+    file = DocumentFile("a.pdf", tmp_path / "a.pdf")
+    nowhere = PictureOptions(crop=Box(700, 0, 800, 10))
+    parts = [
+        (2, PictureOptions(crop=_SQUARE)),
+        (3, PictureOptions()),
+        (1, nowhere),
+        (1, PictureOptions(crop=_SQUARE)),
+    ]
+    blank, missing, outside, square = render_pages(file, parts)
+    assert isinstance(blank, bytes) and _opened(blank).convert("L").getextrema() == (255, 255)
+    assert isinstance(missing, DocumentError) and isinstance(outside, DocumentError)
+    assert isinstance(square, bytes) and _opened(square).convert("L").getextrema()[0] == 0
+
+
+def test_a_picture_with_few_colors_is_small(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(make_pdf([text(72, 100, "Total 12.00")]))
+    file = DocumentFile("a.pdf", tmp_path / "a.pdf")
+    whole, few = (render_page(file, 1, PictureOptions(colors=colors)) for colors in (None, 16))
+    assert len(few) < len(whole) / 2 and len(set(_opened(few).tobytes())) <= 16
+
+
+def test_recognized_words_are_drawn_at_their_places(tmp_path: Path) -> None:
+    words = [[60, 10, 90, 20, "12.00"], [5, 11, 40, 21, "Total"]]
+    line = {"id": "r1", "pages": [{"width": 100, "height": 50, "words": words}]}
+    (tmp_path / "ocr.jsonl").write_text(json.dumps(line))
+    (file,) = list_documents(tmp_path / "ocr.jsonl").files
+    drawn = _opened(render_page(file, 1, PictureOptions(dpi=144))).convert("L")
+    assert drawn.size == (200, 100)
+    assert drawn.crop((120, 20, 180, 40)).getextrema()[0] < 100
+    assert drawn.crop((0, 50, 200, 100)).getextrema() == (255, 255)
+    part = _opened(render_page(file, 1, PictureOptions(dpi=144, crop=Box(60, 10, 90, 20)))).convert("L")
+    assert part.size == (60, 20) and part.getextrema()[0] < 100
+
+
+# Text, Markdown, CSV and HTML to transcripts, and which kind a file is
+
+
+def text_of(name: str, data: bytes | str, hidden: bool = False) -> str:
+    found = load_bytes(data.encode() if isinstance(data, str) else data, name)
+    return "\f".join(page_text(page, hidden).text for page in found.pages)
+
+
+PLAIN = "Invoice 17\n\nItem          Qty    Price\nBolt M8       10      2.50\nNut           200    12.00\n\nTotal: 14.50\n"
+
+
+def test_plain_text_keeps_its_lines_and_aligned_columns_are_a_table() -> None:
+    assert text_of("a.txt", PLAIN).split("\n") == [
+        "Invoice 17", "Item | Qty | Price", "Bolt M8 | 10 | 2.50", "Nut | 200 | 12.00", "Total: 14.50"
+    ]  # fmt: skip
+
+
+def test_a_form_feed_begins_a_page() -> None:
+    pages = load_bytes(b"one\n\ftwo\n", "a.txt").pages
+    assert [(page.number, page.lines[0].text) for page in pages] == [(1, "one"), (2, "two")]
+
+
+CSVS = {
+    "semicolons, decimal commas": ("id;amount\n1;1.234,00\n2;3,50\n", "id | amount\n1 | 1.234,00\n2 | 3,50"),
+    "quotes and line breaks": ('a,b\n"x, y","two\nlines"\n', "a | b\nx, y | two lines"),
+    "tabs": ("a\tb\n1\t2\n", "a | b\n1 | 2"),
+    "lines in UTF-8 and in cp1252": (b"Tolu\xe8ne;1\nAc\xc3\xa9tone;2\n", "Toluène | 1\nAcétone | 2"),
+    "cp1252": ("Straße;Größe\nÄ;1,5 µm\n".encode("cp1252"), "Straße | Größe\nÄ | 1,5 µm"),
+    "utf-16": ("a;b\n1;é\n".encode("utf-16"), "a | b\n1 | é"),
+    "one column": ("name\nAda\n", "name\nAda"),
+    "ragged": ("a,b,c\n1,2\n", "a | b | c\n1 | 2"),
+}
+
+
+@pytest.mark.parametrize(("data", "expected"), CSVS.values(), ids=CSVS.keys())
+def test_delimited_text_is_a_table(data: bytes | str, expected: str) -> None:
+    assert text_of("a.csv", data) == expected
+
+
+def test_markdown_keeps_lines_and_its_tables() -> None:
+    text = "# Title\n\nSome *text*\n\n| a | b |\n|---|:-:|\n| 1 | x\\|y |\n\nEnd | not a table\n"
+    assert text_of("a.md", text) == "# Title\nSome *text*\na | b\n1 | x|y\nEnd | not a table"
+
+
+HTMLS = {
+    "blocks": ("<html><title>T</title><p>One <b>two</b><br>three<div>four</div>five", "One two\nthree\nfour\nfive"),
+    "data table": ("<html><p>a<table><tr><th>k<th>v</tr><tr><td>x<td>1</tr></table>b", "a\nk | v\nx | 1\nb"),
+    "layout table": (
+        "<html><table><tr><td>left<td><table><tr><td>k<td>v</tr></table></tr></table>", "left\nk | v"
+    ),
+    "spans": (
+        "<html><table><tr><td colspan=2>head<td>c</tr><tr><td rowspan=2>a<td>b<td>c</tr><tr><td>d<td>e</tr></table>",
+        "head |  | c\na | b | c\n | d | e",
+    ),
+    "scripts and styles": ("<html><style>p{}</style><script>alert(1)</script><p>x<noscript>y</noscript>z", "xz"),
+    "hidden": ('<html><p>seen<span style="display:none">secret</span><p hidden>more</p>', "seen"),
+    "form fields": ('<html><p>Name: <input value="Ada"> <input type=hidden value="x">', "Name: Ada"),
+    "entities": ("<html><p>1&nbsp;234,50 &euro; &amp; more", "1 234,50 € & more"),
+    "charset": ('<html><meta charset="windows-1252"><p>caf\xe9'.encode("cp1252"), "café"),
+    "no external entities": ('<!DOCTYPE html [<!ENTITY x SYSTEM "file:///etc/passwd">]><html><p>a&x;b', "]>\na&x;b"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "expected"), HTMLS.values(), ids=HTMLS.keys())
+def test_html_reads_as_a_browser_shows_it(data: bytes | str, expected: str) -> None:
+    assert text_of("a.html", data) == expected
+
+
+def test_hidden_html_is_there_when_asked_for() -> None:
+    data = b'<html><p>seen <span style="display: none">secret</span></p>'
+    assert text_of("a.html", data, hidden=True) == "seen secret"
+    assert load_bytes(data, "a.html").notes == ("hidden_text",)
+
+
+def test_offsets_lead_to_boxes_and_pieces() -> None:
+    found = transcript_text(load_bytes(PLAIN.encode(), "a.txt"), 1)
+    start = found.text.index("12.00")
+    (piece,) = found.pieces(start, start + 5)
+    assert (piece.table, found.text[piece.start : piece.end]) == (0, "12.00")
+    assert found.box(start, start + 5) == piece.box
+    start = found.text.index("Total")
+    assert [piece.index for piece in found.pieces(start, start + 12)] == [0, 1]
+    assert found.box(0, 0) is None
+
+
+KINDS = {
+    "a pdf by another name": ("a.txt", b"%PDF-1.7 x", "pdf"),
+    "an image without a suffix": ("a", b"\x89PNG\r\n\x1a\n", "image"),
+    "mail without a suffix": ("a", b"From: a@b\nTo: c@d\nSubject: x\n\nhello", "eml"),
+    "text like mail": ("a.txt", b"From: a@b\nTo: c@d\nSubject: x\n\nhello", "text"),
+    "markup without a suffix": ("a", b"<!DOCTYPE html><p>x", "html"),
+}
+
+
+@pytest.mark.parametrize(("name", "data", "kind"), KINDS.values(), ids=KINDS.keys())
+def test_content_goes_before_the_suffix(name: str, data: bytes, kind: str) -> None:
+    assert find_kind(name, data) == kind
+
+
+UNREADABLE = {
+    "empty": ("a.txt", b" \n"), "named like a pdf": ("a.pdf", b"hello"), "rtf": ("a.rtf", b"{\\rtf1 x}"),
+    "a zip archive": ("a.zip", b"PK\x03\x04 broken"), "an image's name": ("a.png", b"hello"),
+    "bytes": ("a.bin", bytes(range(8)) + b"\0" * 900),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "data"), UNREADABLE.values(), ids=UNREADABLE.keys())
+def test_what_no_loader_reads_is_refused_with_a_sentence(name: str, data: bytes) -> None:
+    with pytest.raises(DocumentError) as caught:
+        load_bytes(data, name)
+    assert caught.value.kind == "unreadable"
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x" * 100)
+    with pytest.raises(DocumentError) as caught:
+        load(tmp_path / "a.txt", LoadOptions(max_bytes=99))
+    assert caught.value.kind == "too_large"
+
+
+@pytest.mark.slow
+def test_importing_the_package_loads_no_library() -> None:
+    code = (
+        "import sys, pkgutil, importlib, fieldassay.documents as d\n"
+        "for m in pkgutil.walk_packages(d.__path__, 'fieldassay.documents.'): importlib.import_module(m.name)\n"
+        "print([m for m in ('pypdfium2', 'lxml', 'PIL', 'numpy', 'rapidocr') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+# Boxes: rounding of many numbers at once, and turns
+
+HALVES = [at / 200 for at in range(-2001, 200_001, 2)]
+NUMBERS = {
+    "halves": HALVES,
+    "next above halves": np.nextafter(HALVES, np.inf).tolist(),
+    "next below halves": np.nextafter(HALVES, -np.inf).tolist(),
+    "eighths": [at / 8 for at in range(-20, 10_000)],
+    "as pdfium gives them": np.linspace(-5, 900, 20_000, dtype=np.float32).astype(float).tolist(),
+    "large": [1e6 + 0.125, 1e15 + 0.5, -1e300, 123456789.005],
+}
+
+
+@pytest.mark.parametrize("values", NUMBERS.values(), ids=NUMBERS)
+def test_numbers_are_rounded_as_round_does(values: list[float]) -> None:
+    assert list(map(repr, round_all(np.array(values)))) == [repr(round(value, 2)) for value in values]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False, width=32)))
+def test_any_numbers_are_rounded_as_round_does(values: list[float]) -> None:
+    assert list(map(repr, round_all(np.array(values, float)))) == [repr(round(value, 2)) for value in values]
+
+
+def test_four_quarter_turns_give_the_box_again() -> None:
+    box, size = Box(10, 20, 40, 25), (100.0, 200.0)
+    turned = box
+    for _ in range(4):
+        turned, size = turn(turned, 1, *size), size[::-1]
+    assert turned == box

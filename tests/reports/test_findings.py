@@ -1,0 +1,558 @@
+"""Findings in words: losses, recommendations, doubtful gold."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import few_examples
+
+from fieldassay import report, score
+from fieldassay.commands.cli.main import main
+from fieldassay.decisions.gate import decide_result
+from fieldassay.metrics.estimate import Estimate
+from fieldassay.metrics.evidence import FLAGS as BITS
+from fieldassay.metrics.evidence import Outcome
+from fieldassay.metrics.result.decision import decisions_data
+from fieldassay.metrics.result.metrics_file import read_metrics
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.ci.step_summary import render_step_summary
+from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.content.run.summary import summarize
+from fieldassay.reports.content.run.terminal import render_terminal
+from fieldassay.reports.export.executive import render_executive
+from fieldassay.reports.findings.findings import describe_cause, describe_loss
+from fieldassay.reports.findings.losses import Loss, find_losses
+from fieldassay.reports.findings.ranking import Lead, Order, describe_order
+from fieldassay.reports.findings.recommendation import list_standings, recommend
+from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS
+from fieldassay.reports.writers.page import Screen
+from fieldassay.runs.source_locations import Place, places_of_run
+from fieldassay.runs.tables import ANSWERS
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.score import score as score_fully
+from fieldassay.values.comparators.catalogue import COMPARATORS
+from fieldassay.values.diagnosis.catalogue import DIAGNOSES as NAMES
+
+# Losses: what every kind of wrong costs adds up to what is missing to a perfect score
+
+SPEC = "fields: {a: text, b: {type: text, compare: indel}, c: {type: list, items: text, align: assignment}}"
+_WORDS = st.sampled_from(["one", "two", "ones", ""])
+_RECORD = st.fixed_dictionaries({"a": _WORDS, "b": _WORDS, "c": st.lists(_WORDS, max_size=3)})
+
+
+def scored(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Result:
+    gold = [{"id": str(place), **first} for place, (first, _) in enumerate(pairs)]
+    return score(
+        gold,
+        [{"id": str(place), **second} for place, (_, second) in enumerate(pairs)],
+        SPEC,
+        ScoreOptions(replicates=0),
+    )
+
+
+@few_examples()
+@given(st.lists(st.tuples(_RECORD, _RECORD), min_size=1, max_size=8))
+def test_losses_add_up_to_what_accuracy_lacks(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> None:
+    result = scored(pairs)
+    assert result.evidence is not None
+    assert result.documents is not None
+    accuracy = result.value("accuracy")
+    lost = find_losses(result.evidence.lazy(), result.documents, result.systems, most=10_000)["prediction"]
+    assert sum(loss.points for loss in lost) == pytest.approx(
+        0 if accuracy is None else 1 - accuracy, abs=1e-9
+    )
+    assert [loss.points for loss in lost] == sorted((loss.points for loss in lost), reverse=True)
+    for loss in lost:
+        assert loss.interval is not None
+        low, high = loss.interval
+        assert 0 <= low <= high <= 1
+        assert 1 <= loss.documents <= loss.of
+
+
+def test_a_loss_says_what_it_stands_on() -> None:
+    gold = {"a": "one", "b": "two", "c": []}
+    result = scored([(gold, {**gold, "a": ""} if place < 10 else gold) for place in range(40)])
+    assert result.evidence is not None
+    assert result.documents is not None
+    [loss] = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
+    assert loss.points == pytest.approx(10 / 40 / 2)
+    assert describe_loss(loss).startswith(
+        "a: the prediction has no value, in 10 values of 10 documents. It costs 12.5 points of accuracy (95% CI "
+    )
+    assert loss.interval is not None
+    assert loss.interval[0] < loss.points < loss.interval[1]
+
+
+def test_the_interval_of_the_only_loss_is_that_of_accuracy_turned_over() -> None:
+    gold = [{"id": str(at), "a": "one", "b": "two", "c": []} for at in range(40)]
+    wrong = [{**row, "a": "one" if at % 4 else ""} for at, row in enumerate(gold)]
+    result = score(gold, wrong, SPEC, ScoreOptions(replicates=1000, seed=0))
+    assert result.evidence is not None and result.documents is not None
+    [loss] = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
+    [accuracy] = [one for one in result.estimates if one.metric == "accuracy" and one.field is None]
+    assert loss.interval is not None and accuracy.interval is not None
+    assert loss.interval == pytest.approx([1 - end for end in reversed(accuracy.interval)], abs=1e-6)
+
+
+def test_three_documents_with_the_same_loss_leave_room_for_any_other() -> None:
+    gold = {"a": "one", "b": "two", "c": []}
+    result = scored([(gold, {**gold, "a": ""})] * 3)
+    assert result.evidence is not None
+    assert result.documents is not None
+    [loss] = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
+    assert loss.interval is not None
+    assert loss.interval[0] < loss.points - 0.1 and loss.interval[1] > loss.points + 0.1
+
+
+LINES = "fields: {total: number, lines: {type: list, align: assignment, items: {type: object, fields: {sku: id, amount: number}}}}"
+RECORD = {"total": 1, "lines": [{"sku": "A", "amount": 1}, {"sku": "B", "amount": 2}]}
+
+
+def losses_of(answers: list[Any], spec: str = LINES) -> dict[tuple[str, str], Loss]:
+    gold = [{"id": f"d{place}", **RECORD} for place in range(len(answers))]
+    rows = [{"id": f"d{place}", **answer} for place, answer in enumerate(answers) if answer is not None]
+    result = score(gold, rows, spec, ScoreOptions(replicates=0))
+    assert result.evidence is not None and result.documents is not None
+    found = find_losses(result.evidence.lazy(), result.documents, result.systems, most=99)["prediction"]
+    assert sum(loss.points for loss in found) == pytest.approx(1 - (result.value("accuracy") or 0.0))
+    return {(loss.field, loss.diagnosis): loss for loss in found}
+
+
+@pytest.mark.parametrize(
+    ("answer", "cause", "said"),
+    [
+        (None, "answer_missing", "1 of 4 answers is missing"),
+        (
+            {"raw": "I am sorry, I cannot read this document"},
+            "answer_unreadable",
+            "1 of 4 answers could not be read",
+        ),
+        ({"error": "500 Server error"}, "answer_error", "1 of 4 answers ended in an error"),
+        ({"error": "timeout"}, "answer_timeout", "1 of 4 answers timed out"),
+    ],
+    ids=["missing", "prose", "error", "timeout"],
+)
+def test_an_answer_that_cannot_be_used_is_one_cause_and_its_values_are_in_no_other(
+    answer: Any, cause: str, said: str
+) -> None:
+    found = losses_of([RECORD, answer, RECORD, RECORD])
+    assert list(found) == [("", cause)]
+    [loss] = found.values()
+    assert (loss.count, loss.documents, loss.values, loss.points) == (1, 1, 5, 0.25)
+    assert describe_cause(loss) == said and describe_loss(loss).startswith(
+        f"{said}. It costs 25.0 points of accuracy"
+    )
+
+
+def test_answers_that_failed_in_several_ways_are_one_cause_with_the_accuracy_of_the_others() -> None:
+    found = losses_of([None, {"error": "timeout"}, {"error": "timeout"}, {**RECORD, "total": 2}, RECORD])
+    loss = found["", "answer_failed"]
+    assert loss.kinds == (("answer_timeout", 2), ("answer_missing", 1))
+    assert loss.without == pytest.approx(0.9)
+    said = describe_loss(loss)
+    assert said.startswith("3 of 5 answers failed (2 timeouts, 1 missing). It costs 60.0 points of accuracy")
+    assert said.endswith(" Without them prediction has 90.0%.")
+
+
+def test_missing_counts_only_what_an_answer_left_out() -> None:
+    gold = [{"id": f"d{place}", **RECORD} for place in range(3)]
+    rows = [{"id": "d0", "error": "timeout"}, {"id": "d1", **RECORD, "total": None}, gold[2]]
+    result = score(gold, rows, LINES, ScoreOptions(replicates=0))
+    counts = dict(summarize(result).diagnoses)
+    assert counts == {"answer_timeout": (5,), "missing": (1,)}
+
+
+def test_the_largest_cause_leads_whatever_its_kind() -> None:
+    found = losses_of([None, None, {**RECORD, "total": 2}, RECORD])
+    assert list(found) == [("", "answer_missing"), ("total", "one_digit_wrong")]
+
+
+@pytest.mark.parametrize(
+    ("lines", "cause", "values"),
+    [
+        (RECORD["lines"][:1], "item_missing", 2),
+        ([*RECORD["lines"], {"sku": "C", "amount": 9}], "item_spurious", 2),
+        ([], "item_missing", 4),
+    ],
+    ids=["missed", "invented", "no items at all"],
+)
+def test_an_item_without_a_partner_is_one_cause_with_all_its_fields(
+    lines: list[Any], cause: str, values: int
+) -> None:
+    found = losses_of([{**RECORD, "lines": lines}])
+    assert list(found) == [("lines[]", cause)]
+    assert (found["lines[]", cause].count, found["lines[]", cause].values) == (values // 2, values)
+
+
+def test_an_item_within_a_missed_item_is_part_of_it() -> None:
+    spec = "fields: {a: {type: list, items: {type: object, fields: {x: text, b: {type: list, items: {type: object, fields: {y: text}}}}}}}"
+    gold = [
+        {
+            "id": "1",
+            "a": [{"x": "p", "b": [{"y": "q"}, {"y": "r"}]}, {"x": "s", "b": [{"y": "t"}, {"y": "u"}]}],
+        }
+    ]
+    pred = [{"id": "1", "a": [{"x": "p", "b": [{"y": "q"}]}]}]
+    result = score(gold, pred, spec, ScoreOptions(replicates=0))
+    assert result.evidence is not None and result.documents is not None
+    found = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
+    assert [(loss.field, loss.diagnosis, loss.count, loss.values) for loss in found] == [
+        ("a[]", "item_missing", 1, 3),
+        ("a[].b[]", "item_missing", 1, 1),
+    ]
+
+
+def test_causes_are_those_of_every_system_in_every_report() -> None:
+    gold = [{"id": f"d{place}", **RECORD} for place in range(4)]
+    wrong = [{"id": f"d{place}", **RECORD, "total": 3} for place in range(4)]
+    result = score(gold, {"good": gold[:3], "worse": wrong}, LINES, ScoreOptions(replicates=0))
+    summary = summarize(result)
+    terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(summary)
+    executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
+    for text in (
+        terminal,
+        markdown,
+        executive,
+        "".join(render_step_summary([Reported(result, result.evidence.lazy())], ReportOptions())),
+    ):  # type: ignore[union-attr]
+        assert "1 of 4 answers is missing" in text and "in 4 values of 4 documents" in text
+
+
+def test_points_of_another_number_than_the_headline_say_so_in_every_report() -> None:
+    gold = [
+        {"image_file": f"{at}.png", "DOCUMENT_TYPE": "invoice", "BUSINESS_ABN": "51824753556"}
+        for at in range(4)
+    ]
+    pred = [{**row, "BUSINESS_ABN": "51824753557"} if row["image_file"] == "0.png" else row for row in gold]
+    result = score(gold, pred, {"protocol": "business-documents"}, ScoreOptions(replicates=50))
+    summary = summarize(result)
+    executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
+    html = report(result).split("<script type")[0]
+    for text in (render_terminal(summary, Screen(200)), render_markdown(summary), executive):
+        assert "of accuracy over all values, not of overall accuracy" in text
+        assert "points of accuracy lost" not in text
+    assert "Measured in accuracy over all values, not in" in html
+    assert "points of accuracy over all values" in html
+
+
+# Which system a report recommends: three cases by gates, none with few documents or without gates
+
+RECOMMENDATION_SPEC = "{name: bills, fields: {total: number}, gates: [accuracy >= 0.8]}"
+SYSTEMS = {"ash": 2, "birch": 14, "cedar": 25}
+
+
+def records(
+    documents: int, wrong: int, seconds: float = 1.0, dollars: float | None = None
+) -> list[dict[str, Any]]:
+    usage = {} if dollars is None else {"usage": {"cost_usd": dollars}}
+    return [
+        {
+            "id": str(at),
+            "total": 9999 if at < wrong else at,
+            "timing": {"duration_ms": 1000 * seconds},
+            **usage,
+        }
+        for at in range(documents)
+    ]
+
+
+def recommended(
+    systems: dict[str, list[dict[str, Any]]], spec: str = RECOMMENDATION_SPEC
+) -> tuple[str, str, tuple[str, ...]]:
+    documents = len(next(iter(systems.values())))
+    result = score_fully(records(documents, 0), systems, spec, ScoreOptions(replicates=800))
+    decisions = decisions_data(decide_result(result))["decisions"]
+    standings = list_standings(result, decisions)
+    found = recommend(result, decisions, standings)
+    return found.answer, found.tone, found.reasons
+
+
+@pytest.mark.parametrize(
+    ("wrong", "answer", "tone"),
+    [
+        ({"ash": 2, "birch": 14, "cedar": 25}, "Use ash: it alone passes all gates (1)", "good"),
+        (
+            {"ash": 2, "birch": 1, "cedar": 25},
+            "Use birch or ash: both pass all gates, and no difference in accuracy could be shown between them",
+            "good",
+        ),
+        (
+            {"ash": 0, "birch": 2, "cedar": 0},
+            "Use ash, cedar or birch: all 3 pass all gates, and ash and cedar are equal in accuracy; "
+            "no difference in accuracy could be shown between ash and birch",
+            "good",
+        ),
+        ({"ash": 20, "birch": 14, "cedar": 25}, "No system passes all gates", "bad"),
+        ({"ash": 2}, "ash passes its gate", "good"),
+        ({"ash": 20}, "ash does not pass its gates", "bad"),
+    ],
+    ids=[
+        "one passes",
+        "several pass",
+        "equal ones among several",
+        "none passes",
+        "a single one passes",
+        "a single one fails",
+    ],
+)
+def test_the_answer_follows_from_the_gates(wrong: dict[str, int], answer: str, tone: str) -> None:
+    found = recommended({name: records(40, count) for name, count in wrong.items()})
+    assert found[:2] == (answer, tone)
+
+
+def test_the_closest_is_named_where_none_passes() -> None:
+    _, _, reasons = recommended({"ash": records(40, 20), "birch": records(40, 14)})
+    assert reasons[0].startswith("Closest: birch passes 0 of 1 gate; accuracy >= 0.8 failed")
+
+
+def test_a_faster_system_that_is_not_shown_to_be_worse_is_named() -> None:
+    _, _, reasons = recommended({"ash": records(40, 1, 4.0), "birch": records(40, 2, 0.5)})
+    assert "birch is not shown to be worse, and faster (0.50 s against 4.0 s)" in reasons
+
+
+WIDE = "{fields: {total: number}, gates: [accuracy >= 0.3]}"
+
+
+def test_the_better_one_of_several_that_pass_is_recommended_alone() -> None:
+    answer, _, _ = recommended({"ash": records(60, 40), "birch": records(60, 5)}, WIDE)
+    assert answer == "Use birch: it is the best of those that pass all gates (ash passes them too)"
+
+
+def test_a_system_is_not_replaced_by_one_that_is_better_on_documents_like_these_only() -> None:
+    fields = [f"f{at}" for at in range(10)]
+    gold = [{"id": str(at), **dict.fromkeys(fields, "x")} for at in range(30)]
+    ash = [{**row, "f0": "y"} for row in gold]
+    spec = f"{{fields: {{{', '.join(f'{name}: text' for name in fields)}}}, gates: [accuracy >= 0.8]}}"
+    result = score_fully(gold, {"ash": ash, "birch": [*gold[:29], ash[29]]}, spec)
+    decisions = decisions_data(decide_result(result))["decisions"]
+    found = recommend(result, decisions, list_standings(result, decisions))
+    assert found.answer == (
+        "Use birch or ash: both pass all gates, "
+        "and birch is better than ash on documents like these, but perhaps not on others"
+    )
+    assert "points ahead of ash, beyond chance on documents like these" in found.reasons[0]
+
+
+@pytest.mark.parametrize(("wrong", "is_guarded"), [(1, False), (10, True)], ids=["not guarded", "guarded"])
+def test_the_best_of_three_has_its_clause_in_the_report(wrong: int, is_guarded: bool) -> None:
+    fields = [f"f{at}" for at in range(10)]
+    gold = [{"id": str(at), **dict.fromkeys(fields, "x")} for at in range(30)]
+    worse = [{**row, **dict.fromkeys(fields[:wrong], "y")} for row in gold]
+    spec = f"{{fields: {{{', '.join(f'{name}: text' for name in fields)}}}}}"
+    page = report(score_fully(gold, {"ash": worse, "birch": gold, "elm": worse}, spec))
+    clause = "" if is_guarded else " on documents like these, but perhaps not on others"
+    assert f"birch is better than every other system{clause} (at the 95% level" in page
+
+
+@pytest.mark.parametrize(
+    ("cheap", "costly", "saving"),
+    [
+        (
+            {"seconds": 1.0, "dollars": 0.0015},
+            {"seconds": 0.7, "dollars": 0.003},
+            "cheaper: $1.50 against $3.00",
+        ),
+        (
+            {"seconds": 0.7, "dollars": 0.003},
+            {"seconds": 1.0, "dollars": 0.003},
+            "faster: 0.70 s against 1.0 s",
+        ),
+        ({"seconds": 0.7}, {"seconds": 1.0}, "faster: 0.70 s against 1.0 s"),
+    ],
+    ids=["cheaper", "as cheap and faster", "no price is known"],
+)
+@pytest.mark.parametrize("order", [("alpha", "beta"), ("beta", "alpha")], ids=["first", "last"])
+def test_of_equal_systems_the_cheaper_or_faster_is_used_whatever_their_order(
+    cheap: dict[str, float], costly: dict[str, float], saving: str, order: tuple[str, str]
+) -> None:
+    systems = {"alpha": records(40, 0, **costly), "beta": records(40, 0, **cheap)}
+    answer, tone, _ = recommended({name: systems[name] for name in order})
+    assert answer == f"Use beta: beta and alpha are equal in accuracy, and beta is {saving}"
+    assert tone == "good"
+
+
+@pytest.mark.parametrize("order", [("alpha", "beta"), ("beta", "alpha")], ids=["first", "last"])
+def test_of_systems_that_are_equal_in_everything_each_is_named(order: tuple[str, str]) -> None:
+    answer, _, _ = recommended({name: records(40, 1) for name in order})
+    assert answer == f"Use {' or '.join(order)}: both pass all gates, and they are equal in accuracy"
+
+
+def test_an_equal_system_of_unknown_price_is_not_left_out() -> None:
+    answer, _, _ = recommended({"ash": records(40, 1, 0.7), "birch": records(40, 1, 1.0, 0.003)})
+    assert answer == "Use birch or ash: both pass all gates, and they are equal in accuracy"
+
+
+def test_few_documents_decide_nothing() -> None:
+    answer, tone, _ = recommended({"ash": records(3, 0), "birch": records(3, 3)})
+    assert (answer, tone) == ("3 documents: too few to recommend a system", "none")
+
+
+def test_without_gates_nothing_is_decided() -> None:
+    answer, tone, _ = recommended(
+        {"ash": records(40, 0), "birch": records(40, 3)}, "{fields: {total: number}}"
+    )
+    assert (answer, tone) == (
+        "ash has the highest accuracy; there are no gates, so nothing is decided",
+        "none",
+    )
+
+
+def test_equal_systems_without_gates_have_the_highest_value_together() -> None:
+    answer, _, _ = recommended(
+        {"ash": records(40, 1), "birch": records(40, 1), "cedar": records(40, 3)}, "{fields: {total: number}}"
+    )
+    assert answer == "ash and birch have the highest accuracy; there are no gates, so nothing is decided"
+
+
+@pytest.mark.parametrize(
+    ("values", "places"),
+    [
+        pytest.param((0.88540, 0.88536), ["1 to 2", "1 to 2"], id="shown as 88.5% both"),
+        pytest.param((0.88540, 0.88440), ["1", "2"], id="shown apart"),
+        pytest.param((0.9, 0.88540, 0.88536, 0.7), ["1", "2 to 3", "2 to 3", "4"], id="in the middle"),
+    ],
+)
+def test_systems_that_are_shown_with_one_value_share_a_place(
+    values: tuple[float, ...], places: list[str]
+) -> None:
+    result = Result(
+        tuple(
+            Estimate("accuracy", f"s{at}", None, {}, "filled", value, 5000, 5000, 0, "leaf")
+            for at, value in enumerate(values)
+        )
+    )
+    assert [one.place for one in list_standings(result, ())] == places
+
+
+@pytest.mark.parametrize(
+    ("wrong", "places"),
+    [
+        ((1, 1), ["1 to 2", "1 to 2"]),
+        ((0, 3), ["1 to 2", "1 to 2"]),
+        ((0, 20), ["1", "2"]),
+        ((0, 2, 20), ["1 to 2", "1 to 2", "3"]),
+    ],
+    ids=["equal", "not shown to differ", "shown to differ", "three"],
+)
+def test_places_are_apart_where_a_difference_is_shown(wrong: tuple[int, ...], places: list[str]) -> None:
+    systems = {f"s{at}": records(30, count) for at, count in enumerate(wrong)}
+    result = score_fully(records(30, 0), systems, RECOMMENDATION_SPEC, ScoreOptions(replicates=0))
+    assert [one.place for one in list_standings(result, ())] == places
+
+
+def test_a_single_system_that_fails_is_the_closest_to_nothing() -> None:
+    _, _, reasons = recommended({"ash": records(40, 20)})
+    assert reasons[0].startswith("It passes 0 of 1 gate; accuracy >= 0.8 failed")
+
+
+# Where gold records stand: in files with lines, and in others
+
+ROWS: list[dict[str, Any]] = [{"id": "a", "n": 1}, {"id": "b", "n": 2}]
+
+
+def write(folder: Path, kind: str) -> Path:
+    path = folder / f"gold.{kind}"
+    text = "".join(json.dumps(row) + "\n" for row in ROWS)
+    if kind == "jsonl":
+        path.write_text(text)
+    elif kind == "jsonl.gz":
+        path.write_bytes(gzip.compress(text.encode()))
+    elif kind == "csv":
+        path.write_text('id,n\n"a",1\nb,2\n')
+    elif kind == "json":
+        path.write_text(json.dumps(ROWS))
+    else:
+        path = folder / "gold"
+        path.mkdir()
+        for row in ROWS:
+            (path / f"{row['id']}.json").write_text(json.dumps({"n": row["n"]}))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("kind", "place"),
+    [
+        ("jsonl", Place("data/gold.jsonl", 2)),
+        ("csv", Place("data/gold.csv", 3)),
+        ("json", Place("data/gold.json")),
+        ("jsonl.gz", Place("data/gold.jsonl.gz")),
+        ("folder", Place("data/gold/b.json")),
+    ],
+)
+def test_a_record_is_found_in_its_file(kind: str, place: Place, tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    gold = write(data, kind)
+    (tmp_path / "pred.jsonl").write_text('{"id": "a", "n": 1}\n{"id": "b", "n": 3}\n')
+    (tmp_path / "spec.yaml").write_text("fields: {n: number}\n")
+    given = [
+        f"--spec={tmp_path / 'spec.yaml'}",
+        f"--gold={gold}",
+        f"--pred={tmp_path / 'pred.jsonl'}",
+        f"--out={tmp_path / 'run'}",
+    ]
+    assert main(["score", *given, "--quiet", "--bootstrap=0"]) == 0
+    result = read_metrics((tmp_path / "run" / "metrics.json").read_bytes())
+    assert places_of_run(result, tmp_path)(["b", "unknown"]) == {"b": place}
+    assert places_of_run(result, tmp_path / "run")(["b"]) == {}
+
+
+# Sentences of reports: of numbers, folders and rankings
+
+
+def test_diagnoses_flags_and_outcomes_all_have_words() -> None:
+    assert list(DIAGNOSES) == [*NAMES, "item_missing", "item_spurious", *ANSWERS]
+    assert list(FLAGS) == list(BITS)
+    assert list(OUTCOMES) == [outcome.name.lower() for outcome in Outcome]
+
+
+@pytest.mark.parametrize("name", COMPARATORS.entries)
+def test_every_reason_of_a_comparator_has_words(name: str) -> None:
+    assert set(COMPARATORS.load(name).reasons) <= set(REASONS)
+
+
+def test_reasons_of_the_engine_have_words() -> None:
+    assert {
+        "missing",
+        "spurious",
+        "absent",
+        "accepted",
+        "unreadable",
+        "wrong_kind",
+        "present",
+        "paired",
+    } <= set(REASONS)
+
+
+FIRM = Lead("b", 0.7, "beyond_chance", 0.004, is_guarded=True)
+LIKE_THESE = Lead("c", 0.85, "beyond_chance", 0.03)
+
+
+@pytest.mark.parametrize(
+    ("leads", "said"),
+    [
+        pytest.param((FIRM,), "better than b by 20.0 points (p = .004)", id="guarded"),
+        pytest.param(
+            (LIKE_THESE,),
+            "better than c by 5.0 points (p = .030) on documents like these, but perhaps not on others",
+            id="not guarded",
+        ),
+        pytest.param(
+            (LIKE_THESE, FIRM),
+            "better than b by 20.0 points (p = .004), and than c by 5.0 points (p = .030) "
+            "on documents like these, but perhaps not on others",
+            id="one of each",
+        ),
+    ],
+)
+def test_a_lead_has_its_clause_where_an_unseen_document_could_turn_it(
+    leads: tuple[Lead, ...], said: str
+) -> None:
+    assert describe_order(Order("a", 0.9, leads)) == f"a is highest with 90.0% and {said}"

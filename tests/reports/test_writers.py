@@ -1,0 +1,661 @@
+"""Writers of reports: JUnit, LaTeX, tables, numbers and texts."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import unicodedata
+import xml.etree.ElementTree as ET
+from collections import Counter
+from html import unescape
+from pathlib import Path
+
+import pytest
+from command_runs import write_tiny
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+from reports.ci_runs import HOSTILE, hostile, made, records, small
+from rich.cells import cell_len
+from tests.effort import few_examples
+
+from fieldassay import score as score_fully
+from fieldassay.commands.cli.main import main
+from fieldassay.io.text.shown import clip, escape_markdown, format_json, format_pair, shorten, visible
+from fieldassay.metrics.catalogue.grammar import parse_gate
+from fieldassay.metrics.notation import FEW, format_in_unit, format_number, format_rounded, format_value
+from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict
+from fieldassay.metrics.result.result import Result
+from fieldassay.reports.ci.junit import render_junit
+from fieldassay.reports.content.run.gates import add_gates, gates_markdown
+from fieldassay.reports.content.run.markdown import render_markdown
+from fieldassay.reports.content.run.summary import FEW_FIELDS, MOST_FIELDS, Summary, summarize
+from fieldassay.reports.content.run.terminal import render_terminal
+from fieldassay.reports.export.latex import escape_latex, render_latex
+from fieldassay.reports.findings.cases import read_cases
+from fieldassay.reports.findings.mistakes import count_mistakes
+from fieldassay.reports.reported import Reported, ReportOptions
+from fieldassay.reports.writers.page import Column, Extent, Page, Screen, fit
+from fieldassay.runs.run import Run
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.score import score
+
+# Reports of a result: the same content in the terminal and in Markdown, at every width
+
+EVIL = "x\x1b[31m\u202e[red]|`<b>"
+
+
+@pytest.fixture(scope="module")
+def sample_result(demo_run: Path) -> Result:
+    return Run.open(demo_run).result
+
+
+@pytest.fixture(scope="module")
+def sample_summary(sample_result: Result) -> Summary:
+    return summarize(sample_result)
+
+
+@functools.cache
+def many_systems(count: int, name: str = "org/some-model-{}-instruct") -> Result:
+    gold = [{"id": 1, "total": "5", "name": "a"}, {"id": 2, "total": "6", "name": "b"}]
+    predictions = {
+        name.format(number): [{"id": 1, "total": number, "name": "a", "more": 1}] for number in range(count)
+    }
+    return score(gold, predictions, "fields: {total: number, name: text}", ScoreOptions(replicates=20))
+
+
+def test_no_line_is_wider_than_the_screen(sample_summary: Summary) -> None:
+    for summary in (sample_summary, summarize(many_systems(7))):
+        for width in (40, 60, 80, 100, 130, 200):
+            text = render_terminal(summary, Screen(width))
+            assert max(map(len, text.splitlines())) <= width
+            assert all(name in text.replace("\n", "") for name in summary.systems)
+
+
+def test_colors_are_only_where_they_are_wanted(sample_summary: Summary) -> None:
+    assert "\x1b[" not in render_terminal(sample_summary, Screen(100))
+    assert "\x1b[" in render_terminal(sample_summary, Screen(100, has_colors=True))
+
+
+def test_ascii_screen_gets_ascii_only(sample_summary: Summary) -> None:
+    assert render_terminal(sample_summary, Screen(100, is_ascii=True)).isascii()
+
+
+def test_every_number_of_the_head_is_in_both_reports(sample_summary: Summary) -> None:
+    terminal, markdown = render_terminal(sample_summary, Screen(200)), render_markdown(sample_summary)
+    markdown = markdown.replace("\u00a0", " ").replace("\\$", "$")
+    values = [format_value(estimate) for line in sample_summary.headline for estimate in line.estimates]
+    values += [format_value(line.accuracy) for lines in sample_summary.fields for line in lines]
+    assert len(values) > 30
+    assert all(value in terminal and value in markdown for value in values)
+
+
+def test_worst_field_comes_first_and_flawless_ones_are_counted(sample_result: Result) -> None:
+    result, summary = sample_result, summarize(sample_result)
+    for system, lines, flawless, hidden in zip(
+        result.systems, summary.fields, summary.flawless, summary.hidden_fields, strict=True
+    ):
+        shares = [line.accuracy.value for line in lines]
+        assert shares == sorted(shares) and len(lines) <= MOST_FIELDS
+        measured = [
+            one
+            for one in result.estimates
+            if (one.metric, one.system, one.slice) == ("field_accuracy_strict", system, {})
+        ]
+        assert len(lines) + hidden + flawless == sum(one.value is not None for one in measured)
+
+
+def test_mistakes_count_every_wrong_value_once(sample_result: Result) -> None:
+    result = sample_result
+    assert result.evidence is not None
+    values = result.evidence.filter(result.evidence["kind"] == "value")
+    wrong = values.filter(values["outcome"].is_in(["partial", "mismatch", "missing", "spurious"]))
+    mistakes = count_mistakes(result.evidence.lazy())
+    assert sum(mistake.count for mistake in mistakes) == len(wrong) > 500
+    counts = [mistake.count for mistake in mistakes]
+    assert counts == sorted(counts, reverse=True)
+
+
+def test_result_without_evidence_has_a_report_without_examples(sample_result: Result) -> None:
+    summary = summarize(replace(sample_result, evidence_table=None))
+    assert summary.diagnoses == () and all(line.mistake is None for lines in summary.fields for line in lines)
+    assert "Worst fields" in render_terminal(summary, Screen(100))
+
+
+def test_many_systems_are_short_and_their_like_warnings_are_one() -> None:
+    summary = summarize(many_systems(9))
+    assert all(len(lines) <= FEW_FIELDS for lines in summary.fields)
+    assert len(summary.warnings) == 1 and "8 more systems" in summary.warnings[0]
+
+
+def test_hostile_names_and_values_are_shown_as_they_are() -> None:
+    gold = [{"id": EVIL, "a": EVIL, "k": EVIL}, {"id": "2", "a": "y", "k": EVIL}]
+    predictions = {EVIL: [{"id": EVIL, "a": EVIL + "!", "k": EVIL, EVIL: 1}]}
+    result = score(gold, predictions, "fields: {a: text, k: text}\nslices: [k]", ScoreOptions(replicates=0))
+    summary = summarize(result)
+    terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(summary)
+    assert not set(terminal + markdown) & set("\x1b\u202e")
+    assert "[red]" in terminal and "<b>" not in markdown
+
+
+def test_nothing_judged_is_reported_and_no_crash() -> None:
+    result = score([{"id": 1}], [{"id": 1}], "fields: {a: text}", ScoreOptions(replicates=10))
+    assert "1 document, 1 system" in render_terminal(summarize(result), Screen(80))
+    assert render_markdown(summarize(result)).startswith("# ")
+
+
+def timed(documents: int, systems: int, *, has_times: bool) -> Result:
+    """Return a run whose latency stands on so few documents that its interval is too narrow."""
+    numbers = range(documents)
+    gold = [{"id": n, "total": n, "kind": "ab"[n % 2]} for n in numbers]
+    pred = [
+        {"id": n, "total": n + n % 3, **({"timing": {"duration_ms": 90 + n}} if has_times else {})}
+        for n in numbers
+    ]
+    names = {f"system-{number}": pred for number in range(systems)}
+    spec = "{fields: {total: number}, slices: [kind]}"
+    return score(gold, names, spec, ScoreOptions(replicates=1000))
+
+
+@pytest.mark.parametrize(
+    ("documents", "systems", "has_times", "terminal", "markdown"),
+    [
+        pytest.param(12, 2, True, True, True, id="few times"),
+        pytest.param(12, 2, False, False, False, id="few documents, only metrics with bounds"),
+        pytest.param(24, 2, True, False, False, id="few times in slices that are not shown"),
+        pytest.param(12, 6, True, False, True, id="six systems: no interval of times in the terminal"),
+    ],
+)
+def test_legend_of_few_is_there_where_a_shown_number_has_the_mark(
+    documents: int, systems: int, has_times: bool, terminal: bool, markdown: bool
+) -> None:
+    summary = summarize(timed(documents, systems, has_times=has_times))
+    pages = (render_terminal(summary, Screen(240)), render_markdown(summary))
+    for page, is_marked in zip(pages, (terminal, markdown), strict=True):
+        assert (FEW in page) is is_marked
+        assert (" few)" in page.replace("\u00a0", " ")) is is_marked
+
+
+def test_a_score_prints_the_same_whether_its_evidence_is_kept_or_not(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = write_tiny(tmp_path)
+    gold = [{"id": at, "total": "5.00", "name": "Oak"} for at in range(7)]
+    files.write("gold.jsonl", gold)
+    files.write("llama.jsonl", [{**row, "name": "Ash" if row["id"] % 3 else "oak"} for row in gold[1:]])
+    told = []
+    for where in ([], ["--out", str(tmp_path / "run")]):
+        assert main(["score", *files.inputs, "--verbose", "--bootstrap", "0", *where]) == 0
+        told.append(capsys.readouterr().out)
+    assert told[0] == told[1]
+
+
+# The JUnit file: valid for any value, its counts true, nothing missing that reads as passed
+
+CHILDREN = {"testsuites": {"testsuite"}, "testsuite": {"properties", "testcase"}, "properties": {"property"},
+            "property": set(), "testcase": {"failure", "error", "skipped"}, "failure": set(),
+            "error": set(), "skipped": set()}  # fmt: skip
+COUNTS = {"tests", "failures", "errors", "skipped", "time"}
+REQUIRED = {
+    "testsuites": {"name", *COUNTS},
+    "testsuite": {"name", *COUNTS},
+    "properties": set(),
+    "property": {"name", "value"},
+    "testcase": {"classname", "name", "time"},
+    "failure": {"message", "type"},
+    "error": {"message", "type"},
+    "skipped": {"message"},
+}
+
+
+def parsed(*runs: Reported, most: int = 100_000) -> ET.Element:
+    """Return the file's root, its structure and all its counts checked."""
+    text = "".join(render_junit(runs, ReportOptions(most_cases=most)))
+    root = ET.fromstring(text.encode("utf-8"))
+    for element in root.iter():
+        assert {child.tag for child in element} <= CHILDREN[element.tag]
+        assert set(element.attrib) == REQUIRED[element.tag]
+    for suite in (root, *root):
+        found = {"tests": len(list(suite.iter("testcase")))}
+        found |= {
+            name: len(list(suite.iter(tag)))
+            for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped"))
+        }
+        assert {name: int(suite.attrib[name]) for name in found} == found
+    return root
+
+
+def suite(root: ET.Element, name: str) -> ET.Element:
+    return next(one for one in root if one.attrib["name"] == name)
+
+
+def case(found: ET.Element, place: str, name: str) -> ET.Element:
+    return next(one for one in found if one.attrib.get("classname") == place and one.attrib["name"] == name)
+
+
+def test_each_value_is_counted_once_in_a_suite_of_gates_and_one_of_all_documents() -> None:
+    root = parsed(small())
+    assert [one.attrib["name"] for one in root] == ["gates", "all documents"]
+    names = [(one.attrib["classname"], one.attrib["name"]) for one in root.iter("testcase")]
+    assert len(names) == len(set(names))
+
+
+def test_an_answer_that_failed_is_one_error_and_no_missing_value() -> None:
+    gold, pred = records()
+    root = parsed(made(gold, [{"id": "d0", "error": "timeout after 30 s"}, *pred[1:]]))
+    own = [one for one in root.iter("testcase") if one.attrib["classname"] == "all documents/llama/d0"]
+    assert [(one.attrib["name"], child.tag) for one in own for child in one] == [
+        ("the whole answer", "error")
+    ]
+    message = own[0][0].attrib["message"]
+    assert message == "the answer for the whole document timed out: 5 values count as missing"
+
+
+def test_gates_that_fail_fail_and_gates_that_cannot_be_decided_are_errors() -> None:
+    found = suite(parsed(made(gates=("accuracy{type=zzz} >= 0.9 if present",))), "gates")
+    tags = {one.attrib["name"]: [child.tag for child in one] for one in found.iter("testcase")}
+    assert tags == {
+        "accuracy >= 0.9": ["failure"],
+        "field_accuracy[total] >= 0.1": [],
+        "regression(accuracy) > -0.01": ["error"],
+        "accuracy{type=zzz} >= 0.9 if present": ["skipped"],
+    }
+
+
+def test_a_case_fails_with_gold_prediction_and_diagnosis_if_a_value_of_its_field_is_wrong() -> None:
+    found = suite(parsed(small()), "all documents")
+    assert len(found) == 6 * 5
+    failure = case(found, "all documents/llama/d3", "name")[0]
+    assert failure.attrib["type"] == "mismatch"
+    assert "gold Shop 3, predicted Shop 0" in failure.attrib["message"] and "(" in (failure.text or "")
+    assert list(case(found, "all documents/llama/d0", "name")) == []
+    amounts = case(found, "all documents/llama/d3", "lines[].amount")[0].text or ""
+    assert "lines[0].amount: mismatch" in amounts and "lines[1].amount: spurious" in amounts
+
+
+def test_a_value_that_neither_side_has_is_skipped_and_not_passed() -> None:
+    gold = [{"id": "1", "total": None, "name": "x"}]
+    found = suite(parsed(made(gold, gold)), "all documents")
+    assert [child.tag for child in case(found, "all documents/llama/1", "total")] == ["skipped"]
+
+
+@pytest.mark.parametrize("evidence", ["errors", "none"])
+def test_what_the_run_did_not_keep_is_said_and_never_passes(evidence: str) -> None:
+    found = suite(parsed(made(evidence=evidence)), "all documents")
+    passed = [one for one in found.iter("testcase") if not len(one)]
+    assert passed == []
+    said = [one.attrib["value"] for one in found.iter("property")] + [
+        one.attrib["message"] for one in found.iter("skipped")
+    ]
+    assert any("kept" in text for text in said)
+
+
+@pytest.mark.parametrize("most", [1, 5, 17])
+def test_a_file_that_is_cut_lists_failures_first_and_says_so(most: int) -> None:
+    whole, root = parsed(small()), parsed(small(), most=most)
+    assert sum(int(one.attrib["tests"]) for one in root if one.attrib["name"] != "gates") <= most
+    for cut in list(root)[1:]:
+        before = suite(whole, cut.attrib["name"])
+        tags = [[child.tag for child in one] for one in cut.iter("testcase")]
+        assert tags == sorted(tags, reverse=True) or [] not in tags
+        if int(cut.attrib["failures"]) < int(before.attrib["failures"]):
+            assert [] not in tags
+        text = "".join(one.attrib["value"] for one in cut.iter("property"))
+        assert f"lists {len(tags)} of {before.attrib['tests']} cases, failures first" in text
+
+
+def test_hostile_values_documents_and_systems_are_valid_and_cut() -> None:
+    run = hostile()
+    text = "".join(render_junit([run], ReportOptions()))
+    root = parsed(run)
+    assert len(list(root.iter("failure"))) > len(HOSTILE)
+    assert len(text) < 3_000 * text.count("<testcase")
+    assert not any(char in text for char in "\x00\x1b\ud800\ufffe\uffff\u202e\r")
+    names = [
+        (one.attrib["classname"], one.attrib["name"]) for one in suite(root, "all documents").iter("testcase")
+    ]
+    assert len(names) == len(set(names))
+
+
+@few_examples()
+@given(st.lists(st.text(st.characters(), max_size=40), min_size=1, max_size=4, unique_by=str.strip))
+def test_any_text_gives_a_valid_file(texts: list[str]) -> None:
+    gold = [{"id": str(number), "name": text} for number, text in enumerate(texts)]
+    pred = [{"id": str(number), "name": text + "!"} for number, text in enumerate(texts)]
+    parsed(made(gold, pred, spec="fields: {name: text}"))
+
+
+def test_two_runs_are_told_apart() -> None:
+    from msgspec.structs import replace
+
+    root = parsed(replace(small(), label="runs/a"), replace(small(), label="runs/b"))
+    assert [one.attrib["name"] for one in root if "all" in one.attrib["name"]] == [
+        "runs/a: all documents",
+        "runs/b: all documents",
+    ]
+
+
+@pytest.mark.parametrize("batch", [1, 2, 1000])
+def test_cases_do_not_depend_on_how_the_evidence_is_read(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fieldassay.reports.findings.cases._ROWS_AT_ONCE", batch)
+    run = small()
+    assert run.evidence is not None
+    cases = read_cases(run.evidence)
+    assert sum(size for _, size in cases.portions) == run.evidence.collect().height
+    found = suite(parsed(run), "all documents")
+    assert (found.attrib["tests"], found.attrib["failures"]) == ("30", "17")
+
+
+def test_values_of_ten_million_characters_are_cut_and_the_file_stays_small() -> None:
+    long = "x" * 10_000_000
+    text = "".join(
+        render_junit([made([{"id": "1", "name": long}], [{"id": "1", "name": long + "y"}])], ReportOptions())
+    )
+    ET.fromstring(text)
+    assert len(text) < 20_000 and "…" in text
+
+
+# Tables for papers say what the result says, and nothing in a document is a command
+
+GOLD = [{"id": at, "total": at, "name": "x"} for at in range(40)]
+SPEC = "{name: 'pay_100%', fields: {total: number, name: text}}"
+
+
+def wrong(count: int) -> list[dict[str, object]]:
+    return [{"id": at, "total": at if at >= count else -1, "name": "x"} for at in range(40)]
+
+
+def latex(result: Result) -> str:
+    return "".join(render_latex([Reported(result)], ReportOptions()))
+
+
+@pytest.fixture(scope="module")
+def text() -> str:
+    return latex(
+        score_fully(GOLD, {"first": wrong(20), "goo&d": wrong(0), "same": wrong(20), "b_ad": wrong(40)}, SPEC)
+    )
+
+
+def row(text: str, name: str) -> list[str]:
+    [line] = [line for line in text.split("tab:fields")[0].splitlines() if line.startswith(f"{name} & ")]
+    return [cell.strip().removesuffix(r" \\") for cell in re.split(r"(?<!\\)&", line)]
+
+
+def test_the_best_value_is_bold(text: str) -> None:
+    assert row(text, "first")[1] == "0.750"
+    assert row(text, r"goo\&d")[1] == r"\textbf{1.000}"
+    assert row(text, r"b\_ad")[1] == "0.500"
+
+
+def test_the_caption_says_what_brackets_mean(text: str) -> None:
+    caption = re.search(r"\\caption\{(.*)\}", text)
+    assert caption is not None
+    assert r"pay\_100\%, 40 documents." in caption[1]
+    assert r"95\% bootstrap intervals" in caption[1]
+
+
+def test_the_fields_are_a_table_of_their_own(text: str) -> None:
+    fields = text.split("tab:fields")[1]
+    assert r"total & 0.500 & \textbf{1.000} & 0.500 & 0.000 \\" in fields
+    assert r"name & 1.000 & 1.000 & 1.000 & 1.000 \\" in fields
+
+
+def test_one_system_is_not_bold() -> None:
+    assert "textbf" not in latex(score_fully(GOLD, {"a": wrong(3)}, SPEC))
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
+def test_no_text_is_a_command(text: str) -> None:
+    escaped = escape_latex(text)
+    rest = re.sub(
+        r"\\(textbackslash|textasciitilde|textasciicircum|textless|textgreater|textbar|textquotedbl|ldots)\{\}|\\[#$%&_{}]",
+        "",
+        escaped,
+    )
+    assert not set(rest) & set("\\{}$&#^_%~")
+
+
+def test_hostile_names_stay_in_their_cells() -> None:
+    name = "\\input{/etc/passwd}\n\\end{table} & % $x$ \u202e"
+    text = latex(score_fully(GOLD, {name: wrong(1), "b": wrong(2)}, SPEC))
+    assert text.count(r"\end{table}") == text.count(r"\begin{table}")
+    assert "\\input" not in text
+    assert "\u202e" not in text
+
+
+# How numbers are written: a score reads like 1 only if it is 1, wherever it stands
+
+SHOWN = [
+    ("ratio", 0.99952, "0.999…"),
+    ("ratio", 0.9994, "0.999"),
+    ("ratio", 1.0, "1.000"),
+    ("ratio", 1 - 2**-32, "1.000"),
+    ("ratio", 0.00003, "0.000…"),
+    ("ratio", 0.0, "0.000"),
+    ("ratio", -0.2, "-0.200"),
+    ("percent", 99.9962, "99.9…"),
+    ("percent", 100.0, "100.0"),
+    ("count", 99.0, "99"),
+    ("ms", 0.2, "0"),
+]
+
+
+@pytest.mark.parametrize(
+    ("unit", "value", "text"), SHOWN, ids=[f"{value} {unit}" for unit, value, _ in SHOWN]
+)
+def test_a_score_reads_like_one_only_if_it_is(unit: str, value: float, text: str) -> None:
+    assert format_number(value, unit) == text
+
+
+@pytest.mark.parametrize("show", [format_number, format_in_unit], ids=lambda one: one.__name__)
+@given(value=st.floats(0, 1 - 1e-6))
+def test_no_way_of_writing_shows_less_than_one_as_one(show: object, value: float) -> None:
+    text = show(value, "ratio")  # type: ignore[operator]
+    assert text.removesuffix("%") not in ("1.000", "100.0")
+
+
+@given(value=st.floats(0, 1), decimals=st.integers(0, 6))
+def test_what_is_shown_is_the_rounded_value_or_the_last_one_before_the_bound(
+    value: float, decimals: int
+) -> None:
+    text = format_rounded(value, decimals)
+    assert abs(float(text.rstrip("…")) - value) <= 10.0**-decimals
+
+
+def test_a_report_does_not_say_that_nearly_all_is_all() -> None:
+    gold = [{"id": number, "n": number} for number in range(4000)]
+    predictions = [{**row, "n": -1} if row["id"] == 7 else row for row in gold]
+    result = score(gold, predictions, "{fields: {n: number}, metrics: [accuracy]}")
+    assert "99.9…%" in render_markdown(summarize(result))
+
+
+# Values of documents are shown safely, whatever is in them
+
+ANY_TEXT = st.text(st.characters(codec=None), max_size=80)
+
+
+@given(ANY_TEXT)
+def test_visible_text_has_nothing_hidden_in_it(text: str) -> None:
+    shown = visible(text)
+    assert all(unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in shown)
+    shown.encode("utf-8")
+
+
+@given(st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=60))
+def test_plain_text_is_shown_as_it_is(text: str) -> None:
+    assert visible(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\x1b[2Jb", "a\\x1b[2Jb"),
+        ("\u202egpj.exe", "\\u202egpj.exe"),
+        ("a\u200bb", "a\\u200bb"),
+        ("\ud800", "\\ud800"),
+        ("tab\t", "tab\\t"),
+        ("é東😀", "é東😀"),
+    ],
+    ids=[
+        "escape sequence",
+        "right-to-left override",
+        "zero width",
+        "lone surrogate",
+        "tab",
+        "letters of the world",
+    ],
+)
+def test_hidden_characters_become_escapes(text: str, shown: str) -> None:
+    assert visible(text) == shown
+
+
+@given(ANY_TEXT, st.integers(3, 60))
+def test_shown_value_fits_its_width(text: str, width: int) -> None:
+    assert len(clip(text, width)) <= width
+    assert shorten(text, width) == text or len(text) > width
+
+
+def test_ten_million_characters_are_shown_at_once() -> None:
+    assert clip("\u202e" * 10_000_000, 20).startswith("\\u202e")
+
+
+@given(ANY_TEXT)
+def test_markdown_cell_stays_one_cell_without_markup(text: str) -> None:
+    escaped = escape_markdown(text)
+    assert "\n" not in escaped and "<" not in escaped
+    assert escaped.count("|") == escaped.count("\\|")
+
+
+@pytest.mark.parametrize("value", ["Main St", " padded ", "12", "null", "", 'say "hi"', "[1]", "—", "a\\b"])
+def test_text_loses_its_quotes_only_where_that_cannot_mislead(value: str) -> None:
+    shown = format_json(json.dumps(value, ensure_ascii=False), 40)
+    assert shown == (value if value == "Main St" else json.dumps(value, ensure_ascii=False))
+
+
+@pytest.mark.parametrize("width", [8, 12, 30])
+@pytest.mark.parametrize("at", [0, 10, 50, 98])
+def test_pair_of_long_texts_shows_where_they_differ(width: int, at: int) -> None:
+    gold = "".join(chr(97 + place % 26) for place in range(99))
+    pred = f"{gold[:at]}#{gold[at + 1 :]}"
+    shown = format_pair(json.dumps(gold), json.dumps(pred), width)
+    assert shown[0] != shown[1] and "#" in shown[1]
+    assert max(map(len, shown)) <= width + 1
+
+
+# Tables of the terminal: whatever is in them, all of it is shown, and names are whole
+
+WIDTHS = (40, 60, 80, 100, 140)
+PATH = "supplier.address.street_and_number_line"
+ROWS = {
+    "long path": ["path", [PATH, "Elm St. 5", "Elm St 5", "only white space or punctuation differs"]],
+    "long id": ["id", ["test_receipt_00029", "x" * 90, "y z " * 30, "the value belongs to another item"]],
+    "wide characters": ["id", ["漢字" * 12, "東京都千代田区" * 9, "é" * 50, "months and days are exchanged"]],
+    "lines": ["id", ["a_b", "first\nsecond line of it", "", "the value is cut short"]],
+    "longer than the page": ["path", ["lines[3]." + "nested." * 40, "1", "2", "different"]],
+}
+
+
+def _page(rows: list[list[str]], columns: list[Column], width: int, *, is_ascii: bool = False) -> str:
+    page = Page(Screen(width, is_ascii=is_ascii))
+    page.table(columns, rows)
+    return page.text()
+
+
+def _columns(first: str, count: int = 4) -> list[Column]:
+    return [Column(first, is_name=True), *(Column(f"c{at}") for at in range(1, count))]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("case", ROWS.values(), ids=list(ROWS))
+def test_every_character_of_every_cell_is_shown(case: list, width: int) -> None:
+    first, row = case
+    said = _page([row], _columns(first), width)
+    wanted = Counter("".join("".join(cell.split()) for cell in row))
+    assert not wanted - Counter(said), said
+    assert max(map(cell_len, said.splitlines())) <= width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", [PATH, "test_receipt_00029", "x" * 38, "漢字" * 9], ids=len)
+def test_a_name_that_fits_alone_is_never_broken(name: str, width: int) -> None:
+    row = [name, "one value " * 9, "w" * 70, "only white space or punctuation differs"]
+    assert name in _page([row], _columns("path"), width)
+
+
+_CHARACTERS = st.characters(codec="utf-8", exclude_categories=["C", "Z", "M"]) | st.just(" ")
+_ROW = st.lists(st.text(_CHARACTERS, max_size=120), min_size=5, max_size=5)
+
+
+@given(rows=st.lists(_ROW, min_size=1, max_size=4), width=st.integers(40, 150))
+def test_no_text_is_lost_at_any_width(rows: list[list[str]], width: int) -> None:
+    said = _page(rows, _columns("id", 5), width)
+    wanted = Counter("".join("".join(cell.split()) for row in rows for cell in row))
+    assert not wanted - Counter(said)
+    assert max(map(cell_len, said.splitlines())) <= width
+
+
+@given(
+    st.lists(
+        st.builds(Extent, st.integers(0, 200), st.integers(0, 60), st.booleans()), min_size=1, max_size=9
+    ),
+    st.integers(1, 200),
+)
+def test_widths_fill_the_room_and_no_more(extents: list[Extent], room: int) -> None:
+    widths = fit(extents, room)
+    if widths is None:
+        assert sum(one.least for one in extents) > room
+        return
+    assert sum(widths) <= room
+    assert all(width >= one.least for width, one in zip(widths, extents, strict=True))
+
+
+# Gates in the report of a run: each that applies has a row, and those that do not are told by reason
+
+LEVELS = {"easy": Verdict.PASS, "medium": Verdict.SKIPPED, "hard": Verdict.SKIPPED}
+GATES = [
+    (f"{metric}{{difficulty={level}}} >= 0.9 if present", level)
+    for level in LEVELS
+    for metric in ("accuracy", "f1")
+][:5]
+
+
+def decision(system: str, *texts: tuple[str, str]) -> Decision:
+    outcomes = [
+        GateOutcome(
+            parse_gate(text),
+            LEVELS[level],
+            "1 >= 0.9" if level == "easy" else f"does not apply: no document has difficulty={level}",
+        )
+        for text, level in texts
+    ]
+    return Decision(system, tuple(outcomes))
+
+
+@pytest.mark.parametrize(
+    "systems",
+    [("a",), ("a", "b"), tuple("abcdef")],
+    ids=["one system", "two", "more than stand side by side"],
+)
+@pytest.mark.parametrize("shape", ["terminal", "markdown"])
+def test_skipped_gates_are_told_once_per_reason_and_have_no_row(shape: str, systems: tuple[str, ...]) -> None:
+    decisions = [decision(system, *GATES) for system in systems]
+    page = Page(Screen(width=100))
+    add_gates(page, decisions)
+    text = (
+        page.text()
+        if shape == "terminal"
+        else unescape("\n".join(gates_markdown(decisions)).replace("\\", ""))
+    )
+    assert text.count("difficulty=easy") == 2
+    assert text.count("SKIPPED: 2 gates: no document has difficulty=medium") == 1
+    assert text.count("SKIPPED: f1{difficulty=hard}") == 0
+    assert (
+        text.count("SKIPPED: accuracy{difficulty=hard} >= 0.9 if present: no document has difficulty=hard")
+        == 1
+    )
+    assert text.count("SKIPPED") == 2
+
+
+def test_a_run_to_which_no_gate_applies_has_no_table() -> None:
+    assert gates_markdown([decision("a", *GATES[2:4])])[1].startswith("- SKIPPED: 2 gates")

@@ -1,0 +1,700 @@
+"""What becomes gold, and what was never reviewed."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.effort import few_examples
+from tests.judging import score_alone
+from tests.review.receipts import add, form_of, take
+
+from fieldassay.commands.cli.main import main
+from fieldassay.errors import ProblemsError
+from fieldassay.paths import value_at
+from fieldassay.records.labels_file import Label, Sheet, write_labels
+from fieldassay.review.log.store import Store
+from fieldassay.review.promotion.gold_table import split_cells
+from fieldassay.review.promotion.history import history_of
+from fieldassay.review.promotion.promote import PromoteOptions, Promotion, promote
+from fieldassay.review.sheets import sheets
+from fieldassay.review.sheets.draw import Shares
+from fieldassay.review.sheets.make import Request, make_review
+from fieldassay.review.sheets.sheets import RefusedError
+from fieldassay.spec.plan.compile import read_plan
+
+# Labels become gold: three-way, byte for byte, all or nothing, with a history
+
+NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+SIX, ABSENT, ILLEGIBLE = Label("value", "6"), Label("absent"), Label("illegible")
+
+
+def sheet(document: str = "b", reviewer: str = "r1", slot: int = 0, **labels: Label) -> Sheet:
+    return Sheet(document, reviewer, slot, labels=labels)
+
+
+def merge_into(gold: Path, *sheets: Sheet, **options: Any) -> Promotion:
+    found = promote(gold, sheets, PromoteOptions("checked", **options), NOW)
+    found.write()
+    return found
+
+
+LINES = (
+    '\ufeff{"id": "a", "total": 5.00, "x": "\\u00e9"}\r\n'
+    "\r\n"
+    '{"id":"b","total":"5","lines":[{"sku":"A","n":1.50},{"sku":"B","n":2,"page":3}]}\r\n'
+    '{"total":  "7" , "id": "c"}'
+)
+
+JSON_CASES = [
+    pytest.param("a", {"total": Label("value", "6.50")}, '"total": 5.00', '"total": 6.50', id="a number"),
+    pytest.param("a", {"total": Label("value", "n/a")}, '"total": 5.00', '"total": "n/a"', id="a text for a number"),
+    pytest.param("b", {"total": SIX}, '"total":"5"', '"total":"6"', id="a text, in a line without spaces"),
+    pytest.param("b", {"total": ABSENT}, '"total":"5",', "", id="absent"),
+    pytest.param("b", {"due": SIX}, "3}]}\r\n{", '3}],"due":"6"}\r\n{', id="a value that gold lacks"),
+    pytest.param(
+        "b", {"total": ILLEGIBLE}, '"total":"5",', "", id="illegible",
+    ),
+    pytest.param("b", {"lines[1].n": SIX}, '"n":2', '"n":6', id="a value of an item"),
+    pytest.param(
+        "b",
+        {"lines": Label("value"), **{f"lines[{at}].{key}": Label("value", text) for at, key, text in (
+            (0, "sku", "A"), (0, "n", "1.50"), (1, "sku", "C"), (1, "n", "2"))}},
+        '"sku":"B"', '"sku":"C"', id="a whole list: other keys and equal numbers stay",
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("document", "labels", "before", "after"), JSON_CASES)
+def test_a_line_changes_where_a_label_says_so_and_nothing_else_does(
+    tmp_path: Path, document: str, labels: dict[str, Label], before: str, after: str
+) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_bytes(LINES.encode())
+    merge_into(gold, Sheet(document, "r1", labels=labels))
+    expected = LINES.replace(before, after, 1)
+    if any(label.state == "illegible" for label in labels.values()):
+        expected = expected.replace('"page":3}]}', '"page":3}],"illegible_fields":["total"]}')
+    assert gold.read_bytes().decode() == expected
+
+
+def test_a_list_as_a_whole_may_have_more_and_fewer_items(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "tags": ["x", "y"]}\n')
+    labels = {"tags": Label("value"), "tags[0]": Label("value", "y")}
+    merge_into(gold, Sheet("b", "r1", labels=labels))
+    assert json.loads(gold.read_text())["tags"] == ["y"]
+    merge_into(gold, Sheet("b", "r1", labels={"tags": ABSENT}))
+    assert json.loads(gold.read_text()) == {"id": "b"}
+
+
+ARRAY = '[\n  {"id": "a", "total": 5.00},\n  {\n    "id": "b",\n    "total": 5\n  }\n]\n'
+
+
+def test_an_array_keeps_its_layout(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.json"
+    gold.write_text(ARRAY)
+    merge_into(gold, sheet(total=SIX))
+    assert gold.read_text() == ARRAY.replace('"total": 5\n', '"total": 6\n')
+
+
+def test_a_folder_changes_one_file_and_gets_files_for_new_documents(tmp_path: Path) -> None:
+    gold = tmp_path / "gold"
+    gold.mkdir()
+    for name in ("a", "b"):
+        (gold / f"{name}.json").write_text(f'{{\n "total": 5, "name": "{name}"}}')
+    merge_into(gold, sheet("b", total=SIX), sheet("c", total=SIX), adds_documents=True)
+    assert (gold / "a.json").read_text() == '{\n "total": 5, "name": "a"}'
+    assert json.loads((gold / "b.json").read_text()) == {"total": 6, "name": "b"}
+    assert json.loads((gold / "c.json").read_text()) == {"total": "6"}
+    assert (tmp_path / "gold.history.jsonl").exists()
+
+
+TABLE = '\ufeffid;total;note;tags;illegible_fields\r\na;5,00;"x ""y""; z";u|v;\r\n"b";"5";plain;"[""u""]";\r\nc;7;;;\r\n'
+
+
+@pytest.mark.parametrize(
+    ("document", "labels", "before", "after"),
+    [
+        pytest.param("a", {"total": SIX}, "a;5,00;", "a;6;", id="a cell"),
+        pytest.param("b", {"total": SIX}, '"b";"5"', '"b";"6"', id="a quoted cell"),
+        pytest.param("c", {"note": Label("value", 'p;"q"')}, "c;7;;", 'c;7;"p;""q""";', id="a cell to quote"),
+        pytest.param("a", {"total": ABSENT}, "a;5,00;", "a;;", id="absent"),
+        pytest.param("c", {"total": ILLEGIBLE}, "c;7;;;", "c;;;;total", id="illegible"),
+        pytest.param(
+            "b", {"tags": Label("value"), "tags[0]": SIX}, '"[""u""]"', '"[""6""]"', id="a list as JSON"
+        ),
+        pytest.param(
+            "a",
+            {"tags": Label("value"), "tags[0]": Label("value", "u"), "tags[1]": Label("value", "w")},
+            "u|v", "u|w", id="a list with a separator",
+        ),
+        pytest.param(
+            "d", {"total": SIX, "note": ABSENT, "tags": ABSENT},
+            "c;7;;;\r\n", "c;7;;;\r\nd;6;;;\r\n", id="a new document",
+        ),
+    ],
+)  # fmt: skip
+def test_a_cell_changes_and_the_dialect_stays(
+    tmp_path: Path, document: str, labels: dict[str, Label], before: str, after: str
+) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_bytes(TABLE.encode())
+    plan = read_plan('fields: {total: text, note: text, tags: {type: list, items: text, separator: "|"}}')
+    merge_into(gold, Sheet(document, "r1", labels=labels), plan=plan, adds_documents=True)
+    assert gold.read_bytes().decode() == TABLE.replace(before, after, 1)
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-8-sig", "utf-16"])
+def test_a_table_keeps_its_encoding(tmp_path: Path, encoding: str) -> None:
+    gold = tmp_path / "gold.csv"
+    text = "id,total,shop\r\na,5,Café Müller in Ñuñoa\r\nb,5,Señor Peña & Søn\r\n"
+    gold.write_bytes(text.encode(encoding))
+    merge_into(gold, sheet(total=SIX))
+    assert gold.read_bytes() == text.replace("b,5", "b,6").encode(encoding)
+
+
+def test_a_label_that_the_encoding_of_gold_cannot_hold_is_told(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_bytes("id,shop\nb,Café\n".encode("cp1252"))
+    with pytest.raises(ProblemsError, match=r"is in cp1252, which has no 'Ł'; save it as UTF-8"):
+        merge_into(gold, sheet(shop=Label("value", "Łódź")))
+    assert gold.read_bytes() == "id,shop\nb,Café\n".encode("cp1252")
+
+
+cells = st.text('a;,|\t"\n é', max_size=4)
+
+
+@given(st.lists(st.lists(cells, min_size=2, max_size=3), min_size=1, max_size=4), st.sampled_from(",;|\t"))
+def test_cells_are_those_of_the_csv_module_and_join_to_the_text(
+    rows: list[list[str]], delimiter: str
+) -> None:
+    stream = io.StringIO()
+    csv.writer(stream, delimiter=delimiter).writerows(rows)
+    text = stream.getvalue()
+    lines = list(split_cells(text, delimiter))
+    assert "".join(delimiter.join(line.cells) + line.end for line in lines) == text
+    assert [len(line.cells) for line in lines] == [
+        len(row) for row in csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    ]
+
+
+BASE = {"id": "b", "x": "1", "y": "1", "l": ["p", "q"]}
+
+
+@pytest.mark.parametrize(
+    ("theirs", "labels", "record"),
+    [
+        pytest.param({**BASE, "y": "2"}, {"x": SIX}, {**BASE, "y": "2", "x": "6"}, id="disjoint places"),
+        pytest.param({**BASE, "x": "6"}, {"x": SIX}, {**BASE, "x": "6"}, id="equal values"),
+        pytest.param({**BASE, "x": "2"}, {"x": SIX}, None, id="two values for one place"),
+        pytest.param({**BASE, "x": "2"}, {"x": Label("value", "1")}, None, id="a confirmed value that changed"),
+        pytest.param({**BASE, "l": ["p"]}, {"l[1]": SIX}, None, id="an item of a list that changed"),
+        pytest.param({**BASE, "illegible_fields": ["x"]}, {"x": SIX}, None, id="illegible meanwhile"),
+        pytest.param(
+            {**BASE, "l": ["p"]}, {"l": Label("value"), "l[0]": Label("value", "p")}, {**BASE, "l": ["p"]},
+            id="the same list",
+        ),
+    ],
+)  # fmt: skip
+def test_the_merge_is_three_way(
+    tmp_path: Path, theirs: dict[str, Any], labels: dict[str, Label], record: dict[str, Any] | None
+) -> None:
+    base, gold = tmp_path / "base.jsonl", tmp_path / "gold.jsonl"
+    base.write_text(json.dumps(BASE) + "\n")
+    gold.write_text(json.dumps(theirs) + "\n")
+    if record is None:
+        with pytest.raises(ProblemsError) as caught:
+            merge_into(gold, Sheet("b", "r1", labels=labels), base=base)
+        assert caught.value.problems[0].kind == "gold_conflict"
+        assert json.loads(gold.read_text()) == theirs
+        assert not history_of(gold).exists()
+    else:
+        merge_into(gold, Sheet("b", "r1", labels=labels), base=base)
+        assert json.loads(gold.read_text()) == record
+
+
+def test_all_conflicts_come_together_and_nothing_is_written(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "a", "x": "1"}\n{"id": "b", "x": "1"}\n')
+    sheets = [sheet(name, f"r{at}", at, x=Label("value", str(at))) for name in "ab" for at in (2, 3)]
+    with pytest.raises(ProblemsError) as caught:
+        merge_into(gold, *sheets, sheet("a", "r9", 9, y=SIX))
+    assert [one.what for one in caught.value.problems] == ["two sheets differ: '2' and '3'"] * 2
+    assert gold.read_text() == '{"id": "a", "x": "1"}\n{"id": "b", "x": "1"}\n'
+
+
+def test_what_means_the_same_is_not_changed(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "total": "1,250.00"}\n')
+    found = merge_into(gold, sheet(total=Label("value", "1250")), plan=read_plan("fields: {total: number}"))
+    assert (found.changed, gold.read_text()) == (0, '{"id": "b", "total": "1,250.00"}\n')
+
+
+def history(gold: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in history_of(gold).read_text().splitlines()]
+
+
+def test_the_history_has_a_line_for_each_value_with_its_origin(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "x": 1, "y": "2", "z": "3"}\n')
+    labels = {
+        "x": Label("value", "6", origin="corrected", shown="prediction"),
+        "y": Label("value", "2", origin="confirmed", shown="prediction"),
+        "z": Label("illegible", shown="nothing"),
+    }
+    merge_into(gold, Sheet("b", "r1", labels=labels), review="12:abcd")
+    told = [(one["path"], one["before"], one["after"], one["origin"]) for one in history(gold)]
+    assert told == [
+        ("x", "1", "6", "corrected"),
+        ("y", "2", "2", "confirmed"),
+        ("z", "3", "(illegible)", "blind"),
+    ]
+    assert {(one["reason"], one["review"], one["at"]) for one in history(gold)} == {
+        ("checked", "12:abcd", "2026-03-01T12:00:00+00:00")
+    }
+    assert history(gold)[0]["reviewers"] == ["r1"]
+
+
+values = st.sampled_from(["1", "2", "3", "4.50"])
+states = st.one_of(
+    values.map(lambda text: Label("value", text)),
+    st.sampled_from([ABSENT, ILLEGIBLE, Label("skipped")]),
+)
+paths = st.sampled_from(["x", "y", "z", "o.p"])
+golds = st.lists(st.dictionaries(st.sampled_from("xyz"), values, max_size=3), min_size=1, max_size=3)
+labelings = st.lists(st.dictionaries(paths, states, max_size=4), min_size=1, max_size=4)
+
+
+@few_examples()
+@given(golds, labelings)
+def test_promoted_twice_is_promoted_once_and_what_is_skipped_stays(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, str]], labels: list[dict[str, Label]]
+) -> None:
+    gold = tmp_path_factory.mktemp("gold") / "gold.jsonl"
+    gold.write_text("".join(json.dumps({"id": str(at), **row}) + "\n" for at, row in enumerate(rows)))
+    sheets = [Sheet(str(at), "r1", labels=one) for at, one in enumerate(labels)]
+    merge_into(gold, *sheets)
+    once = {path: path.read_bytes() for path in gold.parent.iterdir()}
+    again = merge_into(gold, *sheets)
+    assert {path: path.read_bytes() for path in gold.parent.iterdir()} == once
+    assert (again.files, again.changed) == ({}, 0)
+    found = {row["id"]: row for row in map(json.loads, gold.read_text().splitlines())}
+    before = {str(at): row for at, row in enumerate(rows)}
+    for one in sheets:
+        for path, label in one.labels.items():
+            if label.state == "skipped":
+                held = found.get(one.document, {})
+                assert held.get(path) == before.get(one.document, {}).get(path)
+
+
+def test_what_is_promoted_scores_as_gold_made_by_hand(tmp_path: Path) -> None:
+    spec = "fields: {total: money, date: date, lines: {type: list, items: {type: object, fields: {sku: id, n: number}}}}"
+    promoted, by_hand = tmp_path / "gold.jsonl", tmp_path / "hand.jsonl"
+    promoted.write_text(
+        '{"id": "a", "total": "5", "lines": [{"sku": "A", "n": 1}]}\n{"id": "b", "date": "2025-01-01"}\n'
+    )
+    by_hand.write_text(
+        '{"id": "a", "total": "6", "lines": [{"sku": "A", "n": 1}, {"sku": "B", "n": "2"}]}\n'
+        '{"id": "b", "illegible_fields": ["date"]}\n'
+    )
+    lines = {"lines": Label("value"), "lines[0].sku": Label("value", "A"), "lines[0].n": Label("value", "1"),
+             "lines[1].sku": Label("value", "B"), "lines[1].n": Label("value", "2")}  # fmt: skip
+    merge_into(promoted, Sheet("a", "r1", labels={"total": SIX, **lines}), sheet("b", date=ILLEGIBLE))
+    pred = [{"id": "a", "total": "6", "lines": [{"sku": "B", "n": 2}]}, {"id": "b", "date": "2025-01-01"}]
+    found = [score_alone(path, pred, spec) for path in (promoted, by_hand)]
+    assert [one.to_dict() for one in found[0].estimates] == [one.to_dict() for one in found[1].estimates]
+
+
+def test_if_the_last_step_fails_every_file_is_as_before(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "total": "5"}\n')
+
+    def fail() -> None:
+        raise OSError("no space")
+
+    found = promote(gold, [sheet(total=SIX)], PromoteOptions("checked"), NOW)
+    with pytest.raises(OSError, match="no space"):
+        found.write(fail)
+    assert gold.read_text() == '{"id": "b", "total": "5"}\n'
+    assert [path.name for path in tmp_path.iterdir()] == ["gold.jsonl"]
+
+
+def test_gold_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    gold.write_text('{"id": "b", "total": "5"}\n')
+    found = promote(gold, [sheet(total=SIX)], PromoteOptions("checked"), NOW)
+    gold.write_text('{"id": "b", "total": "9"}\n')
+    with pytest.raises(ProblemsError, match="has changed while"):
+        found.write()
+    assert gold.read_text() == '{"id": "b", "total": "9"}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        pytest.param("gold.jsonl", b'{"id": "b"}\n{"id": "b"}\n', "of an earlier record", id="an id twice"),
+        pytest.param("gold.jsonl", b'{"id": "b", "x": 1, "x": 2}\n', "the key 'x' twice", id="a key twice"),
+        pytest.param("gold.jsonl", b"\x1f\x8b00", "packed or binary", id="packed"),
+        pytest.param("gold.csv", b"id,note\nb,x\n", "no column for total", id="no column"),
+        pytest.param("gold.csv", b"total\n5\n", "no column of ids", id="no ids"),
+    ],
+)
+def test_gold_that_cannot_be_kept_as_it_is_is_refused(
+    tmp_path: Path, name: str, content: bytes, words: str
+) -> None:
+    gold = tmp_path / name
+    gold.write_bytes(content)
+    with pytest.raises(ProblemsError, match=words):
+        merge_into(gold, sheet(total=SIX))
+    assert gold.read_bytes() == content
+
+
+def test_labels_make_gold_where_there_is_none(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.jsonl"
+    merge_into(gold, sheet(total=SIX, name=ABSENT), sheet("a", total=ABSENT, name=Label("value", "é")))
+    assert gold.read_text() == '{"id": "a", "name": "é"}\n{"id": "b", "total": "6"}\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gold.jsonl").write_text('{"id": "b", "total": "5"}\n')
+    (tmp_path / "spec.yaml").write_text("fields: {total: money}")
+    write_labels(tmp_path / "labels.jsonl", [sheet(total=SIX)])
+    return tmp_path
+
+
+PROMOTE = (
+    "review",
+    "promote",
+    "--labels",
+    "labels.jsonl",
+    "--gold",
+    "gold.jsonl",
+    "--reason",
+    "a second look",
+)
+
+
+def test_the_command_tells_and_writes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*PROMOTE, "--dry-run"]) == 0
+    assert "gold.jsonl: 1 value would change, 0 values confirmed" in capsys.readouterr().out
+    assert (folder / "gold.jsonl").read_text() == '{"id": "b", "total": "5"}\n'
+    assert main([*PROMOTE]) == 0
+    assert "b  total: '5' -> '6'" in capsys.readouterr().out
+    assert (folder / "gold.jsonl").read_text() == '{"id": "b", "total": "6"}\n'
+    assert history(folder / "gold.jsonl")[0]["reason"] == "a second look"
+
+
+def test_a_baseline_that_stands_on_gold_as_it_was_is_told(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (folder / "fieldassay-baseline.json").touch()
+    assert main([*PROMOTE]) == 0
+    assert "fieldassay-baseline.json stands on gold as it was: score again" in capsys.readouterr().out
+    assert main([*PROMOTE]) == 0
+    assert "stands on gold" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("more", "words"),
+    [
+        pytest.param(["--reason", " "], "says nothing", id="an empty reason"),
+    ],
+)
+def test_what_is_missing_is_told_before_anything_is_written(
+    folder: Path, capsys: pytest.CaptureFixture[str], more: list[str], words: str
+) -> None:
+    assert main([*PROMOTE, *more]) == 2
+    assert words in capsys.readouterr().err
+    assert (folder / "gold.jsonl").read_text() == '{"id": "b", "total": "5"}\n'
+
+
+def test_a_confirmation_in_another_writing_is_told_once_with_the_gold_that_stays(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text('id,total\nb,"1,250.00"\n')
+    plan = read_plan("fields: {total: money}")
+    for entries in (1, 0):
+        found = merge_into(gold, sheet(total=Label("value", "1250")), plan=plan)
+        assert len(found.entries) == entries
+    line = json.loads(history_of(gold).read_text())
+    assert (line["before"], line["after"]) == ("1,250.00", "1,250.00")
+
+
+def test_a_document_that_gold_lacks_is_added_only_if_asked_for(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    found = merge_into(gold, sheet("bb", total=SIX), sheet("b", total=SIX))
+    assert (found.unknown, found.added) == (("bb",), ())
+    assert gold.read_text() == "id,total\nb,6\n"
+    assert merge_into(gold, sheet("bb", total=SIX), adds_documents=True).added == ("bb",)
+
+
+def test_a_text_that_the_spec_cannot_read_is_told(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    found = merge_into(gold, sheet(total=Label("value", "garbage")), plan=read_plan("fields: {total: money}"))
+    assert found.unread == (("b", "total", "garbage"),)
+
+
+@pytest.mark.parametrize("text", ["6\0", "\x1b[31m6", "6\ud800"])
+def test_control_characters_never_become_gold(tmp_path: Path, text: str) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    with pytest.raises(
+        ProblemsError,
+        match=r"b: total: the label has the character U\+[0-9A-F]{4}, which no file of text may hold",
+    ):
+        merge_into(gold, sheet(total=Label("value", text)))
+    assert gold.read_text() == "id,total\nb,5\n"
+
+
+def test_an_empty_reason_is_told_as_one_of_gold(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    with pytest.raises(ProblemsError, match="say why gold changes; its history keeps it"):
+        promote(gold, [sheet(total=SIX)], PromoteOptions(" "), NOW)
+
+
+def test_a_value_without_its_text_is_refused_by_a_spec(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_text("id,total\nb,5\n")
+    with pytest.raises(ProblemsError, match="b: total: the label is a value without its text"):
+        merge_into(gold, sheet(total=Label("value")), plan=read_plan("fields: {total: money}"))
+
+
+# What nobody was asked about is written as unreviewed: never as absent, and never in a number
+
+SPEC = """
+fields:
+  supplier: text
+  total: money
+  place: {type: object, fields: {city: text, street: text}}
+  lines: {items: {fields: {sku: text, note: text, tags: {type: list, items: text}}}}
+"""
+TRUTH = {
+    "supplier": "Acme",
+    "total": "5.00",
+    "place": {"city": "Rome", "street": "Via 1"},
+    "lines": [{"sku": "A", "note": "x", "tags": ["u"]}, {"sku": "B", "note": "y", "tags": ["v", "w"]}],
+}
+VALUE, UNREVIEWED_ABSENT, SKIPPED = Label("value", "5.00"), Label("absent"), Label("skipped")
+
+
+def written(
+    folder: Path, labels: dict[str, Label], *gold: dict[str, Any], spec: str = SPEC
+) -> dict[str, Any]:
+    """Return the record of document `a` after its labels became gold."""
+    path = folder / "gold.jsonl"
+    path.write_text("".join(json.dumps({"id": "a", **row}) + "\n" for row in gold))
+    options = PromoteOptions("because", read_plan(spec))
+    promote(path, [Sheet("a", "r1", labels=labels)], options, datetime.now(UTC)).write()
+    [row] = map(json.loads, path.read_text().splitlines())
+    return row
+
+
+@pytest.mark.parametrize(
+    ("labels", "unreviewed"),
+    [
+        pytest.param({"total": VALUE}, ["lines", "place.city", "place.street", "supplier"], id="all others"),
+        pytest.param({"total": UNREVIEWED_ABSENT, "place": UNREVIEWED_ABSENT}, ["lines", "supplier"], id="an absent object is reviewed whole"),
+        pytest.param({"total": VALUE, "supplier": SKIPPED, "place": UNREVIEWED_ABSENT, "lines": UNREVIEWED_ABSENT}, ["supplier"], id="skipped"),
+        pytest.param(
+            {"total": VALUE, "supplier": VALUE, "place": UNREVIEWED_ABSENT, "lines": Label("value"), "lines[0].sku": VALUE, "lines[0].note": SKIPPED, "lines[4].sku": VALUE, "lines[4].tags": SKIPPED},
+            ["lines[0].note", "lines[1].tags"],
+            id="skipped in rows, which are numbered anew",
+        ),
+        pytest.param({"total": Label("illegible"), "supplier": VALUE, "place": UNREVIEWED_ABSENT, "lines": UNREVIEWED_ABSENT}, None, id="illegible is reviewed"),
+    ],
+)  # fmt: skip
+def test_a_new_document_names_what_has_no_label(
+    tmp_path: Path, labels: dict[str, Label], unreviewed: Any
+) -> None:
+    assert written(tmp_path, labels).get("unreviewed_fields") == unreviewed
+
+
+def test_gold_that_is_there_keeps_what_it_says_and_a_label_takes_a_field_off_the_list(tmp_path: Path) -> None:
+    assert "unreviewed_fields" not in written(tmp_path, {"total": VALUE}, {"supplier": "B"})
+    held = {"total": "5", "unreviewed_fields": ["supplier", "place.city"]}
+    assert written(tmp_path, {"supplier": UNREVIEWED_ABSENT}, held)["unreviewed_fields"] == ["place.city"]
+    assert "unreviewed_fields" not in written(
+        tmp_path, {"supplier": VALUE, "place.city": UNREVIEWED_ABSENT}, held
+    )
+
+
+def test_a_document_of_which_everything_is_absent_is_gold(tmp_path: Path) -> None:
+    labels = dict.fromkeys(("supplier", "total", "place", "lines"), UNREVIEWED_ABSENT)
+    assert written(tmp_path, labels) == {"id": "a"}
+
+
+def test_a_field_that_documents_of_the_type_do_not_have_is_not_named(tmp_path: Path) -> None:
+    spec = "document_type: kind\nfields: {kind: text, a: {type: text, applies_to: [bill]}, b: {type: text, applies_to: [note]}}"
+    assert written(tmp_path, {"kind": Label("value", "bill")}, spec=spec)["unreviewed_fields"] == ["a"]
+
+
+def test_a_table_gets_the_column(tmp_path: Path) -> None:
+    gold = tmp_path / "gold.csv"
+    gold.write_bytes(b"id;total;supplier\r\na;5\r\n")
+    plan = read_plan("fields: {total: text, supplier: text, date: date}")
+    options = PromoteOptions("because", plan, adds_documents=True)
+    promote(gold, [Sheet("b", "r1", labels={"total": VALUE})], options, datetime.now(UTC)).write()
+    assert gold.read_bytes() == b"id;total;supplier;unreviewed_fields\r\na;5;;\r\nb;5.00;;date|supplier\r\n"
+
+
+def leave_out(value: Any, path: str, gone: set[str]) -> Any:
+    """Return a tree without some of its leaves and lists."""
+    if isinstance(value, dict):
+        inner = {key: (f"{path}.{key}" if path else key, one) for key, one in value.items()}
+        return {key: leave_out(one, name, gone) for key, (name, one) in inner.items() if name not in gone}
+    if isinstance(value, list):
+        return [leave_out(one, f"{path}[{at}]", gone) for at, one in enumerate(value)]
+    return value
+
+
+def say(store: Store, person: Any, sheet: int, node: str, truth: Any) -> None:
+    """Answer a place as it stands in the truth, row by row where it is a list."""
+    form = form_of(store)
+    if isinstance(truth, str):
+        one = sheets.Answer(node, "value", truth)
+        store.write(lambda log: sheets.save_label(log, form, person, sheet, one))
+        return
+    if isinstance(truth, list):
+        blank = [None] * len(truth)
+        rows = store.write(lambda log: sheets.save_items(log, form, person, sheet, node, blank))
+        inside = dict(zip(rows, truth, strict=True))
+    else:
+        inside = {f"{node}.{key}": text for key, text in truth.items()}
+    for place, inner in inside.items():
+        say(store, person, sheet, place, inner)
+
+
+PLACES = [
+    "supplier",
+    "place.city",
+    "place.street",
+    "lines",
+    "lines[0].note",
+    "lines[1].tags",
+    "lines[1].sku",
+]
+
+
+@few_examples()
+@given(st.sets(st.sampled_from(PLACES), max_size=7), st.sampled_from([0.0, 0.5]), st.integers(0, 50))
+def test_a_system_that_is_right_is_right_in_gold_made_from_any_predictions_with_any_shares(
+    tmp_path_factory: pytest.TempPathFactory, gone: set[str], empty: float, seed: int
+) -> None:
+    """A perfect reviewer answers what is asked; what is not asked must not count against a perfect system."""
+    folder = tmp_path_factory.mktemp("review")
+    predicted = {"id": "a", **leave_out(TRUTH, "", gone)}
+    shares = Shares(double=0.0, withheld=0.3, empty=empty, seed=seed)
+    request = Request(SPEC, {"m": [predicted]}, shares=shares)
+    store = make_review(folder / "r", request).store
+    me, form = add(store), form_of(store)
+    number = take(store, me)
+    with store.reading() as db:
+        nodes = sheets.view(db, form, me, number)["open"]
+    for node in nodes:
+        say(store, me, number, node, value_at(TRUTH, node))
+    store.write(lambda log: sheets.finish(log, form, me, number))
+    gold = folder / "gold.jsonl"
+    assert main(["review", "promote", str(folder / "r"), "--gold", str(gold), "--reason", "first"]) == 0
+    result = score_alone(gold, [{"id": "a", **TRUTH}], SPEC)
+    assert {
+        one.value for one in result.estimates if one.metric in ("accuracy", "perfect_documents", "item_f1")
+    } <= {1.0, None}
+    [row] = map(json.loads, gold.read_text().splitlines())
+    assert set(row.get("unreviewed_fields", [])) <= {
+        *PLACES,
+        "lines[0].tags",
+        "lines[1].note",
+        "lines[0].sku",
+    }
+
+
+TYPED = {
+    "day": ("date", "31.02.2014"),
+    "count": ("number", "twelve"),
+    "total": ("money", "a lot"),
+    "flow": ("{type: quantity, canonical: m3/h}", "much"),
+    "numbers": ("{type: list, items: number, compare: bag}", "1 | x"),
+}
+
+
+@pytest.mark.parametrize("name", TYPED)
+@pytest.mark.parametrize("is_inside", [False, True], ids=["field", "cell"])
+def test_what_the_spec_cannot_read_is_asked_about_and_is_not_gold_unless_it_is_taken(
+    tmp_path: Path, name: str, is_inside: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kind, text = TYPED[name]
+    spec = f"fields: {{{name}: {kind}, shop: text}}"
+    if is_inside:
+        spec = f"fields: {{lines: {{items: {{fields: {{{name}: {kind}, shop: text}}}}}}}}"
+    row = {"lines": [{"shop": "Oak"}]} if is_inside else {"shop": "Oak"}
+    store = make_review(tmp_path / "r", Request(spec, {"m": [{"id": "a", **row}]})).store
+    me, form, start = add(store), form_of(store), "lines[0]." if is_inside else ""
+    assert take(store, me) == 1
+    for node, said in ((f"{start}shop", "Oak"), (f"{start}{name}", text)):
+        one = sheets.Answer(node, "value", said)
+        store.write(lambda log, one=one: sheets.save_label(log, form, me, 1, one))
+    with pytest.raises(RefusedError, match=f"1 not readable: {re.escape(start + name)}"):
+        store.write(lambda log: sheets.finish(log, form, me, 1))
+    store.write(lambda log: sheets.finish(log, form, me, 1, takes_unreadable=True))
+    gold = tmp_path / "gold.jsonl"
+    command = ["review", "promote", str(tmp_path / "r"), "--gold", str(gold), "--reason", "first"]
+    assert main(command) == 0
+    assert "cannot be read by the spec, and is left out" in capsys.readouterr().out
+    assert json.loads(gold.read_text()) == {"id": "a", **row, "unreviewed_fields": [start + name]}
+    gold.unlink()
+    assert main([*command, "--unreadable"]) == 0
+    found = json.loads(gold.read_text())
+    assert "unreviewed_fields" not in found
+    assert name in (found["lines"][0] if is_inside else found)
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("kind", "1"),
+        ("kind", "bill"),
+        ("paid", "2"),
+        ("paid", "maybe"),
+        ("lines", "x"),
+        ("lines[0].tags", "x"),
+    ],
+)
+def test_a_closed_choice_takes_no_other_text_and_a_list_no_text(
+    tmp_path: Path, field: str, text: str
+) -> None:
+    spec = "fields: {kind: {type: enum, values: [invoice, note]}, paid: boolean, lines: {items: {fields: {a: text, tags: {type: list, items: text}}}}}"
+    rows = [{"id": "a", "lines": [{"a": "x"}]}] if "[" in field else [{"id": "a"}]
+    store = make_review(tmp_path / "r", Request(spec, {"m": rows})).store
+    me, form = add(store), form_of(store)
+    assert take(store, me) == 1
+    with pytest.raises(RefusedError, match=r"choices|rows"):
+        store.write(lambda log: sheets.save_label(log, form, me, 1, sheets.Answer(field, "value", text)))
+
+
+def test_a_list_in_an_item_that_was_not_predicted_is_asked_and_becomes_gold(tmp_path: Path) -> None:
+    rows = [{"id": "a", **leave_out(TRUTH, "", {"lines[0].tags", "lines[1].tags", "supplier"})}]
+    store = make_review(tmp_path / "r", Request(SPEC, {"m": rows})).store
+    me, form = add(store), form_of(store)
+    assert take(store, me) == 1
+    with store.reading() as db:
+        nodes = sheets.view(db, form, me, 1)["open"]
+    assert {"lines[0].tags", "lines[1].tags"} <= set(nodes)
+    for node in nodes:
+        say(store, me, 1, node, value_at(TRUTH, node))
+    store.write(lambda log: sheets.finish(log, form, me, 1))
+    gold = tmp_path / "gold.jsonl"
+    assert main(["review", "promote", str(tmp_path / "r"), "--gold", str(gold), "--reason", "first"]) == 0
+    assert json.loads(gold.read_text()) == {"id": "a", **TRUTH}

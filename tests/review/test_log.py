@@ -1,0 +1,197 @@
+"""The log of a review."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shlex
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from doc_pages import blocks
+from msgspec.structs import replace
+from tests.review.receipts import SPEC, prediction, take
+from tests.review.small_review import first_events, label, labelled_store, ticking
+from tests.review.test_draw import policy
+from tests.review.test_promotion_of_review import fill
+
+from fieldassay.commands.cli.main import main
+from fieldassay.decisions.calibration.policy import Basis
+from fieldassay.decisions.calibration.policy_file import write_policy
+from fieldassay.errors import ProblemsError
+from fieldassay.review.log.journal import Entry, Journal
+from fieldassay.review.log.schema import FILE, check_place
+from fieldassay.review.log.store import Store, create_store, read_facts
+from fieldassay.review.log.verify import verify
+from fieldassay.review.log.writer import Writer
+from fieldassay.review.sheets.sheets import Person
+from fieldassay.review.web.people import list_people
+
+# A review is made whole or not at all, and one server writes to it
+
+
+def test_a_second_review_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    create_store(tmp_path, first_events())
+    with pytest.raises(ProblemsError, match="holds a review already"):
+        create_store(tmp_path, first_events())
+
+
+def test_a_review_that_could_not_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+    with pytest.raises(KeyError):
+        create_store(tmp_path, [*first_events(), Entry("no such kind", {}, "command")])
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"SQLite format 3\0" + bytes(100), b"text"])
+def test_another_file_in_its_place_is_no_review(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / FILE).write_bytes(content)
+    with (
+        pytest.raises(ProblemsError, match="is not the database of a review"),
+        Store(tmp_path).reading() as db,
+    ):
+        read_facts(db)
+    with pytest.raises(ProblemsError, match="is not a review"):
+        Store(tmp_path / "elsewhere").head()
+
+
+def test_a_newer_review_is_refused(tmp_path: Path) -> None:
+    store = create_store(tmp_path, first_events())
+    with closing(sqlite3.connect(store.file)) as db:
+        db.execute("PRAGMA user_version=99")
+    with pytest.raises(ProblemsError, match="install the release"):
+        store.head()
+
+
+def test_a_network_file_system_is_refused(tmp_path: Path) -> None:
+    mounts = tmp_path / "mounts"
+    mounts.write_text(f"disk / ext4 rw 0 0\nserver:/x {tmp_path} nfs4 rw 0 0\nother /elsewhere nfs rw 0 0\n")
+    with pytest.raises(ProblemsError, match=r"network file system \(nfs4\)"):
+        check_place(tmp_path / "review", mounts)
+    check_place(tmp_path.parent, mounts)
+
+
+def test_a_second_server_is_refused_until_the_first_ends(tmp_path: Path) -> None:
+    store = labelled_store(tmp_path)
+    with Writer(store), pytest.raises(ProblemsError, match="another server has this review"):
+        Writer(store)
+    Writer(store).close()
+
+
+def test_a_group_commits_what_succeeds_and_undoes_what_fails(tmp_path: Path) -> None:
+    store = labelled_store(tmp_path)
+
+    def append(text: str) -> int:
+        return writer.submit(lambda log: log.append(Entry("label", label("shop", text), "r1", 8))).result(30)
+
+    def fail(log: Journal) -> None:
+        log.append(Entry("label", label("shop", "never"), "r1", 8))
+        raise ValueError("stop")
+
+    with Writer(store) as writer:
+        futures = [writer.submit(fail) for _ in range(5)]
+        first = append("one")
+        futures += [writer.submit(fail) for _ in range(5)]
+        store.append(Entry("label", label("shop", "by a command"), "r1", 8))
+        second = append("two")
+        for future in futures:
+            with pytest.raises(ValueError, match="stop"):
+                future.result(30)
+    assert second == first + 2
+    assert verify(store).is_whole
+    with store.reading() as db:
+        assert db.execute("SELECT text FROM label WHERE sheet=8 AND node='shop'").fetchone() == ("two",)
+
+
+def test_facts_are_the_review_s_own(tmp_path: Path) -> None:
+    store = create_store(tmp_path, first_events(), ticking())
+    store.append(Entry("close", {"closed": True}, "command"))
+    with store.reading() as db:
+        facts = read_facts(db)
+    assert (facts["seed"], facts["closed"]) == (0, True)
+    assert verify(store).is_whole
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes of files are those of POSIX")
+def test_a_review_is_for_its_owner_alone(tmp_path: Path) -> None:
+    store = create_store(tmp_path / "new", first_events(), ticking())
+    store.append(Entry("close", {"closed": True}, "command"))
+    with store.reading() as db:
+        db.execute("SELECT 1")
+        modes = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "new").iterdir()}
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o700
+    assert set(modes.values()) == {0o600}
+
+
+@pytest.mark.parametrize("name", ["nosuch", "."])
+def test_a_folder_that_is_no_review_is_not_verified(
+    tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["review", "verify", str(tmp_path / name)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "is not a review" in err
+
+
+# The commands of the pages on reviews run: those that need labels of people have some
+
+SERVERS = {"open", "serve"}
+
+
+def commands(page: str) -> list[list[str]]:
+    """Return the commands of a page that are shown without their output, as words; servers are not asked."""
+    lines = "".join(blocks(f"docs/{page}.md", "sh")).splitlines()
+    return [words for words in (shlex.split(line)[1:] for line in lines) if words[1] not in SERVERS]
+
+
+def label_all(store: Store) -> None:
+    with store.reading() as db:
+        people = [Person(at, one["alias"], one["role"]) for at, one in enumerate(list_people(db), 1)]
+    for person in people[:2]:
+        while (number := take(store, person)) is not None:
+            fill(store, person, number, {})
+
+
+def test_the_commands_of_the_pages_run_one_after_the_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(words: list[str]) -> str:
+        words, target = (words[:-2], words[-1]) if words[-2] == ">" else (words, None)
+        if words[:2] == ["review", "people"]:
+            monkeypatch.setattr("sys.stdin", io.StringIO("a long password\n"))
+            words = [*words, "--password-stdin"]
+        words = [str(Store(Path(words[2])).head()) if "…" in word else word for word in words]
+        code = main(words)
+        shown = capsys.readouterr()
+        assert code == 0, (words, shown)
+        assert target is None or shown.out.count("\n") > 10
+        return shown.out
+
+    monkeypatch.chdir(tmp_path)
+    Path("spec.yaml").write_text(SPEC)
+    Path("corrected.yaml").write_text(SPEC.replace("paid: boolean", "paid: text"))
+    rows = [prediction(at, id=f"inv-{at}", confidence={"total": 0.95, "shop": 0.5}) for at in range(1, 13)]
+    Path("llama.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    Path("gold.jsonl").write_text(json.dumps(prediction(7, id="inv-7", total="7")) + "\n")
+    Path("scans").mkdir()
+    for row in rows:
+        Path("scans", f"{row['id']}.txt").write_text(f"{row['shop']}: {row['total']}")
+    score = ["score", "--spec", "spec.yaml", "--gold", "llama.jsonl", "--pred", "a=llama.jsonl", "--pred"]
+    run([*score, "llama.jsonl", "--bootstrap", "0", "--out", "runs/a"])
+    write_policy(Path("policy.json"), replace(policy(), basis=Basis("runs/a", 1, 1, "")))
+
+    team = commands("task-review-team")
+    for words in team[:5]:
+        run(words)
+    label_all(Store(Path("invoices-1")))
+    told = "".join(run(words) for words in team[5:])
+    for line in ("16 of 16 done", "4 documents labeled twice", "gold.history.jsonl: 7 lines added"):
+        assert line in told
+    for name in ("receipts-1", "invoices-2"):
+        shutil.copytree("invoices-1", name)
+    for page in ("task-review-audit", "review", "task-review-alone"):
+        for words in commands(page):
+            run(words)

@@ -1,0 +1,590 @@
+"""The engineering protocol: cases, readings, published figures."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.effort import few_examples
+from tests.judging import score_alone as score
+from tests.spec.presets.engineering_published import figures
+from tests.spec.presets.engineering_runs import (
+    ACCURACIES,
+    ACTUAL,
+    CRITICAL,
+    EXPECTED,
+    VARIATIONS,
+    counts,
+    judge,
+    judge_rows,
+)
+
+from fieldassay.decisions.gate import decide_result
+from fieldassay.errors import ProblemsError
+from fieldassay.reports.export.error_report import render_error_report
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.values.types.numbers.numbers import NumberReader
+from fieldassay.values.types.numbers.quantities import QuantityReader, UnitReader
+
+# The protocol `engineering-extractor` over cases: means, pooled figures, difficulties, inputs
+
+
+def test_a_case_with_nothing_to_divide_has_the_published_values_and_pooled_ones_are_undefined() -> None:
+    result = judge({"a": 1}, {})
+    assert {name: result.value(name) for name in ACCURACIES} == {
+        "overall_accuracy": 0.0, "complete_accuracy": 0.0, "critical_complete_accuracy": 1.0,
+        "unit_accuracy": 1.0, "value_accuracy": 1.0, "shape_accuracy": 1.0,
+    }  # fmt: skip
+    assert [result.value(f"pooled_{name}") for name in ACCURACIES] == [None, 0.0, None, None, None, None]
+
+
+def test_an_empty_case_has_no_complete_accuracy_for_which_nothing_is_published() -> None:
+    result = judge({}, {})
+    assert (result.value("overall_accuracy"), result.value("complete_accuracy")) == (0.0, None)
+
+
+def test_figures_are_means_over_cases_and_pooled_ones_stand_beside() -> None:
+    gold = [
+        {"test_case_id": "a", "expected_extraction": {"x": 1, "y": 2, "z": 3, "w": 4}},
+        {"test_case_id": "b", "expected_extraction": {"x": 1}},
+    ]
+    result = judge_rows(
+        gold,
+        [{"id": "a", "extraction": {"x": 1, "y": 2, "z": 3, "w": 9}}, {"id": "b", "extraction": {"x": 7}}],
+    )
+    assert result.value("overall_accuracy") == (0.75 + 0.0) / 2
+    assert result.value("pooled_overall_accuracy") == 3 / 5
+
+
+def test_a_case_without_a_prediction_is_judged_as_an_empty_one() -> None:
+    gold = [
+        {"test_case_id": "a", "expected_extraction": {"x": 1}},
+        {"test_case_id": "b", "expected_extraction": {"x": {"y": 1, "z": 2}}},
+    ]
+    result = judge_rows(gold, [{"id": "a", "extraction": {"x": 1}}])
+    assert result.value("overall_accuracy") == 0.5
+    assert counts(result) == {"missing": 2, "missing_fields": 1}
+
+
+def test_each_case_has_its_figures_as_columns() -> None:
+    result = judge(EXPECTED, ACTUAL, CRITICAL, VARIATIONS)
+    assert result.documents is not None
+    row = result.documents.to_dicts()[0]
+    assert (row["score"], row["overall_accuracy"]) == (pytest.approx(8 / 12), pytest.approx(8 / 12))
+    assert (row["errors_unit"], row["errors_value"], row["errors_missing"], row["errors_extra"]) == (
+        2,
+        2,
+        1,
+        1,
+    )
+
+
+def of_difficulty(
+    name: str, difficulty: str, right: int, wrong: int, **notes: Any
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return a case and its prediction with so many texts right and so many wrong."""
+    keys = [f"t{number}" for number in range(right + wrong)]
+    case = {
+        "test_case_id": name,
+        "difficulty": difficulty,
+        "expected_extraction": dict.fromkeys(keys, "x"),
+        **notes,
+    }
+    return case, {"id": name, "extraction": {key: "x" if at < right else "y" for at, key in enumerate(keys)}}
+
+
+def decide(*pairs: tuple[dict[str, Any], dict[str, Any]]) -> tuple[str, dict[str, str]]:
+    """Return the answer, and the verdict of each gate by the text before its threshold."""
+    decision = decide_result(
+        judge_rows([case for case, _ in pairs], [prediction for _, prediction in pairs])
+    )[0]
+    return decision.answer.value, {
+        str(outcome.gate).split(" >")[0]: outcome.verdict.value for outcome in decision.outcomes
+    }
+
+
+def test_the_thresholds_are_the_published_ones_on_the_published_figures_and_those_of_critical_fields_on_ours_too() -> (
+    None
+):
+    gates = read_plan({"protocol": "engineering-extractor"}).spec.gates
+    metrics = [
+        "overall_accuracy",
+        "critical_field_accuracy",
+        "unit_parsing_accuracy",
+        "value_parsing_accuracy",
+        "structure_accuracy",
+    ]
+    published = {
+        "easy": [0.95, 1.0, 0.98, 0.98, 0.95],
+        "medium": [0.9, 0.95, 0.92, 0.92, 0.9],
+        "hard": [0.85, 0.9, 0.85, 0.85, 0.85],
+    }
+    wanted = {
+        (f"{metric}{{difficulty={level}}}", least)
+        for level in published
+        for metric, least in zip(metrics, published[level], strict=True)
+    }
+    wanted.add(('overall_accuracy{difficulty="very hard"}', 0.8))
+    assert len(wanted) == 16
+    wanted |= {
+        (f"critical_complete_accuracy{{difficulty={level}}}", published[level][1]) for level in published
+    }
+    assert {(gate.split(" >= ")[0], float(gate.split(" >= ")[1].split(" ")[0])) for gate in gates} == wanted
+    assert all(gate.endswith(" if present") for gate in gates)
+
+
+@pytest.mark.parametrize(
+    ("difficulty", "right", "wrong", "verdict"),
+    [
+        ("easy", 19, 1, "PASS"),
+        ("easy", 18, 2, "FAIL"),
+        ("medium", 9, 1, "PASS"),
+        ("medium", 8, 1, "FAIL"),
+        ("hard", 17, 3, "PASS"),
+        ("hard", 16, 3, "FAIL"),
+    ],
+)
+def test_each_difficulty_has_its_threshold_inclusive(
+    difficulty: str, right: int, wrong: int, verdict: str
+) -> None:
+    answer, verdicts = decide(of_difficulty("a", difficulty, right, wrong))
+    assert verdicts[f"overall_accuracy{{difficulty={difficulty}}}"] == verdict
+    # any wrong leaf that is no unit is an error of values, as published
+    assert (answer, verdicts[f"value_parsing_accuracy{{difficulty={difficulty}}}"]) == ("NO-GO", "FAIL")
+    assert {verdict for gate, verdict in verdicts.items() if difficulty not in gate} == {"SKIPPED"}
+
+
+def test_a_run_passes_only_if_every_difficulty_that_occurs_passes() -> None:
+    assert decide(of_difficulty("a", "easy", 20, 0), of_difficulty("b", "hard", 17, 0))[0] == "GO"
+    assert decide(of_difficulty("a", "easy", 20, 0), of_difficulty("b", "hard", 8, 2))[0] == "NO-GO"
+
+
+def test_one_wrong_critical_leaf_of_an_easy_case_fails_the_run() -> None:
+    answer, verdicts = decide(of_difficulty("a", "easy", 19, 1, critical_fields=["t19"]))
+    assert (answer, verdicts["critical_complete_accuracy{difficulty=easy}"]) == ("NO-GO", "FAIL")
+
+
+def test_cases_are_sliced_by_difficulty_and_by_each_focus_area() -> None:
+    first = of_difficulty("a", "easy", 1, 0, focus_areas=["units", "values"])
+    second = of_difficulty("b", "hard", 0, 1, focus_areas=["units"])
+    result = judge_rows([first[0], second[0]], [first[1], second[1]])
+    found = {
+        "".join(f"{key}={value}" for key, value in estimate.slice.items()): estimate.value
+        for estimate in result.estimates
+        if estimate.metric == "overall_accuracy"
+    }
+    assert [
+        found[name]
+        for name in ("", "difficulty=easy", "difficulty=hard", "focus_areas=units", "focus_areas=values")
+    ] == [
+        0.5,
+        1.0,
+        0.0,
+        0.5,
+        1.0,
+    ]
+
+
+TREE = {
+    "id": "P-17",
+    "tags": ["a"],
+    "confidence": 0.5,
+    "error": "E4",
+    "flow_rate": {"value": 5, "unit": "m3/h"},
+}
+ROWS = [
+    pytest.param({"id": "c1", "extraction": TREE}, id="under extraction"),
+    pytest.param({"test_case_id": "c1", "extraction": TREE}, id="under the case's own id"),
+    pytest.param({"id": "c1", "extracted_facts": TREE}, id="under the source's name"),
+    pytest.param({"id": "c1", "extraction": json.dumps(TREE)}, id="as text"),
+    pytest.param({"id": "c1", "raw": f"```json\n{json.dumps(TREE)}\n```"}, id="as a raw answer"),
+    pytest.param(
+        {"id": "c1", "raw": json.dumps({"extraction": TREE})}, id="as a raw answer with its envelope"
+    ),
+    pytest.param({"id": "c1", "timing": {"duration_ms": 5}, "extraction": TREE}, id="beside its timing"),
+    pytest.param({"test_case_id": "c1", **TREE}, id="the tree itself, beside the case's id"),
+]
+
+
+def write_cases(folder: Path) -> Path:
+    folder.mkdir()
+    case = {
+        "test_case_id": "c1",
+        "description": "one",
+        "difficulty": "easy",
+        "focus_areas": ["unit_parsing"],
+        "expected_extraction": TREE,
+    }
+    (folder / "c1_expected.json").write_text(
+        json.dumps({**case, "critical_fields": ["flow_rate.unit"], "acceptable_variations": {}})
+    )
+    return folder
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_prediction_is_the_tree_however_it_is_wrapped(row: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_text(json.dumps(row))
+    result = score(
+        write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
+    )
+    assert (result.value("overall_accuracy"), counts(result)) == (1.0, {})
+
+
+def test_a_folder_of_trees_is_named_by_its_files_and_the_trees_are_taken_whole(tmp_path: Path) -> None:
+    (tmp_path / "p").mkdir()
+    (tmp_path / "p" / "c1.json").write_text(json.dumps(TREE))
+    result = score(
+        write_cases(tmp_path / "cases"), {"p": tmp_path / "p"}, {"protocol": "engineering-extractor"}
+    )
+    assert (result.value("overall_accuracy"), counts(result)) == (1.0, {})
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "c1", "error": "timeout"},
+        {"id": "c1", "extraction": None},
+        {"id": "c1", "extraction": [1]},
+        {"id": "c1", "parse_success": False},
+    ],
+)
+def test_a_failed_extraction_is_an_empty_tree(row: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "p.jsonl").write_text(json.dumps(row))
+    result = score(
+        write_cases(tmp_path / "cases"), {"p": tmp_path / "p.jsonl"}, {"protocol": "engineering-extractor"}
+    )
+    assert (result.value("overall_accuracy"), counts(result)) == (0.0, {"missing": 6, "missing_fields": 5})
+
+
+def test_a_case_file_with_a_misspelled_envelope_is_refused_and_the_right_name_is_said() -> None:
+    with pytest.raises(ProblemsError) as caught:
+        judge_rows(
+            [{"test_case_id": "a", "expected_extractoin": {"x": 1}}], [{"id": "a", "extraction": {"x": 1}}]
+        )
+    assert "expected_extractoin" in str(caught.value)
+
+
+def test_one_case_file_without_its_envelope_among_others_is_refused() -> None:
+    with pytest.raises(ProblemsError):
+        judge_rows(
+            [{"test_case_id": "a", "expected_extraction": {"x": 1}}, {"test_case_id": "b", "x": 1}],
+            [{"id": "a", "extraction": {"x": 1}}],
+        )
+
+
+def test_a_spec_of_ones_own_on_this_protocol_may_type_fields() -> None:
+    spec = {
+        "protocol": "engineering-extractor",
+        "locale": "de_DE",
+        "fields": {"flow": {"type": "quantity"}, "gas": "text"},
+        "gates": [],
+        "metrics": ["accuracy"],
+    }
+    gold = [{"test_case_id": "a", "expected_extraction": {"flow": "5000 m3/h", "gas": "Toluene"}}]
+    result = score(gold, {"p": [{"id": "a", "extraction": {"flow": "5.000 m³/h", "gas": "Toluene"}}]}, spec)
+    assert result.value("accuracy") == 1.0
+
+
+def test_an_extractor_that_leaves_out_every_critical_value_passes_the_published_figure_and_fails_ours() -> (
+    None
+):
+    case, prediction = of_difficulty("a", "easy", 9, 0, critical_fields=["t0"])
+    prediction["extraction"].pop("t0")
+    answer, verdicts = decide((case, prediction))
+    gates = ("critical_field_accuracy{difficulty=easy}", "critical_complete_accuracy{difficulty=easy}")
+    assert (answer, *(verdicts[gate] for gate in gates)) == ("NO-GO", "PASS", "FAIL")
+
+
+def test_the_report_says_which_figures_and_errors_are_the_source_s() -> None:
+    case, prediction = of_difficulty("a", "easy", 3, 1)
+    text = render_error_report(judge_rows([case], [prediction]), [])
+    assert (
+        "| critical field accuracy | source: right / compared critical leaves; missing ones cost nothing |"
+        in text
+    )
+    assert "| critical complete accuracy | ours: right / all critical leaves |" in text
+    assert "| value errors | source: all other wrong leaves | 1 |" in text
+
+
+# The likeliest errors, by the classes that the engineering strategy names; scores ignore them
+
+CASES = [
+    pytest.param("unit", "degC", "°C", "unit_spelling", id="degree sign"),
+    pytest.param("unit", "m3/h", "m3 per hour", "unit_spelling", id="per in words"),
+    pytest.param("unit", "m3/h", "m^3/h", "unit_spelling", id="caret"),
+    pytest.param("unit", "m3/h", "m³ h⁻¹", "unit_spelling", id="superscripts and a product"),
+    pytest.param("unit", "m3/h", "m³/h", "unicode_form", id="superscript"),
+    pytest.param("unit", "m3/h", "Nm3/h", "wrong_unit", id="normal cubic meters"),
+    pytest.param("concentration_unit", "mg/Nm3", "mg/m3", "wrong_unit", id="plain cubic meters"),
+    pytest.param("unit", "odor units/m3", "ou/m3", "unit_spelling", id="odor units"),
+    pytest.param("unit", "m3/h", "boxes", "different", id="no unit"),
+    pytest.param("name", "K", "A", "different", id="a key that names no unit"),
+    pytest.param("value", 850.5, "850,5", "other_format", id="decimal comma"),
+    pytest.param("value", 1500, "1.5e3", "other_format", id="scientific"),
+    pytest.param("value", 1500, "1,5E+03", "other_format", id="scientific with a comma"),
+    pytest.param("value", 5000, "5.000", "other_format", id="thousands"),
+    pytest.param("value", 45, None, "missing", id="null for a number"),
+    pytest.param("value", None, 45, "spurious", id="a number for null"),
+    pytest.param("value", 1500, 15000, "separator", id="ten times"),
+]
+
+
+def diagnoses(expected: Any, actual: Any) -> dict[str, list[str]]:
+    result = judge(expected, actual)
+    assert result.evidence is not None
+    return {
+        row["gold_path"]: row["diagnoses"]
+        for row in result.evidence.iter_rows(named=True)
+        if row["diagnoses"]
+    }
+
+
+@pytest.mark.parametrize(("key", "gold", "pred", "name"), CASES)
+def test_the_main_diagnosis_names_the_class_of_error(key: str, gold: Any, pred: Any, name: str) -> None:
+    assert diagnoses({"flow": {key: gold}}, {"flow": {key: pred}})["flow." + key][0] == name
+
+
+@pytest.mark.parametrize(("key", "gold", "pred", "name"), CASES)
+def test_the_score_is_that_of_the_protocol(key: str, gold: Any, pred: Any, name: str) -> None:
+    assert judge({"flow": {key: gold}}, {"flow": {key: pred}}).value("overall_accuracy") == 0.0
+
+
+AIR = {"air": {"value": 5000}, "water": {"value": 10}}
+ELSEWHERE = [
+    pytest.param(AIR, {"air": {"value": 10}, "water": {"value": 10}}, "air.value", True, id="the water flow"),
+    pytest.param(
+        {"t": {"value": 45}, "ambient": 20},
+        {"t": {"value": 20}, "ambient": 20},
+        "t.value",
+        True,
+        id="another name",
+    ),
+    pytest.param({"t": {"value": 45}, "n": 4}, {"t": {"value": 4}, "n": 4}, "t.value", False, id="one digit"),
+    pytest.param(
+        {"t": 45, "a": 20, "b": 20}, {"t": 20, "a": 20, "b": 20}, "t", False, id="two fields have it"
+    ),
+    pytest.param({"t": 45, "a": "20"}, {"t": 20, "a": "20"}, "t", False, id="a text"),
+    pytest.param({"t": 45, "a": True}, {"t": True, "a": True}, "t", False, id="a boolean"),
+    pytest.param(
+        {"t": [{"v": 45}, {"v": 20}]},
+        {"t": [{"v": 20}, {"v": 20}]},
+        "t[0].v",
+        False,
+        id="another item of its own field",
+    ),
+]
+
+
+@pytest.mark.parametrize(("expected", "actual", "path", "is_named"), ELSEWHERE)
+def test_a_short_number_is_another_fields_only_if_it_can_tell(
+    expected: Any, actual: Any, path: str, is_named: bool
+) -> None:
+    assert ("value_of_another_field" in diagnoses(expected, actual)[path]) == is_named
+
+
+# How values and units are read that the protocol `engineering-extractor` lists
+
+NUMBERS = [
+    ("5.000,50", "5000.5"),
+    ("5,000.50", "5000.5"),
+    ("1 000", "1000"),
+    ("1\u00a0000", "1000"),
+    ("1,5E+03", "1500"),
+    ("1.5E+03", "1500"),
+    ("8.5e-02", "0.085"),
+    ("850,5", "850.5"),
+    ("0.000125", "0.000125"),
+    ("1.2345E-04", "0.00012345"),
+]
+
+
+@pytest.mark.parametrize(("text", "meaning"), NUMBERS)
+@pytest.mark.parametrize("locale", [None, "de_DE", "en_US"])
+def test_a_number_whose_notation_is_clear_means_the_same_under_every_locale(
+    text: str, meaning: str, locale: str | None
+) -> None:
+    reading = NumberReader(locale=locale).read(text)
+    assert (reading.canonical, reading.flags) == (meaning, ())
+
+
+@pytest.mark.parametrize(
+    ("text", "locale", "meaning"),
+    [
+        ("5.000", "de_DE", "5000"), ("5.000", "en_US", "5"), ("5.000", None, "5"),
+        ("5,000", "de_DE", "5"), ("5,000", "en_US", "5000"), ("1.000", "de_DE", "1000"),
+        ("1,000", "en_US", "1000"),
+    ],
+)  # fmt: skip
+def test_a_lone_group_of_three_is_decided_by_the_locale_and_said_to_be_ambiguous(
+    text: str, locale: str | None, meaning: str
+) -> None:
+    reading = NumberReader(locale=locale).read(text)
+    assert (reading.canonical, reading.flags) == (meaning, ("ambiguous",))
+
+
+QUANTITIES = [
+    ("100-500 m3/h", "100 to 500 m3/h"),
+    ("4500–5500", "4500 to 5500"),
+    ("4500–5500 m³/h", "4500 to 5500 m3/h"),
+    ("20±5 degC", "15 to 25 degC"),
+    ("-10 to 40 degC", "-10 to 40 degC"),
+    ("5000m3/h", "5000 m3/h"),
+    ("5000 m³ h⁻¹", "5000 m3/h"),
+    ("5000 m3 per hour", "5000 m3/h"),
+    ("12 Nm³/h", "12 Nm3/h"),
+    ("45 °C", "45 degC"),
+    ("5 vol%", "5 vol%"),
+    ("1.5e3 m3/h", "1500 m3/h"),
+    ("8.5E+2 mg/Nm3", "850 mg/Nm3"),
+    ("5.000,50 m³/h", "5000.5 m3/h"),
+]
+
+
+@pytest.mark.parametrize(("text", "meaning"), QUANTITIES)
+def test_a_quantity_is_an_amount_or_a_range_in_a_canonical_unit(text: str, meaning: str) -> None:
+    assert QuantityReader().read(text).canonical == meaning
+
+
+def test_an_ambiguous_amount_of_a_quantity_is_decided_by_the_locale_too() -> None:
+    readings = [QuantityReader(locale=locale).read("5.000 m3/h") for locale in ("de_DE", "en_US")]
+    assert [(reading.canonical, reading.flags) for reading in readings] == [
+        ("5000 m3/h", ("ambiguous",)),
+        ("5 m3/h", ("ambiguous",)),
+    ]
+
+
+UNITS = [
+    ("m³/h", "m3/h"), ("m^3/h", "m3/h"), ("m³ h⁻¹", "m3/h"), ("m3 per hour", "m3/h"), ("m3/h", "m3/h"),
+    ("Nm³/h", "Nm3/h"), ("Nm3 per hour", "Nm3/h"), ("mg/Nm³", "mg/Nm3"), ("mg/m³", "mg/m3"), ("°C", "degC"),
+    ("degC", "degC"),
+    ("vol%", "vol%"), ("ppm", "ppm"), ("ppb", "ppb"), ("g/h", "g/h"), ("mbar", "mbar"), ("Pa", "Pa"),
+    ("kPa", "kPa"), ("bar", "bar"), ("atm", "atm"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "canonical"), UNITS)
+def test_a_unit_has_one_canonical_spelling_which_is_ascii(text: str, canonical: str) -> None:
+    assert UnitReader().read(text).canonical == canonical
+    assert canonical.isascii()
+
+
+@pytest.mark.parametrize(("normal", "plain"), [("Nm3/h", "m3/h"), ("Nm³/h", "m³/h"), ("mg/Nm3", "mg/m3")])
+def test_normal_units_are_not_their_plain_counterparts(normal: str, plain: str) -> None:
+    assert UnitReader().read(normal).canonical != UnitReader().read(plain).canonical
+    assert QuantityReader(canonical=plain).read(f"5 {normal}").problem is not None
+
+
+# The five published figures equal those of the source's description, but for documented differences
+
+pytestmark = pytest.mark.slow
+
+ENGINEERING_PUBLISHED_NUMBERS = [0, 1, 7, 45, 5000, 5040, 5060, 850.5, 0.00012]
+TEXTS = ["m3/h", "m3 / h", "M3/H", "Nm3/h", "Toluene", "toluene", "", "5000"]
+PLAIN = [text for text in TEXTS if text not in ("m3 / h", "M3/H", "toluene")]
+KEYS = ["flow", "unit", "value", "unit_b", "value_b", "min_value", "a"]
+
+
+def leaves(key: str) -> st.SearchStrategy[Any]:
+    """Values; texts that differ in case and blanks only where source and protocol read units alike."""
+    return st.sampled_from([None, *ENGINEERING_PUBLISHED_NUMBERS, *(TEXTS if key == "unit" else PLAIN)])
+
+
+def trees(depth: int, key: str = "") -> st.SearchStrategy[Any]:
+    if depth == 0:
+        return leaves(key)
+    inner = st.sets(st.sampled_from(KEYS), max_size=4).flatmap(
+        lambda keys: st.fixed_dictionaries({one: trees(depth - 1, one) for one in keys})
+    )
+    return st.one_of(leaves(key), leaves(key), inner, st.lists(trees(depth - 1), max_size=3))
+
+
+ROOTS = st.sets(st.sampled_from([key for key in KEYS if key != "unit"]), max_size=4).flatmap(
+    lambda keys: st.fixed_dictionaries({one: trees(3, one) for one in keys})
+)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Any, Any, list[str]]:
+    expected = draw(ROOTS)
+    actual = {
+        key: draw(st.one_of(st.just(value), trees(3, key)))
+        for key, value in expected.items()
+        if draw(st.integers(0, 5))
+    }
+    paths = list(list_leaves(expected, ""))
+    return expected, actual, draw(st.lists(st.sampled_from(paths), max_size=4)) if paths else []
+
+
+def list_leaves(tree: Any, path: str) -> Iterator[str]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from list_leaves(value, f"{path}.{key}" if path else key)
+    elif isinstance(tree, list):
+        for at, item in enumerate(tree):
+            yield from list_leaves(item, f"{path}[{at}]")
+    else:
+        yield path
+
+
+@settings(few_examples(), suppress_health_check=list(HealthCheck))
+@given(drawn=st.lists(cases(), min_size=1, max_size=25))
+def test_random_cases_have_the_figures_of_the_source(drawn: list[tuple[Any, Any, list[str]]]) -> None:
+    gold = [
+        {"id": at, "expected_extraction": case[0], "critical_fields": case[2]}
+        for at, case in enumerate(drawn)
+    ]
+    result = judge_rows(gold, [{"id": at, "extraction": case[1]} for at, case in enumerate(drawn)])
+    assert result.documents is not None
+    rows = {row["doc"]: row for row in result.documents.iter_rows(named=True)}
+    wanted = [figures(*case) for case in drawn]
+    for at, case in enumerate(drawn):
+        assert {name: rows[str(at)][name] for name in wanted[at]} == pytest.approx(wanted[at], abs=1e-9), case
+    for name in wanted[0]:
+        assert result.value(name) == pytest.approx(sum(one[name] for one in wanted) / len(drawn), abs=1e-9)
+
+
+BY_HAND = [
+    pytest.param("overall_accuracy", 3 / 5, id="overall: missing outside"),
+    pytest.param("critical_field_accuracy", 1 / 2, id="critical: missing outside"),
+    pytest.param("unit_parsing_accuracy", 1 / 2, id="unit: .unit in the path"),
+    pytest.param("value_parsing_accuracy", 1.0, id="value"),
+    pytest.param("structure_accuracy", 4 / 5, id="structure"),
+]
+
+
+@pytest.mark.parametrize(("metric", "value"), BY_HAND)
+def test_the_figures_are_those_worked_by_hand(metric: str, value: float) -> None:
+    expected = {
+        "f": {"value": 5, "unit": "K"},
+        "g": {"unit": "m3/h", "name": "x"},
+        "list": [1],
+        "gone": {"value": 1},
+    }
+    actual = {"f": {"value": 5, "unit": "F"}, "g": {"unit": "M3/H", "name": "x"}, "list": {}}
+    critical = ["f.unit", "g.unit", "gone.value"]
+    result = judge(expected, actual, critical)
+    assert result.value(metric) == pytest.approx(value)
+    assert figures(expected, actual, critical)[metric] == pytest.approx(value)
+    assert result.value("critical_complete_accuracy") == pytest.approx(1 / 3)
+
+
+DIFFERENT = [
+    pytest.param(
+        {"a": {"flow_unit": "m3/h"}},
+        {"a": {"flow_unit": "M3/H"}},
+        id="letter case under a key that is no .unit",
+    ),
+    pytest.param({"a": True}, {"a": 1}, id="a boolean for a number"),
+    pytest.param({"a": 1}, {"a": 1.01}, id="exactly one percent in binary"),
+]
+
+
+@pytest.mark.parametrize(("expected", "actual"), DIFFERENT)
+def test_where_the_page_says_that_they_differ_they_do(expected: Any, actual: Any) -> None:
+    name = "overall_accuracy"
+    assert judge(expected, actual).value(name) != pytest.approx(figures(expected, actual)[name])

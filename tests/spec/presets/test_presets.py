@@ -1,0 +1,281 @@
+"""All presets: documented, and fed by inputs of any shape."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.spec.presets.engineering_runs import counts, judge, judge_rows
+
+from fieldassay.commands.cli.main import main
+from fieldassay.errors import ProblemsError
+from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary
+from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.scoring.explain import explain_field
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.scoring.score import score
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.presets.catalogue import preset_head, preset_names
+
+# Each shipped protocol says where it comes from, and has its place in the pages on protocols
+
+_PAGES = Path(__file__).resolve().parents[3] / "docs" / "protocols"
+_TEXTS = {page.name: page.read_text(encoding="utf-8") for page in _PAGES.glob("*.md")}
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_the_list_of_protocols_names_it(name: str) -> None:
+    assert re.search(rf"^\|.*\b{re.escape(name)}\b", _TEXTS["index.md"], re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_a_page_of_its_own_or_its_familys_tells_how_to_run_it_and_its_source(name: str) -> None:
+    row = next(
+        line
+        for line in _TEXTS["index.md"].splitlines()
+        if line.startswith("|") and re.search(rf"[\[`]{re.escape(name)}[\]`]", line)
+    )
+    linked = re.findall(r"\]\(([^)#]+\.md)\)", row)
+    text = (_PAGES / linked[0]).resolve().read_text(encoding="utf-8")
+    assert name in text
+    if (_PAGES / linked[0]).parent == _PAGES and linked[0] in _TEXTS:
+        assert "\nSource:" in text
+        assert "fieldassay score --protocol" in text
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_its_text_says_its_version_its_source_and_what_it_judges(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    head = preset_head(name)
+    assert (head.name, bool(head.version), bool(head.citation), bool(head.description)) == (
+        name,
+        True,
+        True,
+        True,
+    )
+    assert main(["protocols", "show", name]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(rf"^version: [\"']?{re.escape(head.version)}[\"']?$", shown, re.MULTILINE)
+    assert re.search(r"^citation: \S", shown, re.MULTILINE)
+    assert re.search(r"^description: \S", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", sorted(_TEXTS))
+def test_no_page_says_that_all_protocols_judge_a_missing_prediction_alike(page: str) -> None:
+    assert (
+        page != "index.md" or "A document without a prediction is judged as an empty one." not in _TEXTS[page]
+    )
+
+
+@pytest.mark.parametrize("page", sorted(set(_TEXTS) - {"index.md"}))
+def test_each_page_says_what_a_missing_prediction_costs(page: str) -> None:
+    text = " ".join(_TEXTS[page].split()).lower()
+    assert (
+        re.search(r"without (a|its|any) prediction|without predictions|missing prediction", text)
+        or "(prescription.md#" in text
+    )
+
+
+# Shapes of gold and predictions that are odd, but mean something; the numbers are worked by hand
+
+
+@pytest.mark.parametrize(
+    ("beside", "rate"),
+    [
+        pytest.param({"parse_success": 0}, 0.0, id="parse-0"),
+        pytest.param({"parse_success": "0"}, 0.0, id="parse-0-as-text"),
+        pytest.param({"parse_success": 1}, 100.0, id="parse-1"),
+        pytest.param({"parse_success": None}, 100.0, id="parse-unknown"),
+    ],
+)
+def test_a_parse_that_failed_may_be_a_0(beside: dict[str, Any], rate: float) -> None:
+    gold = [{"doc_id": "a", "medications": [{"nombre_medicamento": "X", "dosis": "5 mg"}]}]
+    result = score(
+        gold, {"s": [{**gold[0], **beside}]}, {"protocol": "prescription"}, ScoreOptions(replicates=0)
+    )
+    assert result.value("pipeline_success_rate") == rate
+    assert result.value("prescription_accuracy") == 100.0
+
+
+@pytest.mark.parametrize(
+    ("accepted", "actual", "overall", "structure"),
+    [
+        pytest.param({"a": [None]}, None, 1.0, 1.0, id="null-accepted"),
+        pytest.param({"a": ["n/a"]}, "n/a", 1.0, 1.0, id="text-accepted"),
+        pytest.param({"a": [None]}, 7, 0.5, 0.5, id="not-accepted"),
+        pytest.param({}, None, 0.5, 0.5, id="nothing-accepted"),
+    ],
+)
+def test_an_accepted_value_in_place_of_a_container_is_one_match(
+    accepted: Any, actual: Any, overall: float, structure: float
+) -> None:
+    result = judge({"a": {"b": 1, "c": 2}, "d": "x"}, {"a": actual, "d": "x"}, accepted=accepted)
+    assert (result.value("overall_accuracy"), result.value("shape_accuracy")) == (overall, structure)
+    assert counts(result) == ({"structure": 1} if overall < 1 else {})
+
+
+@pytest.mark.parametrize(
+    ("accepted", "actual", "right"),
+    [
+        pytest.param({"a": "y"}, "y", 2, id="bare-text"),
+        pytest.param({"a": None}, None, 2, id="bare-null"),
+        pytest.param({"a": "y", "b": ["z"]}, "y", 2, id="beside-a-list"),
+        pytest.param({"a": "y"}, "yy", 1, id="another-text"),
+    ],
+)
+def test_a_variation_without_a_list_is_the_only_one(accepted: Any, actual: Any, right: int) -> None:
+    assert (
+        judge({"a": "x", "b": "w"}, {"a": actual, "b": "w"}, accepted=accepted).value("overall_accuracy")
+        == right / 2
+    )
+
+
+@pytest.mark.parametrize("difficulty", ["easy", "Easy", " EASY "])
+def test_the_thresholds_of_a_difficulty_hold_in_any_letter_case(difficulty: str) -> None:
+    gold = [{"test_case_id": "c", "difficulty": difficulty, "expected_extraction": {"a": 1, "b": 2}}]
+    result = judge_rows(gold, [{"id": "c", "extraction": {"a": 1, "b": 3}}])
+    found = [
+        e.value
+        for e in result.estimates
+        if e.metric == "overall_accuracy" and dict(e.slice) == {"difficulty": "easy"}
+    ]
+    assert found == [0.5]
+
+
+def test_predicted_business_fields_may_stand_under_extracted_data() -> None:
+    gold = [{"image_file": "a.png", "SUPPLIER_NAME": "Acme Corp Ltd", "TOTAL_AMOUNT": "$5.00"}]
+    pred = [
+        {
+            "image_name": "a.png",
+            "extracted_data": {"SUPPLIER_NAME": "Acme Corp", "TOTAL_AMOUNT": "5"},
+            "processing_time": 12,
+        }
+    ]
+    result = score(gold, {"s": pred}, {"protocol": "business-documents"}, ScoreOptions(replicates=0))
+    assert result.value("overall_accuracy") == pytest.approx((0.9 + 1) / 2, abs=1e-9)
+    assert result.value("throughput") == pytest.approx(5.0)
+
+
+def test_soft_coverage_and_presence_come_by_slot_type_too() -> None:
+    gold = [{"id": "t", "incident_location": "Puerto Claro", "victim": ["the mayor"]}]
+    pred = [{"id": "t", "incident_location": "Puerto Claro", "weapon": ["a gun"]}]
+    result = score(gold, {"s": pred}, {"protocol": "slot-filling"}, ScoreOptions(replicates=0))
+    found = {
+        (e.metric, e.regime, dict(e.parameters).get("type")): e.value
+        for e in result.estimates
+        if e.field is None and not dict(e.slice)
+    }
+    for metric in ("soft_coverage", "soft_specificity", "chamfer", "sf1"):
+        # Of five lists three are empty on both sides; the one text is equal.
+        assert found[metric, "baseline", "list"] == pytest.approx(3 / 5)
+        assert found[metric, "gold_nonempty", "list"] == 0.0
+        assert (found[metric, "baseline", "text"], found[metric, "gold_nonempty", "text"]) == (1.0, 1.0)
+        assert found[metric, "baseline", None] == pytest.approx(4 / 6)
+    of_lists = {
+        metric: value
+        for (metric, _, kind), value in found.items()
+        if kind == "list" and metric.startswith("presence")
+    }
+    assert of_lists == {
+        "presence_gold_empty_pred_empty": 3, "presence_gold_empty_pred_nonempty": 1,
+        "presence_gold_nonempty_pred_empty": 1, "presence_gold_nonempty_pred_nonempty": 0,
+    }  # fmt: skip
+
+
+def test_a_definition_that_fixes_several_values_can_be_narrowed_to_some_of_them() -> None:
+    vocabulary = Vocabulary(
+        (Definition("covered", 'mean(column=coverage, type="text|list")'),), ("text", "list", "enum")
+    )
+    assert [str(call) for call in select_metrics(["covered(type=text)"], vocabulary)] == [
+        "covered(type=text)"
+    ]
+    with pytest.raises(ValueError, match="covered has no parameter 'type'"):
+        select_metrics(["covered(type=enum)"], vocabulary)
+
+
+def test_a_single_document_has_intervals_and_no_crash() -> None:
+    gold = [{"id": 1, "entries": [{"name": "Dupont", "pages": [1, 2]}]}]
+    pred = [{"id": 1, "entries": [{"name": "Dupond", "pages": [1, 3]}]}]
+    result = score(gold, {"s": pred}, {"protocol": "entry-matching"}, ScoreOptions(replicates=50))
+    assert result.value("imq") == pytest.approx(8 / 9, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "field", "gold", "pred", "found"),
+    [
+        pytest.param(
+            "prescription", "medications[].dosis", "1-2 TABLETAS", "1 2 tabletas.", 1.0, id="attribute"
+        ),
+        pytest.param(
+            "prescription", "medications[].dosis", "1-2 TABLETAS", "12 TABLETAS", 0.0, id="attribute-wrong"
+        ),
+        pytest.param("lab-report", "results[].valor", "5,0", "5.1", 1.0, id="value"),
+        pytest.param("lab-report", "results[].valor", "5,0", "5.11", 0.0, id="value-wrong"),
+        pytest.param("engineering-extractor", "flow_rate.value", 5000, 5050, 1.0, id="number-in-a-tree"),
+        pytest.param(
+            "engineering-extractor", "flow_rate.value", 5000, 5050.01, 0.0, id="number-in-a-tree-wrong"
+        ),
+        pytest.param("engineering-extractor", "list[3].unit", "m3/h", "M3 / H", 1.0, id="unit-in-a-tree"),
+        pytest.param("entry-matching", "entries[].name", "Dupont", "Dupond", 5 / 6, id="name"),
+        pytest.param("entry-matching", "entries[].pages", [1, 2], [1, 3], 1 / 3, id="pages"),
+        pytest.param("anls-star", "shop", "OAK STREET BOOKS", "oak street book", 15 / 16, id="leaf"),
+    ],
+)
+def test_two_values_of_a_field_inside_of_others_are_explained(
+    protocol: str, field: str, gold: Any, pred: Any, found: float
+) -> None:
+    [step] = explain_field(read_plan({"protocol": protocol}), field, gold, pred)
+    assert step.score == pytest.approx(found, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("protocol", "field", "said"),
+    [
+        ("prescription", "medications[].dose", "did you mean 'medications\\[\\].dosis'"),
+        ("anls-star", "a[", "not a path"),
+    ],
+    ids=["nearest", "no-path"],
+)
+def test_a_field_that_is_nowhere_is_refused(protocol: str, field: str, said: str) -> None:
+    with pytest.raises(ProblemsError, match=said):
+        explain_field(read_plan({"protocol": protocol}), field, "a", "b")
+
+
+def test_on_the_command_line_values_of_a_tree_are_json(capsys: pytest.CaptureFixture[str]) -> None:
+    values = ["--gold-value", "5000", "--pred-value", "5050"]
+    assert (
+        main(["explain", "--protocol", "engineering-extractor", "--field", "flow_rate.value", *values]) == 0
+    )
+    assert "score 1.0, the numbers are within the tolerance" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_entry_study_may_be_given_under_its_own_names() -> None:
+    gold = [
+        {
+            "id": 1,
+            "listes_des_intervenants": [
+                {"nom": "Dupont", "references_pages": [1, 2]},
+                {"nom": "Durand", "references_pages": [7]},
+            ],
+        }
+    ]
+    prediction = [{"id": 1, "listes_des_intervenants": [{"nom": "Dupond", "references_pages": [1, 3]}]}]
+    result = score(gold, {"s": prediction}, {"protocol": "entry-matching"}, ScoreOptions(replicates=0))
+    assert result.value("imq") == pytest.approx(4 / 9)
+
+
+def test_two_blanks_in_a_document_type_are_one() -> None:
+    gold = [
+        {
+            "image_file": "a",
+            "DOCUMENT_TYPE": "TAX  INVOICE",
+            "TOTAL_AMOUNT": "$5.00",
+            "TRANSACTION_DATES": "NOT_FOUND",
+        }
+    ]
+    result = score(gold, {"s": gold}, {"protocol": "business-documents"}, ScoreOptions(replicates=0))
+    assert {estimate.slice["type"] for estimate in result.estimates if estimate.slice} == {"invoice"}
+    assert not any("no known document type" in text for text in result.warnings)

