@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from itertools import compress
 from pathlib import Path
 
 from msgspec import Struct
@@ -65,11 +66,10 @@ def list_documents(path: Path) -> Documents:
     if path.is_dir():
         listing = list_folder(path)
         notes = listing.notes
-        listed = [(inner, Path(place)) for inner, place in listing.files]
-        files = tuple(
-            DocumentFile(_name(inner), file) for inner, file in listed if file.suffix.lower() in SUFFIXES
-        )
-        skipped = tuple(file for _, file in listed if file.suffix.lower() not in SUFFIXES)
+        listed = [DocumentFile(_name(inner), Path(place)) for inner, place in listing.files]
+        is_document = [file.path.suffix.lower() in SUFFIXES for file in listed]
+        files = tuple(compress(listed, is_document))
+        skipped = tuple(file.path for file, is_read in zip(listed, is_document, strict=True) if not is_read)
     else:
         files, skipped, notes = tuple(_of_file(path)), (), ()
     if not files:

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from fieldassay.commands.cli.grouping import json_option
-
-if TYPE_CHECKING:
-    from fieldassay.review.log.verify import Verification
 
 
 @click.command()
@@ -32,29 +27,23 @@ def verify(folder: Path, heads: tuple[str, ...], *, is_json: bool) -> int:
     \b
     fieldassay review verify invoices-1 --head 48213:9f2c…
     """
-    import json
-
     from fieldassay.commands.cli.output import write
+    from fieldassay.io.json_value import json_text
+    from fieldassay.io.text.shown import format_count
     from fieldassay.review.log.journal import Head
     from fieldassay.review.log.store import Store
     from fieldassay.review.log.verify import verify as verify_store
 
     found = verify_store(Store(folder), [Head.parse(text) for text in heads])
     if is_json:
-        write(json.dumps(found.to_dict(), indent=1) + "\n")
-    else:
-        told_lines = list(_describe_log(folder, found))
-        if found.is_whole:
-            told_lines.append(
-                "whole" if heads else "whole, as far as it goes: give --head to see a cut or rewritten log"
-            )
-        write("".join(f"{line}\n" for line in told_lines))
-    return 0 if found.is_whole else 1
-
-
-def _describe_log(folder: Path, found: Verification) -> Iterator[str]:
-    from fieldassay.io.text.shown import format_count
-
-    yield from (f"{folder}: {fault}" for fault in found.faults)
+        write(json_text(found.to_dict()))
+        return 0 if found.is_whole else 1
+    lines = [f"{folder}: {fault}" for fault in found.faults]
     if found.events:
-        yield f"{format_count(found.events, 'event')}, head {found.head}"
+        lines.append(f"{format_count(found.events, 'event')}, head {found.head}")
+    if found.is_whole:
+        lines.append(
+            "whole" if heads else "whole, as far as it goes: give --head to see a cut or rewritten log"
+        )
+    write("".join(f"{line}\n" for line in lines))
+    return 0 if found.is_whole else 1

@@ -23,7 +23,7 @@ _LONGEST, _LONGEST_OF_PART = 20_000, 4_000
 """Characters of a header that are parsed, and of one that says what a part is: the square of it is taken."""
 _USED = lazy_regex(r"\s*(?:filename|name|charset|boundary)[*\d\s]*=", re.IGNORECASE)
 Attachment = tuple[str, bytes]
-"""The name of an attachment and its bytes; None for a storage of its own in an Outlook message."""
+"""The name of an attachment and its bytes."""
 
 
 def load_eml(data: bytes, task: Task) -> Content:

@@ -73,7 +73,7 @@ def extend_history(path: Path, entries: Iterable[Entry]) -> Extended:
     Raises ProblemsError for a line that is no entry.
     """
     data = read_gold(path)
-    last = {(row["document"], row["path"]): row for _, row in read_history(path, data)}
+    last = {(row["document"], row["path"]): row for row in read_history(path, data)}
     added = tuple(
         json.dumps(asdict(one), ensure_ascii=False).encode("utf-8", "backslashreplace")
         for one in entries
@@ -84,12 +84,12 @@ def extend_history(path: Path, entries: Iterable[Entry]) -> Extended:
     return Extended(data, after, added)
 
 
-def read_history(path: Path, data: bytes) -> list[tuple[bytes, dict[str, Any]]]:
-    """Return the lines of a history, each with what it says.
+def read_history(path: Path, data: bytes) -> list[dict[str, Any]]:
+    """Return what the lines of a history say.
 
     Raises ProblemsError for a line that is no entry.
     """
-    found: list[tuple[bytes, dict[str, Any]]] = []
+    found: list[dict[str, Any]] = []
     problems = []
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
@@ -97,7 +97,7 @@ def read_history(path: Path, data: bytes) -> list[tuple[bytes, dict[str, Any]]]:
         try:
             row = parse_json(line)
             _ = row["document"], row["path"]
-            found.append((line.strip(), row))
+            found.append(row)
         except (ValueError, KeyError, TypeError):
             what = "is no line of a history of gold"
             problems.append(

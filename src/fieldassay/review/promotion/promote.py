@@ -94,8 +94,6 @@ class Promotion(Struct, frozen=True, eq=False):
     """New lines of the history."""
     files: Mapping[Path, bytes]
     before: Mapping[Path, bytes]
-    review: str | None = None
-    """The head of the review's log that the new lines name."""
 
     @property
     def changed(self) -> int:
@@ -202,7 +200,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
     added = tuple(name for name in changed if name not in theirs.records)
     return Promotion(
         gold, history, changes, added, unknown, unread, unreviewed, left.items, left.standing,
-        longer.added, files, before, options.review,
+        longer.added, files, before,
     )  # fmt: skip
 
 
