@@ -295,7 +295,7 @@ def test_the_index_reads_an_id_as_the_record_does(value: str | int, is_escaped: 
     line = json.dumps({"x": 1, "id": value}, ensure_ascii=is_escaped).encode()
     row = decode_json(line).value
     assert isinstance(row, dict)
-    assert id_reader(["id"])(line) == (id_text(row["id"]), None)
+    assert id_reader(["id"])(line) == id_reader(["\udcff", "id"])(line) == (id_text(row["id"]), None)
 
 
 def test_gold_with_a_duplicate_key_is_invalid(tmp_path: Path) -> None:

@@ -121,6 +121,8 @@ def test_a_definition_is_read(definition, expected):
         ("fields: {a: id, '**.b': id}", 1, "$.fields", "names and path patterns"),
         ("fields: {o: {fields: {a: id, '**.b': id}}}", 1, "$.fields.o.fields", "names and path patterns"),
         ("fields:\n  a: id\n  a: text\n", 2, "$.fields.a", "is there twice (again on line 3)"),
+        (r'fields: {"\ud800": id}', 1, "$.fields", "half of a character"),
+        (r'fields: {a: {type: text, regex: "\udc00"}}', 1, "$.fields.a.regex", "half of a character"),
         ("fields: {a: 3}", 1, "$.fields.a", "must be a type or a mapping, not the number 3"),
         ("fields: {a: {compare: {a: 1, b: 2}}}", 1, "$.fields.a.compare", "must have one key"),
         ("fieldassay: 2\nfields: {a: id}", 1, "$.fieldassay", "unknown version"),

@@ -6,6 +6,7 @@ import base64
 import gzip
 import hashlib
 import json
+import time
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +25,7 @@ from tests.extraction.endpoints.scripted_server import (
     gpt_5,
 )  # fmt: skip
 
+from fieldassay.extraction.endpoints import client
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Request
 from fieldassay.extraction.endpoints.jobs import Job
@@ -195,6 +197,20 @@ def test_a_fault_that_lasts_is_the_failure_of_its_document(
     assert (answer.usage.attempts, answer.possibly_billed) == (final.attempts, final.maybe)
     assert sum(server.billed.values()) == final.billed and len(server.hits) == final.attempts
     assert again["doc-0"].value.failure == answer.failure
+
+
+def test_the_deadline_covers_what_is_done_with_an_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def parse_slowly(raw: bytes) -> Any:
+        time.sleep(1.2)
+        return json.loads(raw)
+
+    monkeypatch.setattr(client, "parse", parse_slowly)
+    with ScriptedServer(echo) as server:
+        found, _ = drive(questions(1), tmp_path, channels(server.url, timeout_s=1.0))
+    answer = found["doc-0"].value
+    assert (answer.failure.kind, answer.usage.attempts, answer.text) == ("read_timeout", 1, None)
 
 
 STOPPING: dict[str, tuple[Script, str]] = {

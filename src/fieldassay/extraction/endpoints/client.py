@@ -228,6 +228,9 @@ class ChatChannel:
                 ended = time.monotonic()
                 parsed = self._clean(raw)
                 verdict = judge_response(response.status_code, response.headers, parsed)
+                if verdict is ANSWERED and time.monotonic() > self._local.until:
+                    said = f"an answer of {len(raw):,} bytes was read and parsed for longer than {limit:g} s"
+                    verdict, parsed = Verdict("document", "read_timeout", said), None
                 request_id = self._key.removed_from(response.headers.get("x-request-id", ""))
                 return Attempt(verdict, started, ended, response.status_code, parsed, first, request_id)
         except self._httpx.HTTPError as error:

@@ -21,7 +21,7 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.responses import ID_KEYS
 from fieldassay.regex import lazy_regex
 
-_UNUSUAL = lazy_regex(r'[\\"\0-\x1f]')
+_UNUSUAL = lazy_regex(r'[\\"\0-\x1f\ud800-\udfff]')
 _NO_SERVICE = (None,) * len(ID_KEYS)
 BLANK = b"\0 \t\r\n\xef\xbb\xbf"
 

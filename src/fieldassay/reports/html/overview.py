@@ -282,7 +282,7 @@ def _fixes(source: ReportSource, first: Sequence[str]) -> tuple[dict[str, Fixes]
     }
     main = find_main(source.result)
     of = "accuracy" if main is None or is_of_all_values(main) else ALL_VALUES
-    begin = math.floor(20 * min(reached.values(), default=0.0)) / 20
+    begin = math.floor(20 * min(0.95, *reached.values())) / 20 if reached else 0.0
     fixes = {
         system: Fixes(format_in_unit(reached[system]), _line_up(found[system], reached[system], begin, of))
         for system in order

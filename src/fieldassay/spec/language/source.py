@@ -15,7 +15,7 @@ from fieldassay.io.files.typed_json import NestingError, RepeatedKeyError, parse
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.report import Lines, Places
-from fieldassay.spec.language.yaml_text import DEEPEST, check_size, read_yaml, too_deep
+from fieldassay.spec.language.yaml_text import DEEPEST, HALF, check_size, join_halves, read_yaml, too_deep
 
 _LONGEST_WITH_LINES = 300_000
 _MOST_BITS = 10_000
@@ -159,13 +159,17 @@ def _plain(data: Any, label: str, depth: int) -> Any:
     if depth > DEEPEST:
         raise too_deep(label)
     if isinstance(data, Mapping):
-        return {str(key): _plain(value, label, depth + 1) for key, value in data.items()}
+        return {
+            str(_plain(key, label, depth)): _plain(value, label, depth + 1) for key, value in data.items()
+        }
     if isinstance(data, list | tuple):
         return [_plain(value, label, depth + 1) for value in data]
     if isinstance(data, int) and data.bit_length() > _MOST_BITS:
         raise problem(
             label, "holds a number of more than 3,000 digits", "write a shorter one, or a text", "too_large"
         )
+    if isinstance(data, str) and join_halves(data) is None:
+        raise problem(label, *HALF, "syntax")
     if data is None or isinstance(data, str | int | float | bool):
         return data
     return data.isoformat() if hasattr(data, "isoformat") else str(data)

@@ -52,6 +52,21 @@ def check_size(text: str, label: str) -> None:
         )
 
 
+HALF = ("an escape \\u is half of a character", "write the whole character")
+
+
+def join_halves(text: str) -> str | None:
+    """Return a text with characters instead of pairs of surrogates; None where one has no partner.
+
+    >>> join_halves("\\ud83d\\ude00") == "\\U0001f600", join_halves("\\ude00")
+    (True, None)
+    """
+    try:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16")
+    except UnicodeDecodeError:
+        return None
+
+
 def too_deep(label: str) -> ProblemsError:
     """Return the error for a source that nests too deeply."""
     return problem(label, f"nests deeper than {DEEPEST} levels", "flatten it", "too_deep")
@@ -121,18 +136,19 @@ class _Builder:
             if key.id != "scalar":
                 self.report.add(steps, "a key is a list or a mapping", "use a text as key", "syntax")
                 continue
-            inner = (*steps, str(key.value))
+            name = self._text(key, steps)
+            inner = (*steps, name)
             first = self.lines.get(inner)
-            if key.value in data and first is not None:
+            if name in data and first is not None:
                 self.report.add(
                     inner,
-                    f"the key {key.value!r} is there twice (again on line {key.start_mark.line + 1})",
+                    f"the key {name!r} is there twice (again on line {key.start_mark.line + 1})",
                     "keep one",
                     "duplicate_key",
                 )
                 continue
             self.lines[inner] = key.start_mark.line + 1
-            data[str(key.value)] = self.build(child, inner)
+            data[name] = self.build(child, inner)
         return data
 
     def _scalar(self, node: Any, steps: Steps) -> Any:
@@ -145,7 +161,14 @@ class _Builder:
             return self._number(node.value, kind, steps)
         if kind not in ("str", "timestamp", "value", "merge"):
             self.report.add(steps, f"the tag {node.tag!s} is not allowed", "write a plain value", "syntax")
-        return str(node.value)
+        return self._text(node, steps)
+
+    def _text(self, node: Any, steps: Steps) -> str:
+        """Return a text with the halves of characters that were written as two escapes joined."""
+        text = join_halves(str(node.value))
+        if text is None:
+            self.report.add(steps, *HALF, "syntax")
+        return text or ""
 
     def _number(self, text: str, kind: str, steps: Steps) -> Any:
         plain = text.replace("_", "").casefold()
