@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
@@ -10,8 +11,10 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 
+import fieldassay
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.comparisons.pair import PairedMatrix
+from fieldassay.metrics.comparisons.pairwise import contest
 from fieldassay.metrics.comparisons.systems import compare
 from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result
@@ -561,3 +564,29 @@ def test_a_ranking_has_no_pair_of_systems_that_share_no_measured_document() -> N
     options = ScoreOptions(metrics=("latency_mean",), compare=("latency_mean",), replicates=50)
     [ranking] = score(truth, sides, {"fields": {"a": "integer"}}, options).rankings
     assert {one.systems: one.difference for one in ranking.pairs} == {("a", "c"): -2.0, ("c", "b"): -2.0}
+
+
+def test_a_comparison_of_many_fields_takes_no_more_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fieldassay.metrics.comparisons.pair._MOST_SUMS", 1 << 15)
+    peaks = []
+    for fields in (40, 160):
+        names = [f"n{at}" for at in range(fields)]
+        truth = [{"id": row, **dict.fromkeys(names, row)} for row in range(20)]
+        systems = {
+            every: [
+                one | {name: at for at, name in enumerate(names) if (at + one["id"]) % every == 0}
+                for one in truth
+            ]
+            for every in (3, 5, 7)
+        }
+        result = fieldassay.score(
+            truth,
+            {str(every): rows for every, rows in systems.items()},
+            {"fields": dict.fromkeys(names, "number")},
+        )
+        assert result.paired is not None
+        tracemalloc.start()
+        contest(result.paired, "3")
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.5 * peaks[0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property, partial
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -45,7 +46,7 @@ FEW_EFFECTIVE = 30
 """Below this many effective documents, where a few are many times larger, no interval is wide enough."""
 
 _LEAST_HALVES = 1 << 14
-_MOST_SUMS = 1 << 23
+_MOST_SUMS = 1 << 22
 """Numbers that are held at once: sums in halves and in replicates of more fields are made in portions."""
 _LOW = 8
 """Documents whose halves are added up once, for all halves of the others."""
@@ -182,8 +183,16 @@ class View(Struct, frozen=True, eq=False):
         shift = max(0, min(_STEP, 61 - largest))
         point = total << shift
         steps = np.maximum(point >> _STEP, 1) * (point > 0)
-        change = np.diag(steps)
-        up, down = (self.evaluate(point[:, None] + sign * change) for sign in (1, -1))
+        width = max(1, _MOST_SUMS // max(1, len(point)))
+
+        def shifted(sign: int) -> Iterator[Ints]:
+            for first in range(0, len(point), width):
+                at = np.arange(first, min(first + width, len(point)))
+                sums = np.repeat(point[:, None], len(at), axis=1)
+                sums[at, at - first] += sign * steps[at]
+                yield sums
+
+        up, down = (self.evaluate_all(shifted(sign)) for sign in (1, -1))
         with np.errstate(divide="ignore", invalid="ignore"):
             found = (up - down) / (2.0 * steps) * 2.0**shift
         return np.asarray(np.nan_to_num(found, nan=0.0, posinf=0.0, neginf=0.0))
@@ -257,7 +266,7 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def replicates(self) -> tuple[Ints, ...]:
         """Return each system's sums, and those in every bootstrap replicate under common weights."""
-        return self._draw(np.arange(len(self.matrices[0])), None)
+        return self._draw(np.arange(len(self.matrices[0])), self.data.replicates)
 
     def _portions(self, rows: int, draws: int) -> list[range]:
         """Return the draws in portions whose sums of so many rows are few enough to be held."""
@@ -293,21 +302,26 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
         for draws in self._portions(len(rows), most):
             yield draws, signed_sums(grouped, keys, draws)
 
-    def counted(self, rows: npt.NDArray[np.int64], *, is_left_out: bool) -> tuple[Ints, ...]:
-        """Return each system's sums of these rows in replicates that hold documents 0 to 8 times.
+    def counted(self, rows: npt.NDArray[np.int64], *, is_left_out: bool) -> Iterator[tuple[Ints, ...]]:
+        """Yield each system's sums of these rows in replicates that hold documents 0 to 8 times, in portions.
 
         `is_left_out`: the sums over the documents that a replicate does not hold.
         """
         table = count_table(np.float32)
-        return self._draw(rows, (table == 0).astype(np.float32) if is_left_out else table)
+        if is_left_out:
+            table = (table == 0).astype(np.float32)
+        for draws in self._portions(len(rows) * len(self.names), self.data.replicates):
+            yield self._draw(rows, draws, table)
 
-    def _draw(self, rows: npt.NDArray[np.int64], table: npt.NDArray[np.generic] | None) -> tuple[Ints, ...]:
+    def _draw(
+        self, rows: npt.NDArray[np.int64], draws: int | range, table: npt.NDArray[np.generic] | None = None
+    ) -> tuple[Ints, ...]:
         bits = self.layout.bits
         stacked = np.concatenate([matrix[rows] for matrix in self.matrices])
         [sums] = draw_sums(
             stacked,
             document_keys(self.documents, self.data.seed),
-            self.data.replicates,
+            draws,
             [np.arange(len(self.documents))],
             bits=[bits[row] for row in rows] * len(self.names) if table is None else (),
             table=table,
@@ -335,7 +349,8 @@ class PairedMatrix(Struct, frozen=True, eq=False, dict=True):
                 np.concatenate([(total + signed) // 2, (total - signed) // 2], axis=1)
                 for _, signed in self.sign(system, view.rows)
             )
-            self._halved[key] = view.evaluate_all([np.concatenate([total, 0 * total], axis=1), *halves])
+            ends = np.concatenate([total, 0 * total], axis=1)
+            self._halved[key] = view.evaluate_all(chain([ends], halves))
         return self._halved[key]
 
     def in_replicates(self, system: int, view: View, *, is_bounded: bool) -> Draws:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fieldassay.metrics.catalogue.grammar import MetricCall
 from fieldassay.metrics.catalogue.selection import BoundMetric
 from fieldassay.metrics.comparisons.families import RankedPairs, Tested, decide, decide_together, is_shown
-from fieldassay.metrics.comparisons.pair import Floats, Ints, Pair, PairedMatrix, View
+from fieldassay.metrics.comparisons.pair import Floats, Pair, PairedMatrix, View
 from fieldassay.metrics.result.comparison import Comparison, Place, RankedPair, Ranking
 from fieldassay.metrics.result.comparisons_file import Comparisons
 from fieldassay.metrics.result.pairing import PairedData
@@ -202,17 +202,22 @@ def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[Ranked
     rows = np.unique(
         np.concatenate([view.rows for view, is_able in zip(views, able, strict=True) if is_able])
     )
-    drawn, left_out = (arena.counted(rows, is_left_out=is_out) for is_out in (False, True))
-    own = [np.searchsorted(rows, view.rows) for view in views]
+    seen = [
+        (view, np.searchsorted(rows, view.rows)) for view, is_able in zip(views, able, strict=True) if is_able
+    ]
+
+    def evaluate(*, is_left_out: bool) -> Iterator[Floats]:
+        """Yield each metric in every replicate, systems x replicates."""
+        portions = [
+            [np.stack([view.evaluate(sums[at]) for sums in portion]) for view, at in seen]
+            for portion in arena.counted(rows, is_left_out=is_left_out)
+        ]
+        return (np.concatenate(values, axis=1) for values in zip(*portions, strict=True))
+
+    valued = zip(evaluate(is_left_out=False), evaluate(is_left_out=True), strict=True)
     return [
-        one._replace(
-            found=value_first(
-                view, one.found, [sums[at] for sums in drawn], [sums[at] for sums in left_out], arena.names
-            )
-        )
-        if is_able
-        else one
-        for one, view, is_able, at in zip(ranked, views, able, own, strict=True)
+        one._replace(found=value_first(one.found, *next(valued), arena.names)) if is_able else one
+        for one, is_able in zip(ranked, able, strict=True)
     ]
 
 
@@ -254,17 +259,14 @@ def can_be_redrawn(arena: PairedMatrix, view: View) -> bool:
     return bool(arena.data.replicates) and not is_total and len(arena.documents) >= FEW_DOCUMENTS
 
 
-def value_first(
-    view: View, ranking: Ranking, drawn: Sequence[Ints], left_out: Sequence[Ints], names: Sequence[str]
-) -> Ranking:
+def value_first(ranking: Ranking, drawn: Floats, new: Floats, names: Sequence[str]) -> Ranking:
     """Return the ranking with each system's chance to be first, and the value of the first on new documents.
 
     Each bootstrap replicate chooses the first by the documents drawn, and evaluates it on those left out,
-    which are independent of the choice. `drawn` and `left_out` are the sums of both, by system.
+    which are independent of the choice. `drawn` and `new` are the metric of both, systems x replicates.
     """
     sign = 1.0 if ranking.better == "higher" else -1.0
-    chances = share_first(sign * np.stack([view.evaluate(sums) for sums in drawn]))
-    new = np.stack([view.evaluate(sums) for sums in left_out])
+    chances = share_first(sign * drawn)
     values = np.where(chances > 0, chances * new, 0.0).sum(axis=0)
     known = values[~np.isnan(values) & (chances.sum(axis=0) > 0)]
     if not len(known):
