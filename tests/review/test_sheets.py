@@ -520,6 +520,23 @@ def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path
     assert status_of(store).is_closed
 
 
+@pytest.mark.parametrize(("count", "is_told"), [(19, False), (200, True)])
+def test_without_gold_reviewers_are_right_at_best_and_few_labels_say_nothing(
+    tmp_path: Path, count: int, is_told: bool
+) -> None:
+    gold, answers = documents(count)
+    shares = Shares(double=1.0, withheld=0.0, empty=0.0)
+    store = make_review(tmp_path, Request(CONTROLS_SPEC, {"llama": answers}, shares=shares)).store
+    simulate(store, gold)
+    found, text = status_of(store), render_status(status_of(store))
+    assert found.to_dict()["reviewers_truth"] == "agreement"
+    assert "right unseen, at best (no gold: what both say, or what was ruled, is right):" in text
+    shares = [found.accuracy, found.missed, *(one["right"] for one in found.reviewers.values())]
+    assert any(one.share is not None for one in shares) == is_told
+    assert (found.accepted.risk, found.residual, found.anchoring.difference) == (None, None, None)
+    assert ("too few labels" in text) == (not is_told)
+
+
 def test_nothing_is_said_of_what_nobody_answered(tmp_path: Path) -> None:
     _, answers = documents(3)
     store = make_review(
