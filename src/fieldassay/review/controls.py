@@ -30,7 +30,7 @@ from fieldassay.review.figures import (
     reviewers_of,
     share_of,
 )
-from fieldassay.review.log.journal import Entry, Head, Journal, read_head
+from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.store import Store, read_facts
 from fieldassay.review.sheets.draw import Reason, Shown
 from fieldassay.review.sheets.forms import Form
@@ -103,7 +103,6 @@ class Status(Struct, frozen=True, eq=False):
     residual_upper: float | None
     effort: Mapping[str, Effort]
     is_closed: bool
-    head: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as plain data."""
@@ -129,7 +128,6 @@ class Status(Struct, frozen=True, eq=False):
             "anchoring": anchoring,
             "residual_error": {"value": self.residual, "upper": self.residual_upper, "level": LEVEL},
             "effort": {name: asdict(one) for name, one in self.effort.items()},
-            "head": self.head,
         }
 
 
@@ -174,7 +172,6 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
         residual_upper,
         {name: _effort(rows, name) for name in (Shown.PREDICTION, Shown.NOTHING)},
         bool(facts["closed"]),
-        str(read_head(db)),
     )
 
 
@@ -316,13 +313,13 @@ def _effort(rows: Sequence[Labeled], shown: str) -> Effort:
     return Effort(seconds, float(median(row.keys for row in chosen)), len(chosen))
 
 
-def close_review(store: Store, actor: str = "command") -> tuple[Head, int]:
-    """Return the head of a review that takes no label any more, and how many sheets were not finished.
+def close_review(store: Store, actor: str = "command") -> int:
+    """Return how many sheets were not finished of a review that takes no label any more.
 
     Raises `ProblemsError` while audits are open: an estimate from those that happened to be done is biased.
     """
 
-    def close(journal: Journal) -> tuple[Head, int]:
+    def close(journal: Journal) -> int:
         waiting = count_open_audits(journal.db)
         if waiting:
             what = f"{waiting:,} audit{' is' if waiting == 1 else 's are'} open"
@@ -332,6 +329,6 @@ def close_review(store: Store, actor: str = "command") -> tuple[Head, int]:
         [unfinished] = journal.db.execute(
             "SELECT count(*) FROM sheet WHERE state IN ('open', 'held')"
         ).fetchone()
-        return journal.head, unfinished
+        return int(unfinished)
 
     return store.write(close)

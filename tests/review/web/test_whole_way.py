@@ -157,7 +157,7 @@ def test_gold_made_from_predictions_is_the_truth_and_the_model_is_as_good_as_it_
         {key: text for key, text in row.items() if text is not None} for row in truth
     ]
     accuracy = score_alone(gold, answers, SPEC).value("accuracy")
-    assert accuracy == pytest.approx(true_accuracy(truth, answers), abs=1e-12)
+    assert accuracy == pytest.approx(true_accuracy(truth, answers), abs=1e-9)
     assert 0.94 < accuracy < 0.97
     assert score_alone(gold, truth, SPEC).value("accuracy") == 1.0
 
@@ -180,7 +180,6 @@ def test_the_first_page_says_what_is_to_be_done_and_how_long_it_takes(
         told = desk.text("main")
         assert "3 documents to review, 2 fields each at most" in told
         assert "known after your first one" in told
-        assert str(store.head()).partition(":")[2][:8] not in told
         assert "r1" not in told
         desk.start()
         desk.page.evaluate(
