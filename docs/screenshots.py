@@ -15,7 +15,6 @@ from playwright.sync_api import Browser, sync_playwright
 
 import fieldassay as fa
 from fieldassay.commands.cli.main import main
-from fieldassay.review.sheets.draw import Shares
 from fieldassay.review.sheets.make import Request, make_review
 from fieldassay.scoring.sampling import printed_receipts, sample
 
@@ -43,7 +42,7 @@ def take(browser: Browser, report: Path, name: str) -> None:
     context.close()
 
 
-REVIEWED = {"review-sheet": ("light", "supplier_name"), "review-list": ("dark", "lines[1].amount")}
+REVIEWED = {"review-sheet": ("light", "supplier_name"), "review-list": ("dark", "lines[1].description")}
 """Name -> theme, and the value that is active."""
 SHOWN = "rcp-007"
 
@@ -53,10 +52,7 @@ def take_review(browser: Browser, folder: Path) -> None:
     receipts, files = printed_receipts(), sample()
     lines = files.predictions["atlas"].read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["id"] == SHOWN]
-    shares = Shares(double=0.0, withheld=0.0, empty=0.0)
-    request = Request(
-        receipts.spec, {"atlas": rows}, documents=receipts.documents, shares=shares, inputs=files.inputs
-    )
+    request = Request(receipts.spec, {"atlas": rows}, documents=receipts.documents, inputs=files.inputs)
     make_review(folder, request)
     command = [
         sys.executable,
@@ -90,7 +86,11 @@ def take_review(browser: Browser, folder: Path) -> None:
 def run() -> None:
     """Write all pictures."""
     found = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))),
+        (
+            path
+            for name in ("chromium", "chromium-browser", "chromium-headless-shell", "google-chrome")
+            if (path := shutil.which(name))
+        ),
         None,
     )
     if found is None:

@@ -1,27 +1,25 @@
-"""A small review made of events, with a clock and a salt that repeat."""
+"""A small review made of events, with a clock that repeats."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
 
-from fieldassay.review.log.journal import Entry, Source
+from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.store import Store, create_store
 
 
-def ticking() -> Source:
-    """Return a source whose clock moves one second per event."""
-    seconds, salts = count(), count()
+def ticking() -> Callable[[], str]:
+    """Return a clock that moves one second per event."""
+    seconds = count()
 
     def clock() -> str:
         minutes, rest = divmod(next(seconds), 60)
         return f"2026-01-02T03:{minutes:02d}:{rest:02d}.000000+00:00"
 
-    return Source(
-        clock,
-        lambda size: next(salts).to_bytes(size, "big"),
-    )
+    return clock
 
 
 def document(number: int, *, slots: int = 1) -> dict[str, Any]:
@@ -64,6 +62,11 @@ def first_events(documents: int = 5) -> list[Entry]:
         *(Entry("document", document(number), "command") for number in range(1, documents + 1)),
         Entry("person", {"id": 1, "alias": "r1", "role": "reviewer", "disabled": 0}, "command"),
     ]
+
+
+def count_events(store: Store) -> int:
+    with store.reading() as db:
+        return int(db.execute("SELECT count(*) FROM event").fetchone()[0])
 
 
 def labelled_store(folder: Path, documents: int = 5) -> Store:

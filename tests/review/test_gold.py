@@ -314,20 +314,6 @@ def test_what_is_promoted_scores_as_gold_made_by_hand(tmp_path: Path) -> None:
     assert [one.to_dict() for one in found[0].estimates] == [one.to_dict() for one in found[1].estimates]
 
 
-def test_if_the_last_step_fails_every_file_is_as_before(tmp_path: Path) -> None:
-    gold = tmp_path / "gold.jsonl"
-    gold.write_text('{"id": "b", "total": "5"}\n')
-
-    def fail() -> None:
-        raise OSError("no space")
-
-    found = promote(gold, [sheet(total=SIX)], PromoteOptions("checked"), NOW)
-    with pytest.raises(OSError, match="no space"):
-        found.write(fail)
-    assert gold.read_text() == '{"id": "b", "total": "5"}\n'
-    assert [path.name for path in tmp_path.iterdir()] == ["gold.jsonl"]
-
-
 def test_gold_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     gold = tmp_path / "gold.jsonl"
     gold.write_text('{"id": "b", "total": "5"}\n')

@@ -20,6 +20,7 @@ from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
 from fieldassay.review.figures import (
+    FEWEST,
     Doubled,
     Labeled,
     Share,
@@ -29,7 +30,7 @@ from fieldassay.review.figures import (
     reviewers_of,
     share_of,
 )
-from fieldassay.review.log.journal import Entry, Head, Journal, read_head
+from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.store import Store, read_facts
 from fieldassay.review.sheets.draw import Reason, Shown
 from fieldassay.review.sheets.forms import Form
@@ -95,12 +96,13 @@ class Status(Struct, frozen=True, eq=False):
     accepted: AuditEstimate
     missed: Share
     reviewers: Mapping[str, Mapping[str, Share]]
+    has_gold: bool
+    """False: what two reviewers say alike, or what was ruled, is taken for right."""
     anchoring: Anchoring
     residual: float | None
     residual_upper: float | None
     effort: Mapping[str, Effort]
     is_closed: bool
-    head: str
 
     def to_dict(self) -> dict[str, Any]:
         """Return the status as plain data."""
@@ -122,10 +124,10 @@ class Status(Struct, frozen=True, eq=False):
                 alias: {name: count.to_dict() for name, count in counts.items()}
                 for alias, counts in self.reviewers.items()
             },
+            "reviewers_truth": "gold" if self.has_gold else "agreement",
             "anchoring": anchoring,
             "residual_error": {"value": self.residual, "upper": self.residual_upper, "level": LEVEL},
             "effort": {name: asdict(one) for name, one in self.effort.items()},
-            "head": self.head,
         }
 
 
@@ -141,6 +143,9 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
         ReviewedValue(row.document, bool(is_right), min(row.probability, 1.0), row.reason in _ACCEPTED)
         for row, is_right in verdicts
     ]
+    accepted = estimate_accuracy(looked, replace(chance, replicates=0))
+    if len({one.document for one in looked if one.is_audit}) < FEWEST:
+        accepted = replace(accepted, risk=None, risk_interval=None)
     missed = missed_of(rows, judge)
     reviewers = {
         alias: {"right": share_of(right, chance), "missed": share_of(missed.get(alias, []), chance)}
@@ -158,15 +163,15 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
         labeled,
         count_open_audits(db),
         accuracy_of(verdicts, doubled, judge, chance),
-        estimate_accuracy(looked, replace(chance, replicates=0)),
+        accepted,
         share_of(missed[""], chance),
         reviewers,
+        any(row.truth is not None for row in rows),
         _anchoring(rows, judge, chance),
         residual,
         residual_upper,
         {name: _effort(rows, name) for name in (Shown.PREDICTION, Shown.NOTHING)},
         bool(facts["closed"]),
-        str(read_head(db)),
     )
 
 
@@ -240,7 +245,7 @@ def _anchoring(rows: Sequence[Labeled], judge: Judge, chance: BootstrapSettings)
         for arm in arms.values()
     ]
     shown, withheld = counts
-    if shown.share is None or withheld.share is None:
+    if shown.share is None or withheld.share is None or min(map(len, arms.values())) < FEWEST:
         return Anchoring(shown, withheld, None, None)
     documents = sorted(set(arms[Shown.PREDICTION]) | set(arms[Shown.NOTHING]))
     replicates = [
@@ -292,7 +297,9 @@ def _turned(one: ReviewedValue) -> ReviewedValue:
 
 
 def _bound_wrong(looked: Sequence[ReviewedValue], tail: float) -> tuple[float, float] | None:
-    """Return the share of wrong values with its upper bound over documents; None without any value."""
+    """Return the share of wrong values with its upper bound over documents; None from fewer than `FEWEST`."""
+    if len({one.document for one in looked}) < FEWEST:
+        return None
     alike = [replace(one, is_accepted=True) for one in looked]
     found = estimate_accuracy(alike, BootstrapSettings(level=1 - 2 * tail), len(alike))
     return None if found.risk is None or found.risk_interval is None else (found.risk, found.risk_interval[1])
@@ -306,13 +313,13 @@ def _effort(rows: Sequence[Labeled], shown: str) -> Effort:
     return Effort(seconds, float(median(row.keys for row in chosen)), len(chosen))
 
 
-def close_review(store: Store, actor: str = "command") -> tuple[Head, int]:
-    """Return the head of a review that takes no label any more, and how many sheets were not finished.
+def close_review(store: Store, actor: str = "command") -> int:
+    """Return how many sheets were not finished of a review that takes no label any more.
 
     Raises `ProblemsError` while audits are open: an estimate from those that happened to be done is biased.
     """
 
-    def close(journal: Journal) -> tuple[Head, int]:
+    def close(journal: Journal) -> int:
         waiting = count_open_audits(journal.db)
         if waiting:
             what = f"{waiting:,} audit{' is' if waiting == 1 else 's are'} open"
@@ -322,6 +329,6 @@ def close_review(store: Store, actor: str = "command") -> tuple[Head, int]:
         [unfinished] = journal.db.execute(
             "SELECT count(*) FROM sheet WHERE state IN ('open', 'held')"
         ).fetchone()
-        return journal.head, unfinished
+        return int(unfinished)
 
     return store.write(close)

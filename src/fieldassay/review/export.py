@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
 from fieldassay.review.adjudicate import settled
-from fieldassay.review.log.journal import Entry, Head
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.form_of import read_form
@@ -23,12 +22,6 @@ def finished_sheets(store: Store) -> list[Sheet]:
     form, _ = read_form(store)
     with store.reading() as db:
         return list(list_sheets(db, form))
-
-
-def log_export(store: Store, form: str, sheets: int) -> Head:
-    """Write an export into the log of a review; return the head after that."""
-    store.append(Entry("export", {"format": form, "sheets": sheets}, "command"))
-    return store.head()
 
 
 def settled_sheets(store: Store) -> list[Sheet]:

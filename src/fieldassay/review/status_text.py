@@ -36,7 +36,8 @@ def _lines(status: Status) -> Iterator[str]:
     yield f"missed errors    {_share(status.missed, _NO_GOLD)}"
     for alias, shares in status.reviewers.items():
         right = _share(shares["right"], "nothing unseen with a known truth")
-        yield f"  {alias:<14} right unseen: {right}; missed: {_share(shares['missed'], _NO_GOLD)}"
+        at_best = "" if status.has_gold else ", at best (no gold: what both say, or what was ruled, is right)"
+        yield f"  {alias:<14} right unseen{at_best}: {right}; missed: {_share(shares['missed'], _NO_GOLD)}"
     yield f"anchoring        {_anchoring(status.anchoring)}"
     yield f"residual error   {_residual(status.residual, status.residual_upper)}"
     for name, effort in status.effort.items():
@@ -45,12 +46,11 @@ def _lines(status: Status) -> Iterator[str]:
             keys = f"{effort.keys:g} key{'' if effort.keys == 1 else 's'}"
             per_value = f"{effort.seconds:.1f} s and {keys} a value"
             yield f"effort, {told:<8} {per_value} (median of {effort.n:,})"
-    yield f"head             {status.head}"
 
 
 def _anchoring(found: Anchoring) -> str:
     if found.difference is None:
-        return "not known: it takes values that were shown, and some that were withheld"
+        return f"not known: it takes {FEWEST} documents with values shown, and {FEWEST} with values withheld"
     difference = f"{format_signed_points(found.difference)} points{_points(found.interval)}"
     where = f"{_count(found.shown)} where it was shown, {_count(found.withheld)} where not"
     return f"{difference}: labels equal to the prediction, {where}"

@@ -440,7 +440,6 @@ REFUSED = [
     ("calibrate run --scale odds", "odds"),
     ("calibrate nowhere", "not a run"),
     ("review log .", "is not a review"),
-    ("review verify .", "is not a review"),
     ("review new review --from-run x", "--from-run and --suspicious go together"),
     ("review new review --spec spec.yaml --mode audit --double 2", "is no share"),
     ("review new review", "Give either --spec FILE or --protocol NAME"),

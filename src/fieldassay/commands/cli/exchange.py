@@ -48,23 +48,20 @@ def export(source: Path, target: Path, form: str, reviewer: str | None, *, is_se
     from fieldassay.io.text.shown import format_count
     from fieldassay.review.exchange.formats import export_labels
 
-    head = None
     if is_settled and not source.is_dir():
         raise click.UsageError("--settled takes the folder of a review.")
     if source.is_dir():
-        from fieldassay.review.export import finished_sheets, log_export, settled_sheets
+        from fieldassay.review.export import finished_sheets, settled_sheets
         from fieldassay.review.log.store import Store
 
         store = Store(source)
         sheets = _chosen(settled_sheets(store) if is_settled else finished_sheets(store), reviewer)
-        lost = export_labels(sheets, form, target)
-        head = log_export(store, form, len(sheets))
     else:
         from fieldassay.records.labels_file import read_labels
 
         sheets = _chosen(read_labels(source), reviewer)
-        lost = export_labels(sheets, form, target)
-    write(f"{target}: {format_count(len(sheets), 'sheet')}" + ("\n" if head is None else f"; head {head}\n"))
+    lost = export_labels(sheets, form, target)
+    write(f"{target}: {format_count(len(sheets), 'sheet')}\n")
     for what in lost:
         complain(f"not held by {form}: {what}")
     if not sheets and source.is_dir():

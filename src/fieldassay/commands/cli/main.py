@@ -46,7 +46,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "baseline": "Set, show and check the baseline that later runs are compared with.",
     },
     "Review": {
-        "review": "Reviews of extracted values by people: blind audits, a log that shows tampering.",
+        "review": "Reviews of extracted values by people: gold from pre-fills, blind audits, teams.",
         "agreement": "Measure how far the reviewers of the same documents agree.",
     },
     "Runs and installation": {

@@ -96,18 +96,9 @@ def promote(**given: Any) -> int:
         sheets, options = _of_review(given, options)
     found = merge(given["gold"], sheets, options, datetime.now(UTC))
     if not given["is_dry"] and found.files:
-        found.write(lambda: _log(given, found))
+        found.write()
     _print(found, given)
     return 0
-
-
-def _log(given: Mapping[str, Any], found: Promotion) -> None:
-    """Write the promotion into the log of the review that it came from."""
-    if given["folder"] is not None:
-        from fieldassay.review.log.store import Store
-        from fieldassay.review.promotion.from_review import log_promotion
-
-        log_promotion(Store(given["folder"]), found, given["reason"])
 
 
 def _print(found: Promotion, given: Mapping[str, Any]) -> None:
@@ -122,7 +113,7 @@ def _print(found: Promotion, given: Mapping[str, Any]) -> None:
 
 
 def _of_review(given: Mapping[str, Any], options: PromoteOptions) -> tuple[list[Sheet], PromoteOptions]:
-    """Return the sheets of a review, and the options with its spec and the head of its log.
+    """Return the sheets of a review, and the options with its spec.
 
     Documents whose gold has changed since are named, unless --base says from what.
     """
@@ -136,7 +127,7 @@ def _of_review(given: Mapping[str, Any], options: PromoteOptions) -> tuple[list[
     changed = frozenset[str]() if is_based else changed_documents(store, given["gold"], _inputs(given))
     plan = options.plan or plan_of_review(store)
     return sheets_of_review(store), replace(
-        options, plan=plan, review=str(store.head()), review_id=store.id(), unknown_base=changed
+        options, plan=plan, review=store.folder.name, unknown_base=changed
     )
 
 

@@ -13,7 +13,6 @@ from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, js
 from fieldassay.commands.cli.inputs import reading_options, spec_options
 from fieldassay.commands.cli.promote import promote
 from fieldassay.commands.cli.storing import lookup_option
-from fieldassay.commands.cli.verify import verify
 
 if TYPE_CHECKING:
     from fieldassay.review.sheets.draw import Shares
@@ -34,7 +33,7 @@ def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
 
 @click.group(cls=GroupedCommands)
 def review() -> None:
-    """Reviews of extracted values by people: blind audits, a log that shows tampering.
+    """Reviews of extracted values by people: gold from pre-fills, blind audits, teams.
 
     DIR is the folder of a review.
 
@@ -42,7 +41,6 @@ def review() -> None:
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
     fieldassay review open invoices-1
     fieldassay review export invoices-1 -o labels.jsonl
-    fieldassay review verify invoices-1
     fieldassay review log invoices-1 --csv > log.csv
     """
 
@@ -335,9 +333,9 @@ def close(folder: Path) -> int:
     from fieldassay.review.controls import close_review
     from fieldassay.review.log.store import Store
 
-    head, unfinished = close_review(Store(folder))
+    unfinished = close_review(Store(folder))
     left = f", with {format_count(unfinished, 'sheet')} not done" if unfinished else ""
-    write(f"{folder}: closed{left}; head {head}\n")
+    write(f"{folder}: closed{left}\n")
     return 0
 
 
@@ -358,7 +356,7 @@ def log(folder: Path, document: str | None, *, is_csv: bool) -> int:
             if is_csv:
                 write(csv_text([*([COLUMNS] if number == 0 else []), show_names(row)]))
                 continue
-            seq, at, actor, kind, name, _, node, before, after, note, _ = row
+            seq, at, actor, kind, name, _, node, before, after, note = row
             told = [clip(one) for one in (name, node) if one]
             told += [f"{clip(before)} -> {clip(after)}"] if after is not None else []
             told += [clip(note, 60)] if note else []
@@ -366,5 +364,5 @@ def log(folder: Path, document: str | None, *, is_csv: bool) -> int:
     return 0
 
 
-for _command in (promote, export, import_, verify):
+for _command in (promote, export, import_):
     review.add_command(_command)

@@ -9,7 +9,7 @@ from typing import Any
 
 from fieldassay.errors import ProblemsError, nearest, problem
 
-COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", "after", "note", "hash")
+COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", "after", "note")
 
 
 def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator[tuple[Any, ...]]:
@@ -24,8 +24,8 @@ def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator
         db.execute("SELECT sheet.id, document.name FROM sheet JOIN document ON document=document.id")
     )
     labels: dict[tuple[int, str], str] = {}
-    for seq, at, actor, kind, sheet, text, made in db.execute(
-        "SELECT seq, at, actor, kind, sheet, body, hash FROM event ORDER BY seq"
+    for seq, at, actor, kind, sheet, text in db.execute(
+        "SELECT seq, at, actor, kind, sheet, body FROM event ORDER BY seq"
     ):
         body: Mapping[str, Any] = json.loads(text)
         name = body.get("name") if kind == "document" else documents.get(sheet)
@@ -37,7 +37,7 @@ def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator
         elif kind == "ruling":
             after = body.get("choice")
         if document is None or name == document:
-            yield seq, at, actor, kind, name, sheet, node, before, after, note, made.hex()
+            yield seq, at, actor, kind, name, sheet, node, before, after, note
 
 
 def unknown_document(db: sqlite3.Connection, name: str) -> ProblemsError:

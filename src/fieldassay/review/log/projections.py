@@ -137,10 +137,6 @@ def _ruling(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  
         db.execute("UPDATE sheet SET state='adjudicated' WHERE document=?", (body["document"],))
 
 
-def _nothing(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
-    """Change nothing: the event alone is the record."""
-
-
 _KINDS: Mapping[str, Callable[[sqlite3.Connection, int, int, Body], None]] = {
     "review": _fact,
     "document": _document,
@@ -154,10 +150,4 @@ _KINDS: Mapping[str, Callable[[sqlite3.Connection, int, int, Body], None]] = {
     "undo": _undo,
     "ruling": _ruling,
     "close": _fact,
-    "promote": _nothing,
-    "export": _nothing,
-    "clock": _nothing,
 }
-
-KINDS = tuple(_KINDS)
-"""Every kind of event."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping
 from pathlib import Path
 
 from fieldassay.errors import ProblemsError, problem
 
-VERSION = 2
+VERSION = 3
 FILE = "review.sqlite"
 _APPLICATION = 0x6661_7276
 _OLDEST_SQLITE = (3, 37)
@@ -18,7 +17,7 @@ _BUSY_SECONDS = 30.0
 _EVENTS = """
 CREATE TABLE event(
   seq INTEGER PRIMARY KEY, at TEXT NOT NULL, actor TEXT NOT NULL, kind TEXT NOT NULL, sheet INTEGER,
-  salt BLOB, body TEXT, body_hash BLOB NOT NULL, prev BLOB NOT NULL, hash BLOB NOT NULL) STRICT;
+  body TEXT NOT NULL) STRICT;
 CREATE INDEX event_sheet ON event(sheet) WHERE sheet IS NOT NULL;
 CREATE TRIGGER event_kept BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
 CREATE TRIGGER event_fixed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events are fixed'); END;
@@ -72,38 +71,12 @@ CREATE TABLE session(
 CREATE TABLE seen(key TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 """
 
-COMPARED: Mapping[str, tuple[str, ...]] = {
-    "fact": ("name", "value"),
-    "document": ("id", "name", "path", "sha256", "gold_digest"),
-    "asked": (
-        "document", "node", "place", "field", "shown", "given", "predicted", "truth", "reason", "margin",
-        "probability",
-    ),
-    "sheet": ("id", "document", "slot", "blind", "margin", "state", "holder", "done_by", "last"),
-    "label": (
-        "sheet", "node", "state", "text", "canonical", "flags", "origin", "note", "person", "active_ms",
-        "keys", "seq",
-    ),
-    "item": ("sheet", "list", "node", "rank"),
-    "region": ("sheet", "node", "n", "page", "x0", "y0", "x1", "y1", "text"),
-    "finish": ("sheet", "person", "seq"),
-    "ruling": ("document", "node", "choice", "text", "person", "note", "seq"),
-    "decline": ("sheet", "person", "note"),
-    "person": ("id", "alias", "role", "disabled"),
-}  # fmt: skip
-"""The columns that the events alone decide: all but leases, names and secrets, which no event holds."""
-
 
 def create_tables(db: sqlite3.Connection) -> None:
     """Create all tables in an empty database."""
     db.executescript(_EVENTS + _PROJECTIONS + _BESIDE)
     db.execute(f"PRAGMA application_id={_APPLICATION}")
     db.execute(f"PRAGMA user_version={VERSION}")
-
-
-def create_projections(db: sqlite3.Connection) -> None:
-    """Create the tables that events are replayed into."""
-    db.executescript(_PROJECTIONS)
 
 
 def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
@@ -139,21 +112,18 @@ def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
         raise damaged(file, error) from None
     if application != _APPLICATION or version < 1:
         raise damaged(file, "another kind of database")
-    if version > VERSION:
+    if version != VERSION:
         what = f"has version {version} of the format, and only {VERSION} is known here"
-        remedy = "install the release of fieldassay that wrote it"
-        raise problem(file, what, remedy, "version")
-    if version < VERSION and db.execute("SELECT 1 FROM asked WHERE shown='planted'").fetchone():
-        what = "shows values that are wrong on purpose, which a release since no longer does"
-        remedy = "finish it, and promote it, with the release of fieldassay that made it"
+        remedy = "install the release of fieldassay that wrote it, and finish and export it there"
         raise problem(file, what, remedy, "version")
     return db
 
 
 def damaged(file: Path, reason: object) -> ProblemsError:
     """Return the error for a file that is not the database of a review."""
-    remedy = "restore it from a backup; `fieldassay review verify` says what is whole"
-    return problem(file, f"is not the database of a review ({reason})", remedy, "bad_review")
+    return problem(
+        file, f"is not the database of a review ({reason})", "restore it from a backup", "bad_review"
+    )
 
 
 def unwritable(file: Path, error: sqlite3.Error) -> ProblemsError:

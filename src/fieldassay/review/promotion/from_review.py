@@ -10,10 +10,8 @@ from fieldassay.io.files.sealed_json import checksum
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.records.sources.source import CHUNK
 from fieldassay.review.export import list_sheets
-from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.nodes import is_in_list
 from fieldassay.review.log.store import Store
-from fieldassay.review.promotion.promote import Promotion
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.scoring.inputs.open_inputs import open_gold
 from fieldassay.scoring.inputs.options import InputOptions
@@ -73,13 +71,3 @@ def changed_documents(store: Store, gold: Path, inputs: InputOptions) -> frozens
         if digests.get(record.id) == checksum(record.data)
     }
     return frozenset(digests) - same
-
-
-def log_promotion(store: Store, found: Promotion, reason: str) -> int:
-    """Return the event of a promotion; it holds the digest of the lines that the history of gold got."""
-    body = {
-        "gold": found.gold.name,
-        "changed": found.changed,
-        "reason": reason,
-    }
-    return store.append(Entry("promote", body, "command"))

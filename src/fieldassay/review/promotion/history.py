@@ -22,7 +22,7 @@ class Entry(Struct, frozen=True):
 
     `before` and `after` are gold's values as JSON, None for no value, `(illegible)` for what nobody can read;
     they are equal where a label confirms gold. `origin` is that of the value from then on. `reviewers` are
-    aliases. `review` is the head of the review's log, if it came from a review; `review_id` says which one.
+    aliases. `review` is the name of the folder of the review it came from.
     """
 
     at: str
@@ -34,7 +34,6 @@ class Entry(Struct, frozen=True):
     reviewers: tuple[str, ...]
     reason: str
     review: str | None = None
-    review_id: str | None = None
 
     @property
     def key(self) -> tuple[str, str]:

@@ -48,8 +48,8 @@ class PromoteOptions(Struct, frozen=True):
     """How gold is read and what the history says.
 
     `plan` reads values: what means the same is not changed. `id_names` and `gold_key` are as for scoring.
-    `base` is gold as it was when the labels were made (None: as it is now). `review` is the head of the
-    review's log, and `review_id` the id of the review.
+    `base` is gold as it was when the labels were made (None: as it is now). `review` is the folder's name of
+    the review.
     """
 
     reason: str
@@ -58,7 +58,6 @@ class PromoteOptions(Struct, frozen=True):
     gold_key: str | None = None
     base: Path | None = None
     review: str | None = None
-    review_id: str | None = None
     takes_unreadable: bool = False
     """True: labels that the spec cannot read become gold; False: they are left out, and told."""
     unknown_base: frozenset[str] = frozenset()
@@ -100,8 +99,8 @@ class Promotion(Struct, frozen=True, eq=False):
         """Return how many values change."""
         return sum(change.is_changed for _, change in self.changes)
 
-    def write(self, then: Callable[[], None] | None = None) -> None:
-        """Write all files, or none; `then` runs last, and if it fails the files are put back.
+    def write(self) -> None:
+        """Write all files, or none.
 
         Raises ProblemsError if a file changed since it was read.
         """
@@ -117,8 +116,6 @@ class Promotion(Struct, frozen=True, eq=False):
             for path, new in staged.items():
                 written.append(path)
                 new.replace(path.resolve())
-            if then is not None:
-                then()
         except BaseException:
             for path in written:
                 self._restore(path)
@@ -189,7 +186,6 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions, now: d
         "at": now.isoformat(timespec="seconds"),
         "reason": reason,
         "review": options.review,
-        "review_id": options.review_id,
     }
     history = history_of(gold)
     entries = [_entry(document, change, agreed[document][1], told) for document, change in changes]

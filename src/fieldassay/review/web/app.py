@@ -59,7 +59,6 @@ PATHS: tuple[Path, ...] = (
     Path("/assets/{digest}/{name}", "GET", pages.asset, OPEN),
     Path("/favicon.ico", "GET", pages.no_icon, OPEN),
     Path("/api/form", "GET", sheet_routes.describe_form, ALL),
-    Path("/api/head", "GET", sheet_routes.check_head, ALL),
     Path("/api/claim", "POST", sheet_routes.claim, LABELING),
     Path("/api/sheets/{sheet:int}", "GET", sheet_routes.view, LABELING),
     Path("/api/sheets/{sheet:int}/labels", "PUT", sheet_routes.put_label, LABELING),
@@ -94,7 +93,7 @@ def _endpoint(room: Room, path: Path) -> Callable[[Request], Any]:
         try:
             return await run_in_threadpool(_answer, room, path, request, body)
         except sqlite3.Error as error:
-            return _problem(500, f"the review cannot be read ({error}): `fieldassay review verify` says more")
+            return _problem(500, f"the review cannot be read ({error})")
 
     return endpoint
 

@@ -1,4 +1,4 @@
-"""What the handlers of a server share: the review, its fields, its writer, its documents, the clock."""
+"""What the handlers of a server share: the review, its fields, its documents, the clock."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ from fieldassay.documents.transcript import DocumentError
 from fieldassay.review.log.journal import Journal
 from fieldassay.review.log.schema import connect
 from fieldassay.review.log.store import Store
-from fieldassay.review.log.writer import Writer
 from fieldassay.review.sheets.forms import Form
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.web.page_words import read_pages
@@ -123,8 +122,8 @@ class Room(Struct, dict=True):
     store: Store
     form: Form
     facts: Mapping[str, Any]
-    writer: Writer
     pages: Pages
+    writer: sqlite3.Connection
     cookie: str
     is_secure: bool = False
     clock: Callable[[], float] = time.time
@@ -134,6 +133,8 @@ class Room(Struct, dict=True):
     """Failed sign-ins by account and by address: how many, and when the last one was."""
     trying: threading.Lock = field(default_factory=threading.Lock)
     """Held while failures are looked at and counted."""
+    writing: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a request writes."""
     hashing: threading.Lock = field(default_factory=threading.Lock)
     """Held while a password is hashed."""
     _local: threading.local = field(default_factory=threading.local)
@@ -147,8 +148,9 @@ class Room(Struct, dict=True):
         return db
 
     def write(self, work: Callable[[Journal], Outcome]) -> Outcome:
-        """Return the outcome of a transaction, once it is on the disk."""
-        return self.writer.submit(work).result()
+        """Return the outcome of a transaction, once it is on the disk. Requests write one after the other."""
+        with self.writing:
+            return self.store.write(work, self.writer)
 
     def now(self) -> datetime:
         """Return the time."""

@@ -7,7 +7,7 @@ import ssl
 import threading
 import webbrowser
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import SplitResult, urlsplit
@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.review.log.schema import connect
 from fieldassay.review.log.store import Store
-from fieldassay.review.log.writer import Writer
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.web import people
 from fieldassay.review.web.app import make_app
@@ -92,10 +92,11 @@ def open_room(
     """
     form, facts = read_form(store)
     with ExitStack() as stack:
-        writer = stack.enter_context(Writer(store))
+        stack.enter_context(store.serving())
+        writer = stack.enter_context(closing(connect(store.file)))
         pool = stack.enter_context(DocumentPool(_WORKERS, LIMITS))
         pages = Pages(_find_documents(facts, documents), pool, _digests(store))
-        room = Room(store, form, facts, writer, pages, cookie, is_secure)
+        room = Room(store, form, facts, pages, writer, cookie, is_secure)
         room.write(lambda journal: people.end_sessions(journal.db))
         yield room
         room.write(lambda journal: people.end_sessions(journal.db))

@@ -10,7 +10,7 @@ from typing import Any
 from starlette.responses import Response
 
 from fieldassay.regex import lazy_regex
-from fieldassay.review.log.journal import Journal, read_head
+from fieldassay.review.log.journal import Journal
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.web.people import EVERYTHING
@@ -43,7 +43,6 @@ def describe_form(call: Call) -> dict[str, Any]:
         "promote": _promotion(room) if call.person.role in ("lead", EVERYTHING) else None,
         "held": [{"id": number, "name": name} for number, name in held],
         "closed": json.loads(db.execute("SELECT value FROM fact WHERE name='closed'").fetchone()[0]),
-        "head": str(read_head(db)),
     }
 
 
@@ -56,15 +55,6 @@ _MOST_ASKED = (
 def _promotion(room: Room) -> str:
     folder = shlex.quote(str(room.store.folder))
     return f'fieldassay review promote {folder} --gold gold.jsonl --reason "first review"'
-
-
-def check_head(call: Call) -> dict[str, Any]:
-    """Return whether the log still has the head that a browser saw last."""
-    count, _, digest = call.query.get("head", "").partition(":")
-    if not count.isdigit() or len(count) > 15:
-        raise RefusedError("invalid", "no such head")
-    row = call.room.db.execute("SELECT hash FROM event WHERE seq=?", (int(count),)).fetchone()
-    return {"is_known": row is not None and row[0].hex() == digest}
 
 
 def claim(call: Call) -> dict[str, Any]:
@@ -117,7 +107,6 @@ def put_label(call: Call) -> dict[str, Any]:
         "seq": seq,
         "open": sheets.open_nodes(room.db, room.form, sheet),
         "unreadable": sheets.unreadable_nodes(room.db, sheet),
-        "head": str(read_head(room.db)),
     }
 
 

@@ -80,13 +80,3 @@ function tell(text, kind = "bad") {
   box.textContent = text;
   box.classList.toggle("good", kind === "good");
 }
-
-// The head of the log that this browser saw last: a log that no longer has it was changed behind everybody's back.
-async function checkHead(head) {
-  const seen = localStorage.getItem("fieldassay-head");
-  if (seen) {
-    const { is_known: isKnown } = await ask("GET", `/api/head?head=${encodeURIComponent(seen)}`);
-    if (!isKnown) tell(`The log of this review no longer has what this browser saw before (event ${seen.split(":")[0]}). Tell the lead.`);
-  }
-  localStorage.setItem("fieldassay-head", head);
-}

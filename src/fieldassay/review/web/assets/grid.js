@@ -5,14 +5,19 @@ function gridElement(node, list, rows, act) {
   const columns = list.columns.filter((path) => !act.form.get(path)?.is_grid);
   const whole = rows.get(node);
   const short = (path) => (path === `${list.field}[]` ? list.field.split(".").pop() : path.slice(list.field.length + 3) || path);
-  const head = el("tr", {}, el("th", { scope: "col", text: "#" }), columns.map((path) => el("th", { scope: "col" }, breakable(short(path)))));
   const items = act.items(node);
+  const widths = columns.map((path) => columnWidth(items.map((item) => rows.get(item + path.slice(`${list.field}[]`.length)))));
+  const head = el("tr", {}, el("th", { scope: "col", text: "#" }), columns.map((path, at) => {
+    const cell = el("th", { scope: "col" }, breakable(short(path)));
+    cell.style.setProperty("width", `${widths[at]}rem`);
+    return cell;
+  }));
   const body = items.map((item, at) => el("tr", {}, el("th", { scope: "row", text: String(at + 1) }), columns.map((path) => {
     const row = rows.get(item + path.slice(`${list.field}[]`.length));
     return row ? cellElement(row, act) : el("td", { class: "cell is-empty" });
   })));
   const table = el("table", {}, el("thead", {}, head), el("tbody", {}, body));
-  table.style.setProperty("min-width", `${3 + 6 * columns.length}rem`);
+  table.style.setProperty("min-width", `${widths.reduce((sum, width) => sum + width, 3)}rem`);
   const mark = el("span", { class: "mark-state" });
   const box = el("section", { class: "grid", "aria-label": node },
     el("div", { class: "row-head" }, el("span", { class: "row-name" }, breakable(nameOfList(node, act))), el("span", { class: "row-type", text: "list" }), mark),
@@ -26,6 +31,12 @@ function gridElement(node, list, rows, act) {
     drawMark(whole);
   }
   return box;
+}
+
+// As wide as the longest value, in rem, within bounds: what stands in most cells is read without a click.
+function columnWidth(cells) {
+  const longest = cells.reduce((most, row) => Math.max(most, row ? String((row.isContext ? row.given : standing(row)) ?? "").length : 0), 0);
+  return Math.min(14, Math.max(5.75, 2 + 0.55 * longest));
 }
 
 // A list in a row is named by the place of its row, as it is shown.

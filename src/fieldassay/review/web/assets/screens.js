@@ -77,7 +77,6 @@ async function queueScreen() {
     canLabel && left ? el("p", {}, start) : null,
     el("p", {}, mayRule(form.person.role) ? [el("a", { href: "/adjudicate", text: "Adjudicate" }), " · "] : null, mayWatch(form.person.role) ? [el("a", { href: "/progress", text: "Progress" }), " · "] : null, el("a", { href: "/help", text: "Help" }), " · ", el("button", { type: "button", class: "link", on: { click: signOut } }, "Sign out"))));
   find("#start")?.focus();
-  await checkHead(form.head);
 }
 
 const lastNumber = () => Number(window.location.pathname.split("/").pop());
@@ -111,7 +110,7 @@ async function helpScreen() {
     el("h2", { text: "Keys" }), keysTable(),
     el("h2", { text: "What to say" }),
     el("ul", {}, el("li", {}, el("strong", { text: "Absent" }), ": the document does not have it."), el("li", {}, el("strong", { text: "Illegible" }), ": it is there, and nobody can read it."), el("li", {}, el("strong", { text: "Skip" }), ": you cannot say; write why.")),
-    el("p", { class: "small" }, "In labels files you are ", el("strong", { text: form.person.alias }), ". The log is at ", el("code", { text: form.head }), "."),
+    el("p", { class: "small" }, "In labels files you are ", el("strong", { text: form.person.alias }), "."),
     el("p", {}, el("a", { href: "/", text: "Back" }))));
 }
 

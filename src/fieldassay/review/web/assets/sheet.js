@@ -294,7 +294,6 @@ const desk = {
     if (!this.sheet || one.sheet !== this.sheet.id) return;
     const row = this.byNode.get(one.body.node);
     if (row) row.seq = one.body.state === "open" ? 0 : saved.seq;
-    localStorage.setItem("fieldassay-head", saved.head);
     if (saver.waiting.some((other) => other.sheet === one.sheet)) return;
     this.open = new Set(saved.open);
     this.unreadable = new Set(saved.unreadable);
