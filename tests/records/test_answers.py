@@ -268,7 +268,9 @@ prose = st.text(st.characters(exclude_characters="{}[]`\"'<", exclude_categories
 @given(objects, st.integers(1, 200))
 def test_of_an_object_cut_anywhere_only_whole_values_are_kept(data: dict, cut: int) -> None:
     answer = parse_answer(json.dumps(data)[:-cut] or "{")
-    assert answer.data is not None and all(one in [*leaves_of(data)] for one in leaves_of(answer.data))
+    assert answer.data is not None and all(
+        one in [*leaves_of(data)] for one in leaves_of(answer.data) if one[1] not in ([], {})
+    )
 
 
 @given(objects, prose, prose, st.booleans(), st.sampled_from([None, 1]))

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from msgspec.structs import replace
 
 from fieldassay.errors import FieldassayError, problem
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from fieldassay.metrics.result.result import Result
     from fieldassay.reports.content.run.summary import Summary
 
-_ID = "fieldassay_id"
 EVERYTHING_RIGHT = "accuracy_strict >= 1"
 """The gate where neither the spec nor the caller names one."""
 
@@ -209,14 +207,13 @@ def _assert_extraction(gold: Any, pred: Any, spec: Any, gates: str | Sequence[st
     from fieldassay.metrics.result.decision import Answer
     from fieldassay.reports.ci.failures import render_failure
     from fieldassay.reports.content.run.summary import summarize
-    from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+    from fieldassay.scoring.inputs.options import ScoreOptions
     from fieldassay.scoring.score import score
 
     rules = (gates,) if isinstance(gates, str) else tuple(gates)
     options = ScoreOptions(gates=rules or (EVERYTHING_RIGHT,))
     if isinstance(gold, dict) and isinstance(pred, dict):
-        gold, pred = [{_ID: 1, "data": gold}], [{_ID: 1, "data": pred}]
-        options = replace(options, inputs=InputOptions(gold_key="data", pred_key="data", id_names=(_ID,)))
+        gold, pred = {1: gold}, {"prediction": {1: pred}}
     result = score(gold, pred, spec, options)
     for decision in decide(result, rules):
         if decision.answer is not Answer.GO:

@@ -175,29 +175,29 @@ class _Walk(Struct):
         self.values[at] = Given(value, quote, raw)
 
     def tree(self, value: Json, at: Steps) -> None:
-        """Take every scalar of a tree without declared fields."""
+        """Take every value of a tree without declared fields."""
         for steps, leaf in leaves_of(value, at):
             self.values[steps] = Given(leaf, None, steps)
 
 
 def leaves_of(value: Json, at: Steps = ()) -> Iterator[tuple[Steps, Any]]:
-    """Yield each value of a tree that is neither null nor a container, with its steps.
+    """Yield each value of a tree that holds no other, with its steps: null, empty lists and objects too.
 
-    >>> list(leaves_of({"a": [1, None, {"b": "x"}]}))
-    [(('a', 0), 1), (('a', 2, 'b'), 'x')]
+    >>> list(leaves_of({"a": [1, None, {"b": "x"}], "c": {}}))
+    [(('a', 0), 1), (('a', 1), None), (('a', 2, 'b'), 'x'), (('c',), {})]
     """
-    if isinstance(value, dict | list):
+    if isinstance(value, dict | list) and (value or not at):
         members: Any = value.items() if isinstance(value, dict) else enumerate(value)
         for step, inner in members:
             yield from leaves_of(inner, (*at, step))
-    elif value is not None:
+    else:
         yield at, value
 
 
 def build_record(
     fields: Sequence[Field], values: Mapping[Steps, Any], value_of: Callable[[Any], Json]
 ) -> dict[str, Json]:
-    """Return the record of values by place: null for a leaf without one, an empty list for no items.
+    """Return the record of values by place: null for a declared leaf without one, an empty list for no items.
 
     The items of a list are those with a value, in the order of their indices.
     """
@@ -226,9 +226,9 @@ def _built(one: Field, values: Mapping[Steps, Any], value_of: Callable[[Any], Js
 
 
 def _tree(values: Mapping[Steps, Any], value_of: Callable[[Any], Json]) -> Json:
-    if () in values:
+    below = _by_first_step({steps: value for steps, value in values.items() if steps})
+    if not below:
         return value_of(values[()])
-    below = _by_first_step(values)
     if all(isinstance(key, int) for key in below):
         return [_tree(below[key], value_of) for key in sorted(below)]
     return {str(key): _tree(inner, value_of) for key, inner in below.items()}

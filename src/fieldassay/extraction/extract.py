@@ -38,13 +38,13 @@ from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.json_value import Json
 from fieldassay.io.returned import Brief
 from fieldassay.records.formats.extractions import (
-    DATA_KEY,
     MANIFEST,
     PREDICTIONS,
     RUNNING,
     is_extraction,
     read_manifest,
 )
+from fieldassay.records.record import PREDICTION_KEY
 
 SCHEMA_VERSION = 1
 
@@ -353,7 +353,7 @@ def _head(system: System, files: Sequence[DocumentFile], work: Work, started: da
     return {
         "schema_version": SCHEMA_VERSION,
         "system": system.name,
-        "data_key": DATA_KEY,
+        "data_key": PREDICTION_KEY,
         "options": dict(system.options),
         "loading": msgspec.to_builtins(work.loading),
         "repeats": work.repeats,

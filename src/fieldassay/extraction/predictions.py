@@ -16,7 +16,7 @@ from fieldassay.documents.transcript import Box
 from fieldassay.extraction.endpoints.exchange import Failure
 from fieldassay.extraction.endpoints.jobs import Finished
 from fieldassay.extraction.strategy import Evidence, EvidenceClass, Extracted
-from fieldassay.records.formats.extractions import DATA_KEY
+from fieldassay.records.record import PREDICTION_KEY
 
 MOST_RAW = 1_000_000
 """Characters of a raw answer that a prediction keeps; the journal has all of it."""
@@ -36,7 +36,7 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
     ('a', {'total': '5'}, 3.0)
     """
     found, timing = finished.value, finished.timing
-    row: dict[str, Any] = {"id": document, DATA_KEY: None, "system": system}
+    row: dict[str, Any] = {"id": document, PREDICTION_KEY: None, "system": system}
     failure = failure_of(finished)
     if failure is None or failure.stage != "load":
         row["timing"] = {"duration_ms": timing.duration_ms, **asdict(timing)}
@@ -44,13 +44,13 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
         used = {name: value for name, value in asdict(finished.usage).items() if value not in (None, "", 0)}
         row["usage"] = used if finished.cost_usd is None else used | {"cost_usd": finished.cost_usd}
     if found is not None:
-        row[DATA_KEY] = found.record
+        row[PREDICTION_KEY] = found.record
         row["raw"] = None if found.raw is None else found.raw[:MOST_RAW]
         row["confidence"] = dict(found.confidence)
         row["evidence"] = {path: evidence_data(one) for path, one in found.evidence.items()}
         row["notes"] = dict(found.notes)
     if failure is not None:
-        row[DATA_KEY] = None
+        row[PREDICTION_KEY] = None
         row["error"] = {"kind": failure.kind, "stage": failure.stage, "message": failure.message}
         if row.pop("raw", None) is not None and found is not None and found.raw is not None:
             row["error"]["answer"] = found.raw[:MOST_RAW]  # under `raw`, scoring would judge it after all
@@ -58,7 +58,7 @@ def prediction_row(document: str, finished: Finished[Extracted], system: str) ->
     row["reused"] = finished.reused or None
     row["retried"] = finished.retried or None
     row["possibly_billed"] = finished.possibly_billed or None
-    return {name: value for name, value in row.items() if value not in (None, {}) or name == DATA_KEY}
+    return {name: value for name, value in row.items() if value not in (None, {}) or name == PREDICTION_KEY}
 
 
 def failure_of(finished: Finished[Extracted]) -> Failure | None:

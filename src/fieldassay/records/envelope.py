@@ -16,7 +16,7 @@ from fieldassay.records.answers.tool_calls import APART, are_apart, count_declar
 from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import deepest, locate
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import NOTHING_BESIDE, Meta, Record, Row
+from fieldassay.records.record import CASE_KEY, NOTHING_BESIDE, PREDICTION_KEY, Meta, Record, Row
 from fieldassay.records.responses import SERVICE_KEYS, Response, read_response
 from fieldassay.records.value_objects import (
     Scalars,
@@ -98,7 +98,7 @@ def open_rows(rows: Iterable[tuple[str, Row, str]], options: SourceOptions) -> l
     records: list[Record] = []
     suspects: list[int] = []  # records that may hold confidences within their data
     may_be_bare = options.data_key is None and not options.data_keys
-    keys = _META_KEYS if options.is_gold else _META_KEYS | SERVICE_KEYS
+    keys = _META_KEYS | {PREDICTION_KEY, CASE_KEY} | (frozenset() if options.is_gold else SERVICE_KEYS)
     declared = frozenset() if options.is_gold else options.expected_keys
     for at, (name, row, place) in enumerate(rows):
         if (
@@ -211,7 +211,8 @@ def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict
         return _without_envelope(answer, options), beside
     key = options.key_of(value)
     if key is not None:
-        return _open_key(value, key, options)
+        answer, beside = _open_key(value, key, options)
+        return _without_envelope(answer, options), beside
     if options.data_keys and options.is_tree and holds_tree(value, options):
         return Answer(
             {other: member for other, member in value.items() if not _is_own_id(other, member, name, options)}

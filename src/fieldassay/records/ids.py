@@ -14,6 +14,7 @@ from msgspec import Struct
 from fieldassay.errors import Problem
 from fieldassay.io.json_value import id_text
 from fieldassay.records.decode import decode_json
+from fieldassay.records.record import PREDICTION_KEY
 from fieldassay.records.responses import ID_KEYS, names_of_id
 from fieldassay.regex import lazy_regex
 
@@ -56,7 +57,7 @@ def find_id(row: Mapping[str, Any], names: Sequence[str]) -> str | None:
             found = id_text(locate(row, name)[1])
         if found is not None:
             return found
-    return None
+    return id_text(row.get("id")) if PREDICTION_KEY in row else None
 
 
 def locate(row: Any, key: str) -> tuple[bool, Any]:

@@ -6,7 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from fieldassay.io.json_value import id_text
 from fieldassay.records.ids import locate
+from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, is_prediction
 from fieldassay.records.value_objects import Scalars
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.plan.nodes import ObjectNode
@@ -81,18 +83,36 @@ class SourceOptions(Struct, frozen=True):
         is_open = self.is_tree or not self.declared
         if is_open or self.data_key is not None or self.data_keys or self.systems_key is not None:
             return frozenset()
-        return self.declared.union(*(names for _, names in self.other_names))
+        return self.declared.union((PREDICTION_KEY, CASE_KEY), *(names for _, names in self.other_names))
 
     def key_of(self, row: Any) -> str | None:
         """Return the key or dotted path under which a row holds its record, None if the row is the record.
+
+        A prediction as fieldassay writes it has its record under `pred`, whatever is named. Any other has it
+        there, and a case file under `expected_extraction`, where no key of the row is declared.
 
         >>> options = SourceOptions(data_keys=("answer", "extraction"))
         >>> options.key_of({"id": 1, "extraction": {}}), options.key_of({"id": 1, "total": 5})
         ('extraction', None)
         """
-        if self.data_key is not None:
+        is_written = isinstance(row, dict) and is_prediction(row)
+        if self.data_key is not None and not (is_written and not locate(row, self.data_key)[0]):
             return self.data_key
-        return next((key for key in self.data_keys if locate(row, key)[0]), None)
+        if is_written:
+            return PREDICTION_KEY
+        named = (key for key in self.data_keys if locate(row, key)[0])
+        usual = (CASE_KEY,) if self.is_gold else (PREDICTION_KEY, CASE_KEY)
+        return next(named, None) or next((key for key in usual if self._holds_record(row, key)), None)
+
+    def _holds_record(self, row: Any, key: str) -> bool:
+        """Return whether a row holds its record under a key that nobody has named, and is none itself."""
+        if not isinstance(row, dict) or key not in row or key in self.declared:
+            return False
+        if self.is_tree:
+            has_id = any(id_text(row.get(name)) is not None for name in ("id", *self.names))
+            is_record = isinstance(row[key], dict | None) or (isinstance(row[key], str) and "{" in row[key])
+            return is_record and (has_id or len(row) == 1 or key == CASE_KEY)
+        return self.declared.difference(self.names).isdisjoint(row)
 
     @property
     def names(self) -> tuple[str, ...]:

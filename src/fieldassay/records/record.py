@@ -85,6 +85,21 @@ class Batch(Struct, frozen=True):
     repeats: Mapping[str, Repeat] = field(default_factory=dict)
 
 
+PREDICTION_KEY = "pred"
+"""The key of the record in a row that fieldassay writes."""
+CASE_KEY = "expected_extraction"
+"""The key of the record in a case file."""
+
+
+def is_prediction(row: Mapping[str, Any]) -> bool:
+    """Return whether a row is a prediction as fieldassay writes it: with a system, and its time or error.
+
+    >>> is_prediction({"id": "a", "pred": {"total": 5}, "system": "rules", "timing": {"duration_ms": 3.0}})
+    True
+    """
+    return row.keys() >= {"id", PREDICTION_KEY, "system"} and not row.keys().isdisjoint(("timing", "error"))
+
+
 CONFIDENCE = "confidence"
 """A part of the key of every confidence that is given within a record's data."""
 

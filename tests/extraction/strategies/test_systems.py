@@ -246,8 +246,8 @@ CASES = [
     ("rules", Rules(), None),
     ("prompted", Prompted("e", "m"), extraction.answer(FOREIGN)),
     ("prompted with quotes", Prompted("e", "m", verify=Verify(quotes="flag")), extraction.answer(FOREIGN)),
-    ("command", Command(("own",)), extraction.answer(FOREIGN)),
-    ("function", Function("own:extract"), extraction.answer({"record": FOREIGN, "confidence": {"total": 0.5}})),
+    ("command", Command(("own",)), extraction.answer(extraction.RECORD)),
+    ("function", Function("own:extract"), extraction.answer({"record": extraction.RECORD, "confidence": {"total": 0.5}})),
 ]  # fmt: skip
 
 
@@ -291,6 +291,27 @@ def test_every_declared_field_has_a_key_and_no_other_has(played):
     assert all(list(item) == ["item", "count", "amount"] for item in found.record["lines"])
 
 
+TREE = {"flow": {"value": 7, "min": None, "odd": {}}, "temps": [1, None, "7"], "none": [], "note": ""}
+
+
+@pytest.mark.parametrize(
+    ("strategy", "spec", "record"),
+    [
+        *((one, read_spec(spec), record)
+          for one in (Command(("own",)), Function("own:extract"))
+          for spec, record in ((extraction.SPEC, FOREIGN), (extraction.SPEC, {"lines": [None, "x"], "total": ["5", ""]}),
+                               ("type: any", TREE))),
+        (Prompted("e", "m"), read_spec("type: any"), TREE),
+        (Prompted("e", "m", verify=Verify(quotes="flag")), read_spec("type: any"), TREE),
+    ],
+)  # fmt: skip
+def test_what_a_program_of_the_user_makes_and_every_tree_are_kept_as_they_are(strategy, spec, record):
+    _, found = extraction.play(
+        strategy, extraction.document("flow 7"), Task(spec), lambda _: extraction.answer(record)
+    )
+    assert found.record == record and found.failure is None
+
+
 def test_what_the_document_does_not_say_is_null(played):
     _, found = played[1]()
     assert found.record["status"] is None
@@ -303,7 +324,7 @@ def test_no_item_of_a_list_is_empty(played):
 
 def test_evidence_and_confidence_are_of_values_that_are_there(played):
     _, found = played[1]()
-    there = {join_path(steps) for steps, value in leaves_of(found.record)}
+    there = {join_path(steps) for steps, value in leaves_of(found.record) if value is not None}
     assert found.evidence.keys() == there and found.confidence.keys() <= there
 
 
@@ -327,6 +348,8 @@ def test_the_record_is_plain_json(played):
 def test_values_of_one_kind_can_be_read_by_their_types(played):
     _, found = played[1]()
     for steps, value in leaves_of(found.record):
+        if value is None:
+            continue
         assert PLANNED[field_steps(steps)].reader.read(value).problem is None
 
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from fieldassay.documents.layout.text import transcript_text
-from fieldassay.extraction.answers import build_record, read_data
+from fieldassay.extraction.answers import read_data
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request
 from fieldassay.extraction.evidence import as_evidence
 from fieldassay.extraction.fields import locator
 from fieldassay.extraction.places.search import Search
 from fieldassay.extraction.schema import AnswerShape
 from fieldassay.extraction.strategy import AT_LEAST_ONE, Extracted, Task
-from fieldassay.io.json_value import Json
+from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import join_path, plain_path
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def _call(document: Transcript, task: Task) -> Generator[tuple[Request, ...], tu
 def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
     """Return what a call made: a record, or an object with `record`, `confidence` and `quotes`, by path.
 
-    Every declared field has a key, and no other; each value is searched in the document.
+    The record stays as it is; each value of a declared field is searched in the document.
 
     >>> from fieldassay.documents.transcript import Line, Page, Transcript, Word
     >>> from fieldassay.spec.language.parse import read_spec
@@ -81,7 +81,7 @@ def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
     >>> answer = Answer('{"record": {"total": "5", "x": 1}, "confidence": {"total": 0.9}}')
     >>> found = read_called(answer, Transcript("a", "", "text", (page,)), task)
     >>> found.record, found.confidence, found.evidence["total"].start
-    ({'total': '5', 'note': None}, {'total': 0.9}, 6)
+    ({'total': '5', 'x': 1}, {'total': 0.9}, 6)
     """
     if answer.failure is not None or answer.text is None:
         return Extracted(None, answer.text, failure=answer.failure or Failure("empty", "no answer", "answer"))
@@ -92,11 +92,7 @@ def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
     if not isinstance(given, dict):
         message = f"the result is no object: {answer.text[:80]}"
         return Extracted(None, answer.text, failure=Failure("not_json", message, "answer"))
-    fields = task.spec.fields
-    reading = read_data(given, fields, AnswerShape(), {})
-    if reading.violations:
-        failure = Failure("schema_violation", "; ".join(reading.violations[:3]), "answer")
-        return Extracted(None, answer.text, failure=failure)
+    reading = read_data(given, task.spec.fields, AnswerShape(), {})
     quotes = _by_path(beside.get("quotes"))
     values = {
         steps: replace(one, quote=_text(quotes.get(join_path(steps))))
@@ -107,10 +103,10 @@ def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
     sure = _confidences(_by_path(beside.get("confidence")))
     paths = {join_path(steps): one for steps, one in found.items()}
     return Extracted(
-        build_record(fields, found, lambda one: one.value),
+        given,
         None,
         {path: sure[path] for path in paths if path in sure},
-        {path: as_evidence(one, search) for path, one in paths.items()},
+        {path: as_evidence(one, search) for path, one in paths.items() if not is_blank(one.value)},
         notes=reading.notes,
     )
 

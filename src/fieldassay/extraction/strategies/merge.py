@@ -11,6 +11,7 @@ from msgspec import Struct, field
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Found, item_steps
 from fieldassay.extraction.places.search import Place
+from fieldassay.io.json_value import is_blank
 
 LineOf: TypeAlias = Callable[[Place], tuple[int, int]]
 """Gives the page and the line of a place."""
@@ -58,7 +59,8 @@ def merge(answers: Sequence[Mapping[Steps, Found]], line_of: LineOf, canonical: 
     for steps, found_here in offered.items():
         ranked = sorted(found_here, key=lambda found: _rank(found, canonical(steps, found)))
         values[steps] = ranked[0]
-        distinct = {canonical(steps, found): found for found in reversed(ranked)}
+        values_here = [found for found in ranked if not is_blank(found.value)]
+        distinct = {canonical(steps, found): found for found in reversed(values_here)}
         if len(distinct) > 1:
             candidates[steps] = tuple(reversed(distinct.values()))
     notes = {"merged_duplicates": duplicates, "chunk_conflicts": len(candidates)}
@@ -114,7 +116,8 @@ def _indices(keys: Sequence[dict[Steps, _Key]]) -> tuple[dict[Steps, dict[_Key, 
     }, duplicates
 
 
-def _rank(found: Found, text: str) -> tuple[int, float, int, int, str]:
+def _rank(found: Found, text: str) -> tuple[bool, int, float, int, int, str]:
     place = found.place
     page, start = (place.page, place.start) if place is not None else (_NOWHERE, 0)
-    return (_RANKS.get(found.kind, len(_RANKS)), -(found.confidence or 0.0), page, start, text)
+    rank = _RANKS.get(found.kind, len(_RANKS))
+    return (is_blank(found.value), rank, -(found.confidence or 0.0), page, start, text)

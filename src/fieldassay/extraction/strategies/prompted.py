@@ -43,7 +43,7 @@ from fieldassay.extraction.strategies.verify import (
     with_omissions,
 )
 from fieldassay.extraction.strategy import AT_LEAST_ONE, Example, Extracted, Task
-from fieldassay.io.json_value import Json
+from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import join_path
 from fieldassay.spec.presets.catalogue import describes_protocol
 
@@ -496,7 +496,11 @@ class _Run:
             self.record(values),
             self.raw(),
             {join_path(steps): one.confidence for steps, one in values.items() if one.confidence is not None},
-            {join_path(steps): as_evidence(one, self.search) for steps, one in values.items()}
+            {
+                join_path(steps): as_evidence(one, self.search)
+                for steps, one in values.items()
+                if not is_blank(one.value)
+            }
             if has_places
             else {},
             notes=self.counts(),
@@ -545,7 +549,7 @@ def example_answer(example: Example, fields: tuple[Field, ...], shape: AnswerSha
     given = {
         steps: leaf
         for steps, leaf in leaves_of(dict(example.record))
-        if (is_tree(fields) or steps[0] in names) and not (isinstance(leaf, str) and not leaf.strip())
+        if is_tree(fields) or (steps[0] in names and not is_blank(leaf))
     }
     record = build_record(fields, given, lambda leaf: leaf)
     if shape.has_quotes and not is_tree(fields):

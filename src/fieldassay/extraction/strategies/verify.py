@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Found, item_steps
 from fieldassay.extraction.places.search import Place
-from fieldassay.io.json_value import Json
+from fieldassay.io.json_value import Json, is_blank
 from fieldassay.paths import Step, join_path
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class Verify:
 
 def unsupported(values: Mapping[Steps, Found]) -> set[Steps]:
     """Return the values that no visible text of the document supports."""
-    return {steps for steps, found in values.items() if found.kind in ("absent", "hidden", "example")}
+    kinds = ("absent", "hidden", "example")
+    return {steps for steps, found in values.items() if found.kind in kinds and not is_blank(found.value)}
 
 
 def null_texts(values: Mapping[Steps, Found]) -> set[Steps]:
@@ -54,7 +55,7 @@ def with_omissions(
     Items of the second answer at the place of one of the first add only what that one lacks; items without a
     place add nothing.
     """
-    known = {_identity(steps, found, line_of) for steps, found in first.items()}
+    known = {_identity(steps, found, line_of) for steps, found in first.items() if not is_blank(found.value)}
     added = {}
     for steps, found in second.items():
         identity = _identity(steps, found, line_of)

@@ -7,16 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 from fieldassay.errors import problem
 from fieldassay.io.files.typed_json import Form, read_typed
 from fieldassay.io.files.whole_files import open_file
-from fieldassay.records.options import SourceOptions
 
 MANIFEST = "extraction.json"
 PREDICTIONS = "predictions.jsonl"
-DATA_KEY = "pred"
 RUNNING = "running"
 """The status in the manifest of an extraction that was killed, or is still at work."""
 
@@ -57,8 +54,8 @@ def read_manifest(folder: Path) -> Manifest:
     return read_typed(data, Manifest, form, str(path))
 
 
-def open_extraction(folder: Path, options: SourceOptions) -> tuple[Path, SourceOptions]:
-    """Return the file of an extraction's predictions, and the options to read it with.
+def find_predictions(folder: Path) -> Path:
+    """Return the file of an extraction's predictions.
 
     Raises `ProblemsError` for an extraction that has not ended: its predictions are not all there.
     """
@@ -66,6 +63,4 @@ def open_extraction(folder: Path, options: SourceOptions) -> tuple[Path, SourceO
         what = "the extraction has not ended: its predictions are not all there"
         remedy = "run the same `fieldassay extract` again; it goes on where it was"
         raise problem(folder, what, remedy, "unfinished_extraction")
-    return folder / PREDICTIONS, replace(
-        options, data_key=DATA_KEY, data_keys=(), id_names=("id",), systems_key=None
-    )
+    return folder / PREDICTIONS

@@ -13,7 +13,7 @@ from fieldassay.records.envelope import holds_tree
 from fieldassay.records.formats.rows import FolderRows, read_json_files
 from fieldassay.records.ids import find_id
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import Row
+from fieldassay.records.record import CASE_KEY, Row
 
 SUFFIXES = (".json",)
 TEXTS = (".txt",)
@@ -114,7 +114,8 @@ def _find_names(paths: Sequence[str], options: SourceOptions) -> list[tuple[str 
 
 
 def _find_name(row: Row, options: SourceOptions) -> tuple[str | None, str | None]:
-    if options.id_names is None or not isinstance(row.value, dict):
+    is_named = options.id_names is not None or (isinstance(row.value, dict) and CASE_KEY in row.value)
+    if not is_named or not isinstance(row.value, dict):
         return None, row.problem
     if (
         options.data_keys
@@ -124,4 +125,4 @@ def _find_name(row: Row, options: SourceOptions) -> tuple[str | None, str | None
         and holds_tree(row.value, options)
     ):
         return None, row.problem  # the file is the tree itself, and what a tree calls its id is a value
-    return find_id(row.value, options.id_names), row.problem
+    return find_id(row.value, options.names), row.problem

@@ -19,7 +19,7 @@ from fieldassay.records.formats.rows import Rows
 from fieldassay.records.formats.tables import hold_table
 from fieldassay.records.ids import Positions, settle_ids
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import Row
+from fieldassay.records.record import PREDICTION_KEY, Row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -79,7 +79,8 @@ def hold_frame(label: str, frame: pl.DataFrame, options: SourceOptions) -> tuple
     if options.group:
         return hold_table(table_of(label, frame.columns, frame.rows()), options)
     found: list[str | None] = [None] * frame.height
-    for name in reversed([name for name in options.names if name in frame.columns]):
+    names = [name for name in options.names if name in frame.columns]
+    for name in reversed(names or ["id"] * ({"id", PREDICTION_KEY} <= {*frame.columns})):
         for position, value in enumerate(frame[name].to_list()):
             found[position] = id_text(value) or found[position]
     index = settle_ids(found, (), lambda position: f"{label}: row {position + 1}")

@@ -80,7 +80,7 @@ def id_reader(names: Sequence[str]) -> Callable[[bytes], tuple[str | None, str |
     decode = msgspec.json.Decoder(msgspec.defstruct("Ids", fields, gc=False)).decode
     of_names = [f"n{keys.index(name)}" for name in names]
     of_services = operator.attrgetter(*(f"n{keys.index(key)}" for key in ID_KEYS))
-    has_path = any("." in name for name in names)
+    may_have_more = "id" not in names or any("." in name for name in names)
 
     def read(line: bytes) -> tuple[str | None, str | None]:
         try:
@@ -93,7 +93,7 @@ def id_reader(names: Sequence[str]) -> Callable[[bytes], tuple[str | None, str |
             name = id_text(getattr(row, attribute))
             if name is not None:
                 return name, None
-        return _read_slowly(line, names) if has_path else (None, None)
+        return _read_slowly(line, names) if may_have_more else (None, None)
 
     return read
 

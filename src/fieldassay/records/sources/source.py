@@ -20,14 +20,14 @@ from fieldassay.records.answers.misplaced import find_misplaced
 from fieldassay.records.decode import decode_json
 from fieldassay.records.envelope import open_rows
 from fieldassay.records.formats.document_sets import DocumentSet, find_set
-from fieldassay.records.formats.extractions import is_extraction, open_extraction
+from fieldassay.records.formats.extractions import find_predictions, is_extraction
 from fieldassay.records.formats.files import Input
 from fieldassay.records.formats.find_format import is_url
 from fieldassay.records.formats.lines import id_reader, read_lines
 from fieldassay.records.formats.rows import HeldRows, Rows, hold_rows
 from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import Record, Row
+from fieldassay.records.record import Record, Row, is_prediction
 from fieldassay.records.responses import BATCH_ID, read_response
 from fieldassay.regex import lazy_regex
 
@@ -212,7 +212,7 @@ def open_source(path: str | Path, options: SourceOptions | None = None) -> Sourc
             rows, problems, _ = read_folder(str(path), options, Listing(tuple(listed)))
             return make_source(str(path), rows, problems, options)
     if str(path) != "-" and not options.is_gold and is_extraction(Path(path)):
-        path, options = open_extraction(Path(path), options)
+        path = find_predictions(Path(path))
     if str(path) != "-" and _is_folder(Path(path)):
         from fieldassay.records.formats.folders import read_folder
 
@@ -248,7 +248,7 @@ def make_source(label: str, rows: Rows, problems: Sequence[Problem], options: So
     source = Source(label, rows, options, tuple(cap_problems(problems)))
     if options.id_names and len(rows) and rows.is_numbered:
         raise ProblemsError([_no_id_key(source, options.id_names)])
-    if options.is_gold and options.data_keys:
+    if options.is_gold and options.data_key is None:
         source = _settle_key(source)
     if options.data_key is not None:
         _check_key(source, options.data_key, "data")
@@ -338,7 +338,8 @@ def _check_key(source: Source, key: str, what: str) -> None:
     rows = [
         row.value
         for row in probed
-        if isinstance(row.value, dict) and not (row.value.get("raw") or row.value.get("error"))
+        if isinstance(row.value, dict)
+        and not (row.value.get("raw") or row.value.get("error") or is_prediction(row.value))
     ]
     if not rows or any(locate(row, key)[0] for row in rows):
         return

@@ -16,7 +16,7 @@ from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
 from fieldassay.records.formats.find_format import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import Record, Repeat
+from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, Record, Repeat
 from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.repeats import are_runs, name_repeats, split_runs
 from fieldassay.records.sources.source import CHUNK, Source, open_source, open_systems
@@ -346,7 +346,7 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
     taken: Counter[str] = Counter()
     for start in range(0, len(gold), CHUNK):
         for record in gold.fetch(range(start, min(start + CHUNK, len(gold)))):
-            found |= META_SHAPES.keys() & (record.data or {}).keys()
+            found |= {*META_SHAPES, PREDICTION_KEY, CASE_KEY} & (record.data or {}).keys()
             taken.update(
                 {
                     "critical_fields": bool(record.meta.critical_paths),

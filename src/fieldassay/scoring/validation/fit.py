@@ -305,7 +305,13 @@ def _hint(source: Source) -> str:
     if options.data_key is not None:
         return ""
     key = find_misplaced(
-        (row.value for row in source.rows.read(range(min(PROBED, len(source))))), options.declared, ("raw",)
+        (
+            row.value
+            for row in source.rows.read(range(min(PROBED, len(source))))
+            if options.key_of(row.value) is None
+        ),
+        options.declared,
+        ("raw",),
     )
     option = "--gold-key" if options.is_gold else "--pred-key"
     return "" if key is None else f"did you mean `{option} {clip(key, _LONGEST_NAME)}`?"

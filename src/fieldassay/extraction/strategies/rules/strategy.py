@@ -19,6 +19,7 @@ from fieldassay.extraction.strategies.rules.rows import Sheet
 from fieldassay.extraction.strategies.rules.scalars import ScalarRule, extract_scalars, learn
 from fieldassay.extraction.strategies.rules.tables import Column, as_values, extract_items
 from fieldassay.extraction.strategy import Extracted, Task
+from fieldassay.io.json_value import is_blank
 from fieldassay.paths import ITEM, KEY, join_path
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def _look(spec: Spec, example: Example) -> _Shown:
     """Return an example with the places of its values."""
     search = Search.of(example.document.pages)
     order = {steps: at for at, steps in enumerate(leaf_fields(spec))}
-    given = [(steps, value) for steps, value in leaves_of(dict(example.record)) if str(value).strip()]
+    given = [(steps, value) for steps, value in leaves_of(dict(example.record)) if not is_blank(value)]
     record = dict(sorted(given, key=lambda pair: order.get(field_steps(pair[0], order), len(order))))
     values = locator(search, spec).locate({steps: Given(value) for steps, value in record.items()}, {})
     return _Shown(Sheet.of(search), values, record)
