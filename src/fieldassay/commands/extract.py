@@ -97,9 +97,9 @@ def extract(
     """Return the predictions of one system for documents, written to the folder `out`.
 
     `docs` is a folder of documents, or one document. `system` is `FILE#NAME` of a file of systems, a
-    strategy, or a function from `{"id", "pages", "schema", "repeat"}` to a record; by default the strategy
-    `rules`, which works offline and needs no key. An unfinished extraction in the folder is continued: only
-    missing answers are asked for again.
+    strategy, or a function from an object with `id`, `path`, `name`, `media_type`, `sha256`, `pages`,
+    `schema` and `repeat` to a record; by default the strategy `rules`, which works offline and needs no key.
+    An unfinished extraction in the folder is continued: only missing answers are asked for again.
 
     Raises `ProblemsError` with everything that is wrong with documents, spec, system and folder.
 

@@ -21,6 +21,23 @@ SUFFIXES = {
     ".md": "markdown", ".markdown": "markdown",
 }  # fmt: skip
 
+_MEDIA_TYPES = {
+    ".pdf": "application/pdf",
+    ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+    ".docm": "application/vnd.ms-word.document.macroenabled.12",
+    ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    ".xlsm": "application/vnd.ms-excel.sheet.macroenabled.12",
+    ".eml": "message/rfc822",
+    ".msg": "application/vnd.ms-outlook",
+    ".jsonl": "application/jsonl",
+    ".jpg": "image/jpeg",
+    ".tif": "image/tiff",
+    ".tsv": "text/tab-separated-values",
+    ".tab": "text/tab-separated-values",
+    ".xhtml": "application/xhtml+xml",
+}
+"""The types that are neither `image/` and the suffix nor `text/` and the kind."""
+
 _IMAGES = (b"\x89PNG\r\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"II*\0", b"MM\0*", b"BM")
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PARTS = {"word/document.xml": "docx", "xl/workbook.xml": "xlsx"}
@@ -45,6 +62,19 @@ _WORDS = lazy_regex(rb'"pages"\s*:\s*\[')
 _MARKUP = lazy_regex(
     rb"\s*(?:<\?xml[^>]*>\s*)?(?:<!--.*?-->\s*)?<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
+
+
+def find_media_type(name: str) -> str:
+    """Return the media type of a file by the suffix of its name.
+
+    >>> find_media_type("a.JPG"), find_media_type("a.csv"), find_media_type("a.log"), find_media_type("a.x")
+    ('image/jpeg', 'text/csv', 'text/plain', 'application/octet-stream')
+    """
+    suffix = PurePath(name).suffix.lower()
+    kind = SUFFIXES.get(suffix, "")
+    if suffix in _MEDIA_TYPES or not kind:
+        return _MEDIA_TYPES.get(suffix, "application/octet-stream")
+    return f"image/{suffix[1:]}" if kind == "image" else f"text/{'plain' if kind == 'text' else kind}"
 
 
 def find_kind(name: str, data: bytes) -> str:

@@ -231,13 +231,15 @@ def load_documents(
     if getattr(strategy, "uses_text", True):
         loaded = pictures.pool.load_all(files, loading, store)
     else:
-        loaded = ((file, DocumentError("no_text", "its text is not loaded")) for file in files)
+        loaded = ((file, _without_text(file)) for file in files)
     for file, found in loaded:
-        if wanted is None or (sends_text(strategy) and isinstance(found, DocumentError)):
-            yield LoadedDocument(file, found)
+        transcript = found
+        if wanted is not None and isinstance(found, DocumentError) and not sends_text(strategy):
+            transcript = _without_text(file)
+        if wanted is None or isinstance(transcript, DocumentError):
+            yield LoadedDocument(file, transcript)
             continue
         try:
-            transcript = found if isinstance(found, Transcript) else _without_text(file)
             images, took = pictures.of(file, len(transcript.pages), wanted)
         except DocumentError as error:
             yield LoadedDocument(file, error.with_traceback(None))
@@ -247,9 +249,12 @@ def load_documents(
         yield LoadedDocument(file, transcript, images, took)
 
 
-def _without_text(file: DocumentFile) -> Transcript:
-    """Return the transcript of a document that is only seen: its pages are not known yet."""
-    return Transcript(file.id, hashlib.sha256(file.read()).hexdigest(), "image", ())
+def _without_text(file: DocumentFile) -> Transcript | DocumentError:
+    """Return the transcript of a document that is not read: its digest, and no page."""
+    try:
+        return Transcript(file.id, hashlib.sha256(file.read()).hexdigest(), "image", ())
+    except DocumentError as error:
+        return error.with_traceback(None)
 
 
 def _jobs(
@@ -278,7 +283,8 @@ def _jobs(
             facts["images_ms"] = took
             load_ms += took
         for repeat in range(repeats):
-            task = replace(system.task, repeat=repeat, images=one.images)
+            path = None if one.file.length is not None else str(one.file.path.absolute())
+            task = replace(system.task, repeat=repeat, images=one.images, path=path)
             start = partial(system.strategy.extract, transcript, task)
             if alone is not None:
                 start = partial(_outcome, pool.submit(extract_alone, alone, transcript))

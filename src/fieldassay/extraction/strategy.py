@@ -53,6 +53,8 @@ class Task(Struct, frozen=True):
     """Which repetition this is, from 0; requests carry it, so that repeats are asked anew."""
     images: tuple[Attachment, ...] = ()
     """The page images of the document in order, for strategies with images in their input; else empty."""
+    path: str | None = None
+    """The absolute path of the document's file; None where the document is a line of a file of words."""
 
 
 class Extracted(Struct, frozen=True):

@@ -89,9 +89,13 @@ def send_fields(call: Call) -> dict[str, Any]:
 def with_attachments(request: Request, names: Mapping[str, str | None] = MappingProxyType({})) -> bytes:
     """Return the body to send: attachments as data URLs, keys under the server's `names`, or left out.
 
+    A call has the path of its document beside the keys of its body.
+
     Raises ValueError for an attachment of other bytes than were named.
     """
     named = {names.get(name, name): value for name, value in request.body.items()}
+    if request.kind == "call":
+        named["path"] = request.path
     body = body_bytes({name: value for name, value in named.items() if name is not None})
     for one in request.attachments:
         raw = one.read()

@@ -40,6 +40,8 @@ class Request(Struct, frozen=True):
     """An estimate of the prompt's tokens, by which a prompt that the server may have cut is noticed."""
     optional: tuple[str, ...] = ()
     """Keys of the body that nobody wrote: a server that refuses one is asked without it."""
+    path: str | None = None
+    """The file of a call's document, sent as `path`; a document that was moved has the same answer."""
 
 
 class Usage(Struct, frozen=True):

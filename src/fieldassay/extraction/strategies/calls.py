@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec.structs import replace
 
+from fieldassay.documents.kinds import find_media_type
 from fieldassay.documents.layout.text import transcript_text
 from fieldassay.extraction.answers import read_data
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request
@@ -27,23 +29,33 @@ CALL = "call"
 """The name under which a system's program or function is asked."""
 
 
+CallInput = Literal["text", "file"]
+"""What is made ready for a call: the text of the document's pages, or nothing beside its file."""
+
+
 @dataclass(frozen=True, slots=True)
 class Command:
     """A program of the user: a line of JSON in, a line of JSON out; `workers` copies of it run and stay.
 
-    It reads `{"id", "pages", "schema", "repeat"}` from standard input, and writes `{"result": {…}}` or
-    `{"error": "…"}` to file descriptor 3.
+    It reads an object with the keys `id`, `path`, `name`, `media_type`, `sha256`, `pages`, `schema` and
+    `repeat` from standard input, and writes `{"result": {…}}` or `{"error": "…"}` to file descriptor 3.
     """
 
     run: tuple[str, ...]
     workers: int = field(default=1, metadata=AT_LEAST_ONE)
     timeout_s: float = field(default=120.0, metadata={"least": 0.001})
     max_answer_mb: float = field(default=64.0, metadata={"least": 0.001})
+    input: CallInput = "text"
+
+    @property
+    def uses_text(self) -> bool:
+        """Return whether the text of documents is loaded."""
+        return self.input == "text"
 
     def extract(
         self, document: Transcript, task: Task
     ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
-        """Yield one call with the text of the document, and return its record."""
+        """Yield one call with the document, and return its record."""
         return (yield from _call(document, task))
 
 
@@ -53,26 +65,39 @@ class Function:
 
     call: str
     workers: int = field(default=1, metadata=AT_LEAST_ONE)
+    input: CallInput = "text"
+
+    @property
+    def uses_text(self) -> bool:
+        """Return whether the text of documents is loaded."""
+        return self.input == "text"
 
     def extract(
         self, document: Transcript, task: Task
     ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
-        """Yield one call with the text of the document, and return its record."""
+        """Yield one call with the document, and return its record."""
         return (yield from _call(document, task))
 
 
 def _call(document: Transcript, task: Task) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
-    pages: list[Json] = [transcript_text(document, page.number).text for page in document.pages]
-    schema: dict[str, Json] = AnswerShape().schema(task.spec.fields)
-    body: dict[str, Json] = {"id": document.id, "pages": pages, "schema": schema, "repeat": task.repeat}
-    (answer,) = yield (Request("call", CALL, body, repeat=task.repeat),)
+    name = PurePath(task.path or document.id).name
+    body: dict[str, Json] = {
+        "id": document.id,
+        "name": name,
+        "media_type": find_media_type(task.path or name),
+        "sha256": document.sha256,
+        "pages": [transcript_text(document, page.number).text for page in document.pages],
+        "schema": AnswerShape().schema(task.spec.fields),
+        "repeat": task.repeat,
+    }
+    (answer,) = yield (Request("call", CALL, body, repeat=task.repeat, path=task.path),)
     return read_called(answer, document, task)
 
 
 def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
     """Return what a call made: a record, or an object with `record`, `confidence` and `quotes`, by path.
 
-    The record stays as it is; each value of a declared field is searched in the document.
+    The record stays as it is; each value of a declared field is searched in the text, where one is loaded.
 
     >>> from fieldassay.documents.transcript import Line, Page, Transcript, Word
     >>> from fieldassay.spec.language.parse import read_spec
@@ -106,7 +131,11 @@ def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
         given,
         None,
         {path: sure[path] for path in paths if path in sure},
-        {path: as_evidence(one, search) for path, one in paths.items() if not is_blank(one.value)},
+        {
+            path: as_evidence(one, search)
+            for path, one in paths.items()
+            if document.pages and not is_blank(one.value)
+        },
         notes=reading.notes,
     )
 
