@@ -130,8 +130,15 @@ def test_links_pipes_and_odd_names_are_those_of_rglob(tree: Path) -> None:
     (tree / "broken.json").symlink_to(tree / "nowhere")
     (tree / "loop").symlink_to("loop")
     os.mkfifo(tree / "pipe.json")
+    for name in (".b.json", "._a.json", ".config", "a/.c.json"):
+        (tree / name).write_text("{}")
     os.close(os.open(os.fsencode(tree) + b"/bad\xff.json", os.O_CREAT | os.O_WRONLY))
     listing = list_folder(tree)
     assert [*listing.files] == list_by_paths(tree)
     names = {name for name, _ in listing.files}
     assert "link.json" in names and not names & {"broken.json", "loop", "pipe.json", "linked/b.json"}
+    assert [note.what for note in listing.notes] == [
+        "2 links out of the folder left out: broken.json, loop",
+        "1 pipe, socket or device left out: pipe.json",
+        "2 hidden files left out: .b.json, a/.c.json",
+    ]

@@ -138,6 +138,26 @@ def test_every_format_gives_the_same_records(tmp_path: Path, name: str, packing:
     assert read_all(source.take(np.array([2, 0]))) == [EXPECTED[2], EXPECTED[0]]
 
 
+@pytest.mark.parametrize(
+    ("rows", "line"),
+    [
+        ('1,"x\n2,x\n3,x\n', 2),
+        ('1,x\n2,"x\n3,x\n4,"x"\n5,x\n', 3),
+        ('1,x\n2,"x', 3),
+        ('1,"x\r\n2,x"y\r\n', 2),
+        ('1,"x\n y"\n2,5" pipe\n3,"5" pipe"\n4,"a ""b""\n c" \n', 6),
+    ],
+)
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+def test_a_quotation_mark_takes_no_row_in_silence(
+    tmp_path: Path, rows: str, line: int, delimiter: str
+) -> None:
+    (tmp_path / "t.csv").write_bytes(f"id,x\n{rows}".replace(",", delimiter).encode())
+    with pytest.raises(ProblemsError) as caught:
+        open_source(tmp_path / "t.csv")
+    assert [one.where.rpartition(":")[2] for one in caught.value.problems] == [str(line)]
+
+
 @pytest.mark.parametrize("name", ["r.csv", "r.tsv", "r.jsonl", "r.json", "r.parquet"])
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_standard_input_gives_the_same_records(

@@ -161,3 +161,10 @@ def test_so_many_keys_are_fields_each() -> None:
     assert len(fields) > MOST_KEYS and "*" not in fields
     gold[0]["more"] = 1
     assert set(score_alone(gold, {"s": gold}, "type: any").fields) == {"*", ""}
+
+
+def test_of_many_slices_and_keys_each_slice_has_its_own_keys() -> None:
+    gold = [{"id": at, "s": f"s{at}", "o": {f"k{at}": 1}} for at in range(50)]
+    result = score_alone(gold, {"s": gold}, "fields: {o: any}\nslices: [s]", replicates=40)
+    fields = {(one.slice["s"], one.field) for one in result.estimates if one.slice and one.field}
+    assert fields == {(f"s{at}", name) for at in range(50) for name in ("o", f"o.k{at}")}

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import attrgetter
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from msgspec import Struct
 
@@ -16,7 +16,13 @@ WRITTEN = ({"extraction.json", "journal.jsonl"}, {"run.json", "metrics.json"}, {
 """Files by which the folder of an extraction, a run or a review is known."""
 
 WRITTEN_FOLDER, OUTER_LINK = "written_folder", "outer_link"
-"""The kinds of the notes."""
+_NOUNS = {
+    WRITTEN_FOLDER: ("folder that fieldassay wrote", "folders that fieldassay wrote"),
+    OUTER_LINK: ("link out of the folder", "links out of the folder"),
+    "special_file": ("pipe, socket or device", "pipes, sockets and devices"),
+    "hidden_file": ("hidden file", "hidden files"),
+}
+"""What is left out, by the kind of its note."""
 
 _NAME = attrgetter("name")
 
@@ -34,35 +40,38 @@ class Listing(Struct, frozen=True):
 def list_folder(folder: Path | str) -> Listing:
     """Return the files below a folder, without hidden ones.
 
-    Left out with a note are folders that fieldassay wrote, and links that lead nowhere or out of the folder.
-    Linked folders are not entered. Paths are plain texts: to make a `Path` takes longer than to read a file.
+    Left out with a note are folders that fieldassay wrote, links that lead nowhere or out of the folder, what
+    is no file, and hidden files that end as a visible one does. Linked folders are not entered, nor hidden
+    ones. Paths are plain texts: to make a `Path` takes longer than to read a file.
     """
-    written: list[str] = []
-    outside: list[str] = []
-    files = tuple(_list_files(str(folder), written, outside))
-    notes = (
-        _note(
-            folder, written, ("folder that fieldassay wrote", "folders that fieldassay wrote"), WRITTEN_FOLDER
-        ),
-        _note(folder, outside, ("link out of the folder", "links out of the folder"), OUTER_LINK),
-    )
-    return Listing(files, tuple(filter(None, notes)))
+    left_out: dict[str, list[str]] = {kind: [] for kind in _NOUNS}
+    files = tuple(_list_files(str(folder), left_out))
+    endings = {PurePath(inner).suffix for inner, _ in files} - {""}
+    left_out["hidden_file"] = [name for name in left_out["hidden_file"] if PurePath(name).suffix in endings]
+    notes = (_note(folder, names, kind) for kind, names in left_out.items() if names)
+    return Listing(files, tuple(notes))
 
 
-def _list_files(folder: str, written: list[str], outside: list[str]) -> Iterator[Listed]:
+def _list_files(folder: str, left_out: Mapping[str, list[str]]) -> Iterator[Listed]:
     here, root = os.curdir + os.sep, os.path.realpath(folder)
     opened = [("", iter(_list_entries(folder)))]
     while opened:
         inner, entries = opened[-1]
         for entry in entries:
-            if entry.is_symlink() and not _is_below(entry.path, root):
-                outside.append(inner + entry.name)
-            elif _is_kind(entry.is_file):
+            is_file = _is_kind(entry.is_file)
+            if entry.name.startswith("."):
+                if is_file and not entry.name.startswith("._"):  # what macOS puts beside a file
+                    left_out["hidden_file"].append(inner + entry.name)
+            elif entry.is_symlink() and not _is_below(entry.path, root):
+                left_out[OUTER_LINK].append(inner + entry.name)
+            elif is_file:
                 yield inner + entry.name, entry.path.removeprefix(here)
-            elif _is_kind(entry.is_dir) and not entry.is_symlink():
+            elif not _is_kind(entry.is_dir):
+                left_out["special_file"].append(inner + entry.name)
+            elif not entry.is_symlink():
                 below = _list_entries(entry.path)
                 if any(marks.issubset(map(_NAME, below)) for marks in WRITTEN):
-                    written.append(inner + entry.name)
+                    left_out[WRITTEN_FOLDER].append(inner + entry.name)
                     continue
                 opened.append((f"{inner}{entry.name}/", iter(below)))
                 break
@@ -71,10 +80,10 @@ def _list_files(folder: str, written: list[str], outside: list[str]) -> Iterator
 
 
 def _list_entries(folder: str) -> list[os.DirEntry[str]]:
-    """Return what is in a folder, by name, without what is hidden; nothing for one that nobody may list."""
+    """Return what is in a folder, by name; nothing for one that nobody may list."""
     try:
         with os.scandir(folder) as entries:
-            return sorted((entry for entry in entries if not entry.name.startswith(".")), key=_NAME)
+            return sorted(entries, key=_NAME)
     except PermissionError:
         return []
 
@@ -91,9 +100,7 @@ def _is_kind(ask: Callable[[], bool]) -> bool:
         return False
 
 
-def _note(folder: Path | str, names: Sequence[str], nouns: Sequence[str], kind: str) -> Problem | None:
-    if not names:
-        return None
+def _note(folder: Path | str, names: Sequence[str], kind: str) -> Problem:
     shown = ", ".join(clip(each, 60) for each in names[:3]) + (", …" if len(names) > 3 else "")
-    what = f"{format_count(len(names), nouns[0], nouns[1])} left out: {shown}"
+    what = f"{format_count(len(names), *_NOUNS[kind])} left out: {shown}"
     return Problem(str(folder), what, "name it itself to read it, or move it away", kind)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+from fieldassay.errors import Problem, ProblemsError
 
 DELIMITERS = (",", ";", "\t", "|")
 FIELD_LIMIT = 1 << 30
@@ -30,12 +32,22 @@ def find_delimiter(text: str) -> str:
     return delimiter
 
 
-def split_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the physical line number at which each row starts, and its cells; empty lines are passed over."""
+def split_rows(text: str, delimiter: str, broken: list[int] | None = None) -> Iterator[tuple[int, list[str]]]:
+    """Yield the physical line number at which each row starts, and its cells; empty lines are passed over.
+
+    A quotation mark that is never closed takes the rows below into its cell. `broken` gets the first lines of
+    the rows that go on over several lines, and end in no closing mark or in text behind one.
+
+    >>> broken = []
+    >>> list(split_rows('1,"a\n2,b\n', ",", broken)), broken
+    ([(1, ['1', 'a\n2,b\n'])], [1])
+    """
     csv.field_size_limit(max(csv.field_size_limit(), FIELD_LIMIT))
-    reader = csv.reader(io.StringIO(text.replace("\0", ""), newline=""), delimiter=delimiter)
+    lines = _Lines(io.StringIO(text.replace("\0", ""), newline=""))
+    reader = csv.reader(lines, delimiter=delimiter)
     while True:
         number = reader.line_num + 1
+        lines.of_row.clear()
         try:
             cells = next(reader, None)
         except csv.Error:
@@ -43,5 +55,38 @@ def split_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
             continue
         if cells is None:
             return
+        if broken is not None and (lines.is_over or len(lines.of_row) > 1):
+            try:
+                next(csv.reader(lines.of_row, delimiter=delimiter, strict=True))
+            except csv.Error:
+                broken.append(number)
         if any(cell.strip() for cell in cells):
             yield number, cells
+
+
+def refuse_open_quotes(broken: Sequence[int], label: str) -> None:
+    """Raise `ProblemsError` with the first lines of broken rows, if there are any."""
+    what = "a quotation mark opens a cell, and none closes it before the next delimiter"
+    remedy = "remove it; or put the whole cell in quotation marks, and double each one inside"
+    if broken:
+        raise ProblemsError([Problem(f"{label}:{line}", what, remedy, "open_quote") for line in broken[:20]])
+
+
+class _Lines:
+    """The lines of a text, those of the row that is read, and whether it asks for more than there are."""
+
+    def __init__(self, stream: io.StringIO) -> None:
+        self._stream = stream
+        self.of_row: list[str] = []
+        self.is_over = False
+
+    def __iter__(self) -> _Lines:
+        return self
+
+    def __next__(self) -> str:
+        line = self._stream.readline()
+        self.is_over = not line
+        if self.is_over:
+            raise StopIteration
+        self.of_row.append(line)
+        return line

@@ -70,6 +70,10 @@ class _Bounds(Struct, frozen=True):
     resampled: tuple[float, float] | None = None
 
 
+MOST_EMPTY = 2_000
+"""Slices times fields up to which a slice has an undefined estimate of each field that it lacks."""
+
+
 class EstimationPlan(Struct, frozen=True):
     """The metrics, the slice keys, the level of intervals, and the number of replicates (0: no intervals)."""
 
@@ -86,12 +90,14 @@ def estimate_slices(
     """Return every metric's estimates: all documents first, then by slice; the whole first, then by field.
 
     A metric that names a slice is estimated in that slice only, others in all documents and in every slice of
-    the plan's keys.
+    the plan's keys. Beyond `MOST_EMPTY` slices times fields, a slice has the fields that occur in it.
     """
     order = {key: position for position, key in enumerate(plan.keys)}
     asked = {bound.call.slice for bound in plan.metrics if bound.call.slice is not None}
     chosen = {key for key in (*slices, *asked) if key is None or key[0] in order or key in asked}
     unseen = unseen_weights(plan.seed, plan.replicates)
+    names = slices[None].sum_plain().values() if None in slices else ()
+    is_large = len(chosen) * max((len(total.fields) for total in names), default=0) > MOST_EMPTY
     estimates: list[Estimate] = []
     for key in sorted(
         chosen, key=lambda key: (-1, "", "") if key is None else (order.get(key[0], len(order)), *key)
@@ -103,6 +109,7 @@ def estimate_slices(
             if bound.call.slice == key or (bound.call.slice is None and is_listed)
         ]
         table = slices.get(key, SliceSums({}, {}, 0))
+        table = table.of_own_fields() if key is not None and is_large else table
         drafts = _draft_slice(replace(plan, metrics=wanted), key, table, unseen)
         estimates += [_finish(system, draft, plan.level, bounds) for draft, bounds in drafts]
     return tuple(estimates)

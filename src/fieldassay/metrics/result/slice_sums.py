@@ -58,6 +58,14 @@ class UndrawnDocuments(Struct, frozen=True, eq=False):
         }
         return UndrawnDocuments(self.keys[rows], own)
 
+    def choose(self, names: frozenset[str | None]) -> UndrawnDocuments:
+        """Return the documents with the fields that have these names."""
+        chosen = {}
+        for one, (fields, packed) in self.statistics.items():
+            rows = [at for at, name in enumerate(fields) if name in names]
+            chosen[one] = (tuple(fields[at] for at in rows), PackedInts(packed.held[rows], packed.shift))
+        return UndrawnDocuments(self.keys, chosen)
+
     def sum_each(
         self, subsets: Sequence[Ints], replicates: int, names: frozenset[str | None] | None = None
     ) -> list[dict[Statistic, Sum]]:
@@ -143,6 +151,20 @@ class SliceSums(Struct, frozen=True, eq=False):
                 },
             )
         yield Portion(whole, frozenset())
+
+    def of_own_fields(self) -> SliceSums:
+        """Return the sums of the fields that occur in any of the documents: other slices may have others."""
+        present = frozenset(
+            name
+            for total in self.sum_plain().values()
+            for name, row in zip(total.fields, total.values, strict=True)
+            if row.any() or name is None
+        )
+        return replace(
+            self,
+            sums={one: _choose(total, present) for one, total in self.sums.items()},
+            undrawn=tuple((documents.choose(present), rows) for documents, rows in self.undrawn),
+        )
 
     def size(self, replicates: int) -> int:
         """Return the bytes of the sums when all are drawn."""
