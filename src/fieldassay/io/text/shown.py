@@ -11,7 +11,8 @@ HIDDEN = frozenset("\u2028\u2029\ufeff\u00ad\u034f\u115f\u1160\u3164\uffa0")
 
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 _MARKDOWN = frozenset("\\`*_[]|#~$")
-_CALL = re.compile(r"(?<![0-9A-Za-z_])@(?=[0-9A-Za-z])|#(?=[0-9A-Za-z])")
+_CALL = re.compile(r"[@#](?=[0-9A-Za-z])|:(?=//)|\b(?:www(?=\.)|gh(?=-[0-9])|(?:mailto|xmpp)(?=:))", re.I)
+"""Where a text of Markdown would call a person, an issue or an address."""
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 
 
@@ -104,10 +105,10 @@ def escape_xml(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Return the text so that Markdown and HTML show it as it is, in a table cell too, and call nobody.
+    r"""Return the text so that Markdown and HTML show it as it is, in a table cell too: it calls nobody, and links nowhere.
 
-    >>> escape_markdown("a|b <script> *c* @me")
-    'a\\|b &lt;script&gt; \\*c\\* @&#8203;me'
+    >>> escape_markdown("a|b <script> *c* @me"), escape_markdown("www.e.com"), escape_markdown("https://e")
+    ('a\\|b &lt;script&gt; \\*c\\* @&#8203;me', 'www&#8203;.e.com', 'https:&#8203;//e')
     """
     shown = "".join(f"\\{char}" if char in _MARKDOWN else _ENTITIES.get(char, char) for char in visible(text))
     return _CALL.sub(r"\g<0>&#8203;", shown)
