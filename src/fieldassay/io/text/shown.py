@@ -105,7 +105,7 @@ def escape_xml(text: str) -> str:
 
 
 def escape_markdown(text: str) -> str:
-    r"""Return the text so that Markdown and HTML show it as it is, in a table cell too: it calls nobody, and links nowhere.
+    r"""Return the text as Markdown and HTML, cells of tables too, show it unchanged: no call, no link.
 
     >>> escape_markdown("a|b <script> *c* @me"), escape_markdown("www.e.com"), escape_markdown("https://e")
     ('a\\|b &lt;script&gt; \\*c\\* @&#8203;me', 'www&#8203;.e.com', 'https:&#8203;//e')
