@@ -24,8 +24,7 @@ from fieldassay.decisions.calibration.policy import Basis
 from fieldassay.decisions.calibration.policy_file import write_policy
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log.journal import Entry, Journal
-from fieldassay.review.log.schema import FILE, check_place
-from fieldassay.review.log.store import Store, create_store, read_facts
+from fieldassay.review.log.store import FILE, Store, check_place, create_store, read_facts
 from fieldassay.review.sheets.sheets import Person
 from fieldassay.review.web.people import list_people
 

@@ -127,7 +127,7 @@ def _inputs(given: Mapping[str, Any]) -> InputOptions:
 
 
 def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
-    from fieldassay.review.promotion.places import NOTHING
+    from fieldassay.review.promotion.gold import NOTHING
 
     return {
         "gold": str(found.gold.path),
@@ -155,8 +155,7 @@ def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
 def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     """Return what changes in gold as lines."""
     from fieldassay.io.text.shown import clip, format_count, visible
-    from fieldassay.review.promotion.gold import old_place
-    from fieldassay.review.promotion.places import shown
+    from fieldassay.review.promotion.gold import old_place, shown
 
     changed = [one for one in found.changes if one.is_changed]
     lines = [
@@ -197,7 +196,7 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
 def _doubts(found: Promotion, *, takes_unreadable: bool) -> Iterator[str]:
     """Yield the documents that gold does not have, and the texts that the spec cannot read."""
     from fieldassay.io.text.shown import clip, format_count, visible
-    from fieldassay.review.promotion.places import shown
+    from fieldassay.review.promotion.gold import shown
 
     left_out = "" if takes_unreadable else ", and is left out; --unreadable takes it"
     if found.unknown:

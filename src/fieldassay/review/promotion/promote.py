@@ -15,19 +15,21 @@ from fieldassay.errors import Problem, ProblemsError
 from fieldassay.paths import field_of, join_path, split_path, value_at
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
-from fieldassay.review.promotion.gold import GoldFile, open_gold, write_gold
-from fieldassay.review.promotion.places import (
+from fieldassay.review.promotion.gold import (
     BESIDE,
     UNREVIEWED_FIELDS,
+    GoldFile,
     Place,
     Same,
     UnfitError,
     is_at,
     list_units,
     named_places,
+    open_gold,
     same_text,
     shown,
     wanted_at,
+    write_gold,
 )
 from fieldassay.review.sheets.forms import Form, find_problem
 from fieldassay.scoring.engine.applicability import canonical_type
