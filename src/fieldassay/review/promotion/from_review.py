@@ -41,15 +41,15 @@ def _rulings(db: sqlite3.Connection) -> Iterator[Sheet]:
         "SELECT document.name, alias, node, choice, text FROM ruling JOIN document ON "
         "document.id=ruling.document JOIN person ON person.id=ruling.person ORDER BY document.id, ruling.seq"
     )
-    found: dict[tuple[str, str], dict[str, Label]] = {}
+    rulings: dict[tuple[str, str], dict[str, Label]] = {}
     for name, alias, node, choice, text in rows.fetchall():
         if is_in_list(node):
             continue
         if text is not None:
-            found.setdefault((name, alias), {})[node] = Label("value", text, origin="adjudicated")
+            rulings.setdefault((name, alias), {})[node] = Label("value", text, origin="adjudicated")
         elif choice in ("absent", "illegible"):
-            found.setdefault((name, alias), {})[node] = Label(choice, origin="adjudicated")
-    for (name, alias), labels in found.items():
+            rulings.setdefault((name, alias), {})[node] = Label(choice, origin="adjudicated")
+    for (name, alias), labels in rulings.items():
         yield Sheet(name, alias, _SLOT, labels=labels)
 
 

@@ -60,12 +60,12 @@ class Place(Struct, frozen=True):
     def of(cls, record: Mapping[str, Any], path: str) -> Place:
         """Return what a record has at a path."""
         illegible, unreviewed = (
-            frozenset(one for one in named_places(record, key) if is_at(one, path)) for key in BESIDE
+            frozenset(place for place in named_places(record, key) if is_at(place, path)) for key in BESIDE
         )
         return cls(filled_at(record, path), (illegible, unreviewed))
 
     @property
-    def told(self) -> Any:
+    def content(self) -> Any:
         """Return the value, or why there is none."""
         if self.value is not NOTHING or not any(self.beside):
             return self.value
@@ -78,7 +78,7 @@ class Place(Struct, frozen=True):
                 raise UnfitError(f"{UNREVIEWED_FIELDS} names {above}: name what is not reviewed in it")
         put(record, path, self.value)
         for key, new in zip(BESIDE, self.beside, strict=True):
-            left = {one for one in named_places(record, key) if not is_at(one, path)} | new
+            left = {place for place in named_places(record, key) if not is_at(place, path)} | new
             record[key] = sorted(left)
             if not left:
                 del record[key]
@@ -91,21 +91,21 @@ def is_at(path: str, above: str) -> bool:
 
 def named_places(record: Mapping[str, Any], key: str) -> set[str]:
     """Return the places that a gold record names under a key, in a list or as a text."""
-    given = record.get(key) or []
-    return {str(one).strip() for one in (given if isinstance(given, list) else str(given).split("|"))}
+    names = record.get(key) or []
+    return {str(name).strip() for name in (names if isinstance(names, list) else str(names).split("|"))}
 
 
 def list_units(labels: Mapping[str, Label], record: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the places that are written as one: values, and whole lists with all that is below them."""
+    """Yield the places that are written as other: values, and whole lists with all that is below them."""
     whole = {
         path
         for path, label in labels.items()
         if label.state == "value" and label.text is None
-        and (isinstance(filled_at(record, path), list) or any(one.startswith(f"{path}[") for one in labels))
+        and (isinstance(filled_at(record, path), list) or any(name.startswith(f"{path}[") for name in labels))
     }  # fmt: skip
     for path, label in labels.items():
         is_value = label.state != "value" or label.text is not None or path in whole
-        is_below = any(is_at(path, one) and path != one for one in whole)
+        is_below = any(is_at(path, other) and path != other for other in whole)
         if label.state != "skipped" and not is_below and is_value:
             yield path
 
@@ -117,8 +117,8 @@ def wanted_at(path: str, labels: Mapping[str, Label], record: Mapping[str, Any],
     """
     label, steps, old = labels[path], split_path(path), filled_at(record, path)
     for at, step in enumerate(steps):
-        held = filled_at(record, steps[:at])
-        if isinstance(step, int) and not (isinstance(held, list) and step < len(held)):
+        items = filled_at(record, steps[:at])
+        if isinstance(step, int) and not (isinstance(items, list) and step < len(items)):
             raise UnfitError("the list has other items than when it was labeled: label it whole")
     if label.state in ("illegible", "absent"):
         return Place(NOTHING, (frozenset([path] * (label.state == "illegible")), frozenset()))
@@ -132,7 +132,9 @@ def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], same: Sa
     depth, cells = len(split_path(path)), dict[Step, dict[str, Label]]()
     beside: dict[str, set[str]] = {"illegible": set(), "skipped": set()}
     inside = {
-        split_path(one)[depth:]: label for one, label in labels.items() if is_at(one, path) and one != path
+        split_path(other)[depth:]: label
+        for other, label in labels.items()
+        if is_at(other, path) and other != path
     }
     for steps, label in inside.items():
         cells.setdefault(steps[0], {})[join_path(steps[1:])] = label
@@ -152,18 +154,21 @@ def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], same: Sa
     return Place(value, (frozenset(beside["illegible"]), frozenset(beside["skipped"])))
 
 
-def _alike(path: str, new: Any, old: Any, known: tuple[set[str], Same]) -> Any:
+def _alike(path: str, new: Any, old: Any, context: tuple[set[str], Same]) -> Any:
     """Return a labeled value as gold has written it, where they mean the same; keys not `named` stay."""
-    named, same = known
+    named, same = context
     if isinstance(new, dict):
         members = old.items() if isinstance(old, dict) else ()
-        kept = {key: value for key, value in members if key not in named - new.keys() or _is_blank(value)}
-        return kept | {
-            key: _alike(f"{path}.{key}", one, kept.get(key, NOTHING), known) for key, one in new.items()
+        members_now = {
+            key: value for key, value in members if key not in named - new.keys() or _is_blank(value)
+        }
+        return members_now | {
+            key: _alike(f"{path}.{key}", value, members_now.get(key, NOTHING), context)
+            for key, value in new.items()
         }
     if isinstance(new, list):
-        held = [*(old if isinstance(old, list) else []), *[NOTHING] * len(new)]
-        return [_alike(f"{path}[]", one, held[at], known) for at, one in enumerate(new)]
+        items = [*(old if isinstance(old, list) else []), *[NOTHING] * len(new)]
+        return [_alike(f"{path}[]", value, items[at], context) for at, value in enumerate(new)]
     typed = as_kind(new, old)
     return old if old is not NOTHING and same(path, old, typed) else typed
 
@@ -178,10 +183,10 @@ def as_kind(text: str, like: Any) -> Any:
     if isinstance(like, int | float | Decimal) and not kinds:
         kinds = (Decimal,)
     try:
-        found = json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=str)
+        value = json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=str)
     except (ValueError, RecursionError):
         return text
-    return found if isinstance(found, kinds) else text
+    return value if isinstance(value, kinds) else text
 
 
 def filled_at(record: Mapping[str, Any], path: str | Iterable[Step]) -> Any:
@@ -215,14 +220,18 @@ def put(record: dict[str, Any], path: str, value: Any) -> None:
         raise UnfitError(f"gold has no such place: {join_path(above)} is no list or object")
 
 
-def same_text(_path: str, one: Any, two: Any) -> bool:
-    """Return whether two values are written alike, numbers and texts compared as text.
+def same_text(_path: str, first: Any, second: Any) -> bool:
+    """Return whether second values are written alike, numbers and texts compared as text.
 
     >>> same_text("total", Decimal("5"), "5"), same_text("total", "5.00", "5")
     (True, False)
     """
-    is_text = not any(isinstance(side, bool | list | dict) for side in (one, two))
-    return str(one).strip() == str(two).strip() if is_text else type(one) is type(two) and bool(one == two)
+    is_text = not any(isinstance(side, bool | list | dict) for side in (first, second))
+    return (
+        str(first).strip() == str(second).strip()
+        if is_text
+        else type(first) is type(second) and bool(first == second)
+    )
 
 
 def shown(value: Any) -> str:
@@ -269,9 +278,9 @@ class Table(Struct, frozen=True, eq=False):
 
     def row(self, columns: Columns, name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
         """Return the cells of a document; those whose value did not change stay as they are."""
-        held = self.cells.get(name, ())
-        cells = [*held, *[""] * (len(columns.names) - len(held))]
-        if not held:
+        before = self.cells.get(name, ())
+        cells = [*before, *[""] * (len(columns.names) - len(before))]
+        if not before:
             cells[self.id_at] = name
         for at, (column, steps) in enumerate(zip(columns.names, columns.steps, strict=True)):
             values = [filled_at(side, steps) for side in (old, new)]
@@ -284,7 +293,7 @@ class Table(Struct, frozen=True, eq=False):
     def _text(self, column: str, value: Any, before: str) -> str:
         separator = self.separators.get(column, "")
         is_joined = isinstance(value, list) and separator and before.lstrip()[:1] != "["
-        if is_joined and all(isinstance(one, str) and separator not in one for one in value):
+        if is_joined and all(isinstance(item, str) and separator not in item for item in value):
             return separator.join(value)
         return "" if value is NOTHING else value if isinstance(value, str) else _json(value)
 
@@ -357,7 +366,7 @@ class GoldFile(Struct, frozen=True, eq=False):
 
 
 def write_gold(gold: Path, files: Mapping[Path, bytes], before: Mapping[Path, bytes]) -> None:
-    """Write all files, each beside its place first; what they held before is kept in `old_place`.
+    """Write all files, each beside its place first; what they held before is saved in `old_place`.
 
     Raises ProblemsError if a file changed since it was read.
     """
@@ -365,10 +374,10 @@ def write_gold(gold: Path, files: Mapping[Path, bytes], before: Mapping[Path, by
         if read_gold(path) != before.get(path, b""):
             raise problem(path, "has changed while labels went into it", "promote again", "changed_file")
     old = old_place(gold)
-    kept = {old / path.relative_to(gold) if path != gold else old: before.get(path) for path in files}
+    saved = {old / path.relative_to(gold) if path != gold else old: before.get(path) for path in files}
     staged: list[tuple[Path, Path]] = []
     try:
-        for path, data in [*kept.items(), *files.items()]:
+        for path, data in [*saved.items(), *files.items()]:
             if data:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 staged.append((stage_file(path.resolve(), [data]), path.resolve()))
@@ -411,10 +420,10 @@ def open_gold(
         if line.strip(_BLANK)
     ]
     rows = values[0] if form == "array" and values and isinstance(values[0], list) else values
-    found = _by_id(path, zip(count(1), rows, rows), id_names, problems)
-    first: Mapping[str, Any] = next(iter(found.values()), {})
+    records = _by_id(path, zip(count(1), rows, rows), id_names, problems)
+    first: Mapping[str, Any] = next(iter(records.values()), {})
     id_key = next((key for key in id_names if key in first), id_names[0])
-    return GoldFile(path, form, found, {path: data}, id_key)
+    return GoldFile(path, form, records, {path: data}, id_key)
 
 
 def _decode(path: Path, data: bytes, encoding: str) -> str:
@@ -442,34 +451,34 @@ def _by_id(
     path: Path, rows: Iterable[tuple[int, Any, Any]], id_names: Sequence[str], problems: list[Problem]
 ) -> dict[str, Any]:
     """Return what is held of each row by its id. Raises ProblemsError for rows without one of their own."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     for number, row, value in rows:
         name = find_id(row, id_names) if isinstance(row, dict) else None
-        if row is not None and (name is None or name in found):
+        if row is not None and (name is None or name in values):
             what = "has no id" if name is None else f"has the id {name!r} of an earlier record"
             kind = "no_id" if name is None else "duplicate_id"
             problems.append(Problem(f"{path}:{number}", what, "give each record its own id", kind))
-        found[str(name)] = value
+        values[str(name)] = value
     if problems:
         raise ProblemsError(problems[:20])
-    return found
+    return values
 
 
 def _open_folder(folder: Path, names: tuple[str, ...] | None) -> GoldFile:
     rows, problems, _ = read_folder(folder, SourceOptions(is_gold=True, id_names=names))
-    found, before, places = dict[str, Any](), dict[Path, bytes](), dict[str, Path]()
+    records, before, places = dict[str, Any](), dict[Path, bytes](), dict[str, Path]()
     faults = list(problems)
     for name, path in zip(rows.ids, map(Path, rows.paths), strict=True):
         before[path], places[name] = read_gold(path), path
         value = _parse(before[path], str(path), faults)
-        if name in found or not isinstance(value, dict | None):
-            what = f"the id {name!r} is in two files" if name in found else "is no record"
-            kind = "duplicate_id" if name in found else _KIND
+        if name in records or not isinstance(value, dict | None):
+            what = f"the id {name!r} is in two files" if name in records else "is no record"
+            kind = "duplicate_id" if name in records else _KIND
             faults.append(Problem(str(path), what, "keep one record in one file", kind))
-        found[name] = value
+        records[name] = value
     if faults:
         raise ProblemsError(faults[:20])
-    return GoldFile(folder, "folder", found, before, places=places)
+    return GoldFile(folder, "folder", records, before, places=places)
 
 
 def _open_table(path: Path, data: bytes, id_names: Sequence[str], separators: Mapping[str, str]) -> GoldFile:
@@ -489,7 +498,7 @@ def _open_table(path: Path, data: bytes, id_names: Sequence[str], separators: Ma
     cells = _by_id(path, ids, ["id"], [])
     end = "\r\n" if "\r\n" in text else "\n"
     table = Table(encoding, mark, delimiter, end, _columns(header), id_at, cells, separators)
-    rows = {name: table.record(one) for name, one in cells.items()}
+    rows = {name: table.record(row) for name, row in cells.items()}
     return GoldFile(path, "table", rows, {path: data}, table=table)
 
 
@@ -520,7 +529,7 @@ def _columns(header: Sequence[str]) -> Columns:
 def _leaves(value: Any, above: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
     """Yield the places of a tree that hold something."""
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, one in inner:
-        yield from _leaves(one, (*above, key))
+    for key, member in inner:
+        yield from _leaves(member, (*above, key))
     if not inner and value not in (None, "", [], {}):
         yield above

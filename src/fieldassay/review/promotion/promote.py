@@ -111,10 +111,10 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     """
     plan = options.plan
     names = options.id_names or (plan.spec.id if plan is not None else None)
-    held = open_gold(
+    file = open_gold(
         gold, names or ID_NAMES, bool(names), {} if plan is None else dict(_separators(plan.root))
     )
-    records = {name: _open(row, options.gold_key) for name, row in held.rows.items()}
+    records = {name: _open(row, options.gold_key) for name, row in file.rows.items()}
     form = None if plan is None else Form(plan)
     same = same_text if form is None else same_by(form)
     problems: list[Problem] = []
@@ -130,30 +130,30 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     unreviewed: list[tuple[str, str]] = []
     for document, labels in agreed.items():
         record = deepcopy(records.get(document, {}))
-        found = list(_apply(record, document, _renamed(labels, record, plan), same, gold, problems))
-        changes += found
-        for one in found:
-            if one.is_changed and document in options.changed:
-                was = f"gold has changed since the review began, and is {shown(one.before)}"
-                what = f"{was}; the label is {shown(one.after)}"
+        effects = list(_apply(record, document, _renamed(labels, record, plan), same, gold, problems))
+        changes += effects
+        for change in effects:
+            if change.is_changed and document in options.changed:
+                was = f"gold has changed since the review began, and is {shown(change.before)}"
+                what = f"{was}; the label is {shown(change.after)}"
                 problems.append(
-                    Problem(f"{gold}: {document}: {one.path}", what, f"{_CHANGED}{gold}", "gold_conflict")
+                    Problem(f"{gold}: {document}: {change.path}", what, f"{_CHANGED}{gold}", "gold_conflict")
                 )
         if document not in records:
             _name_unreviewed(record, labels, fields(record))
-        if document not in records or any(one.is_changed for one in found):
-            rows[document] = _close(held.rows.get(document, {}), record, options.gold_key)
+        if document not in records or any(change.is_changed for change in effects):
+            rows[document] = _close(file.rows.get(document, {}), record, options.gold_key)
             unreviewed += [(document, path) for path in sorted(named_places(record, UNREVIEWED_FIELDS))]
     files: dict[Path, bytes] = {}
     try:
-        files = held.rewritten(rows)
+        files = file.rewritten(rows)
     except ProblemsError as error:
         problems += error.problems
     if problems:
         raise ProblemsError(cap_problems(problems))
     added = tuple(name for name in rows if name not in records)
     return Promotion(
-        held, tuple(changes), added, tuple(sorted(unknown)), unread, tuple(unreviewed), items, standing, files
+        file, tuple(changes), added, tuple(sorted(unknown)), unread, tuple(unreviewed), items, standing, files
     )
 
 
@@ -172,8 +172,8 @@ def _apply(
             where = f"{gold}: {document}: {path}"
             problems.append(Problem(where, str(error), "settle it by hand", "gold_conflict"))
             continue
-        after = ours.told if is_changed else now.told
-        yield Change(document, path, now.told, after, labels[path].origin or "imported", is_changed)
+        after = ours.content if is_changed else now.content
+        yield Change(document, path, now.content, after, labels[path].origin or "imported", is_changed)
 
 
 def _fields(form: Form | None, agreed: Mapping[str, Labels]) -> Callable[[Mapping[str, Any]], list[str]]:
@@ -197,7 +197,9 @@ def _fields(form: Form | None, agreed: Mapping[str, Labels]) -> Callable[[Mappin
 def _name_unreviewed(record: dict[str, Any], labels: Labels, fields: Iterable[str]) -> None:
     """Write the fields that no label is at, above or below into a record that is new."""
     names = named_places(record, UNREVIEWED_FIELDS)
-    names |= {path for path in fields if not any(is_at(one, path) or is_at(path, one) for one in labels)}
+    names |= {
+        path for path in fields if not any(is_at(label, path) or is_at(path, label) for label in labels)
+    }
     if names:
         record[UNREVIEWED_FIELDS] = sorted(names)
 
@@ -211,9 +213,11 @@ def _find_unfit(gold: Path, agreed: Mapping[str, Labels], plan: Plan | None) -> 
             if label.state == "value" and label.text is None and field_of(path) in singles:
                 what = "the label is a value without its text"
                 yield Problem(where, what, "give the text", "gold_conflict")
-            for one in label.text or "":
-                if category(one) in ("Cc", "Cs") and one not in "\t\r\n":
-                    what = f"the label has the character U+{ord(one):04X}, which no file of text may hold"
+            for character in label.text or "":
+                if category(character) in ("Cc", "Cs") and character not in "\t\r\n":
+                    what = (
+                        f"the label has the character U+{ord(character):04X}, which no file of text may hold"
+                    )
                     yield Problem(where, what, "remove it from the label", "gold_conflict")
                     break
 
@@ -237,16 +241,16 @@ def _readable(
 ) -> dict[str, dict[str, Label]]:
     """Return the labels without unreadable ones; in a list that is labeled as a whole they are skipped."""
     gone = {(document, path) for document, path, _ in unread}
-    found: dict[str, dict[str, Label]] = {}
+    readable: dict[str, dict[str, Label]] = {}
     for document, labels in agreed.items():
-        found[document] = {}
+        readable[document] = {}
         for path, label in labels.items():
             steps = split_path(path)
             if not any((document, join_path(steps[:end])) in gone for end in range(1, len(steps) + 1)):
-                found[document][path] = label
+                readable[document][path] = label
             elif (document, path) in gone and "[" in path and not _is_single(path, labels):
-                found[document][path] = Label("skipped")
-    return found
+                readable[document][path] = Label("skipped")
+    return readable
 
 
 def _promotable(
@@ -257,7 +261,7 @@ def _promotable(
     Single ones are in items of a list that was shown and not labeled as a whole. A list that was shown
     becomes gold only where gold has none: its rows and cells were suggested, so it must not remove others.
     """
-    found, items, standing = [], 0, 0
+    promotable, items, standing = [], 0, 0
     for sheet in sheets:
         record = records.get(sheet.document, {})
         whole = {
@@ -267,16 +271,16 @@ def _promotable(
             or label.shown != "prediction"
             or value_at(record, next(iter(_renamed({path: label}, record, plan)))) in (None, "", [])
         }
-        kept = {}
+        labels = {}
         for path, label in whole.items():
             if label.shown is not None and label.state != "skipped" and _is_single(path, whole):
                 is_standing = not _is_single(path, sheet.labels)
                 standing += is_standing
                 items += not is_standing
             else:
-                kept[path] = label
-        found.append(replace(sheet, labels=kept))
-    return found, items, standing
+                labels[path] = label
+        promotable.append(replace(sheet, labels=labels))
+    return promotable, items, standing
 
 
 def _is_single(path: str, labels: Labels) -> bool:
@@ -290,22 +294,22 @@ def _agree(
     sheets: Iterable[Sheet], same: Same, gold: Path, problems: list[Problem]
 ) -> dict[str, dict[str, Label]]:
     """Return the labels of each document; a ruling counts before all other labels."""
-    given: dict[str, dict[str, list[Label]]] = {}
-    for sheet in sorted(sheets, key=lambda one: (one.document, one.slot, one.reviewer)):
-        places = given.setdefault(sheet.document, {})
+    answers_by: dict[str, dict[str, list[Label]]] = {}
+    for sheet in sorted(sheets, key=lambda answer: (answer.document, answer.slot, answer.reviewer)):
+        places = answers_by.setdefault(sheet.document, {})
         for path, label in sheet.labels.items():
             is_blind = sheet.is_blind or label.shown == "nothing"
             origin = label.origin or ("blind" if is_blind else "imported")
             places.setdefault(path, []).append(replace(label, origin=origin))
-    found: dict[str, dict[str, Label]] = {}
-    for document, places in given.items():
-        labels = found[document] = {}
+    agreed: dict[str, dict[str, Label]] = {}
+    for document, places in answers_by.items():
+        labels = agreed[document] = {}
         for path, answers in places.items():
-            said = [one for one in answers if one.state != "skipped"]
-            said = [one for one in said if one.origin == "adjudicated"] or said
-            for one in said:
-                if not _says_same(path, said[0], one, same):
-                    what = f"two sheets differ: {_told(said[0])} and {_told(one)}"
+            said = [answer for answer in answers if answer.state != "skipped"]
+            said = [answer for answer in said if answer.origin == "adjudicated"] or said
+            for answer in said:
+                if not _says_same(path, said[0], answer, same):
+                    what = f"two sheets differ: {_told(said[0])} and {_told(answer)}"
                     where = f"{gold}: {document}: {path}"
                     problems.append(Problem(where, what, "have a third person decide", "gold_conflict"))
                     break
@@ -314,17 +318,17 @@ def _agree(
         for path in sorted(places.keys() - labels.keys()):
             if "[" in path and not _is_single(path, labels):
                 labels[path] = Label("skipped")
-    return found
+    return agreed
 
 
 def _told(label: Label) -> str:
     return label.state if label.text is None else repr(label.text[:60])
 
 
-def _says_same(path: str, one: Label, two: Label, same: Same) -> bool:
-    if one.state != two.state or one.text is None or two.text is None:
-        return (one.state, one.text) == (two.state, two.text)
-    return same(field_of(path), one.text, two.text)
+def _says_same(path: str, first: Label, second: Label, same: Same) -> bool:
+    if first.state != second.state or first.text is None or second.text is None:
+        return (first.state, first.text) == (second.state, second.text)
+    return same(field_of(path), first.text, second.text)
 
 
 def _writing(label: Label) -> tuple[bool, int, str]:
@@ -334,13 +338,13 @@ def _writing(label: Label) -> tuple[bool, int, str]:
 
 
 def same_by(form: Form) -> Same:
-    """Return whether two values of a field mean the same: equal canonical texts by the spec's reader."""
+    """Return whether second values of a field mean the same: equal canonical texts by the spec's reader."""
 
-    def same(path: str, one: Any, two: Any) -> bool:
+    def same(path: str, first: Any, second: Any) -> bool:
         leaf = form.leaf(path)
-        if same_text(path, one, two) or leaf is None or leaf.is_list:
-            return same_text(path, one, two)
-        sides = [leaf.reader.read(str(side)) for side in (one, two)]
+        if same_text(path, first, second) or leaf is None or leaf.is_list:
+            return same_text(path, first, second)
+        sides = [leaf.reader.read(str(side)) for side in (first, second)]
         is_read = all(side.problem is None for side in sides)
         return is_read and sides[0].canonical == sides[1].canonical
 
@@ -385,10 +389,10 @@ def _close(row: Mapping[str, Any], record: dict[str, Any], key: str | None) -> d
         return record
     closed = {name: value for name, value in deepcopy(dict(row)).items() if name not in BESIDE}
     beside = {name: record.pop(name) for name in BESIDE if name in record}
-    held = locate(closed, key)[1]
-    if isinstance(held, dict) and key not in closed:
-        held.clear()
-        held.update(record)
+    inner = locate(closed, key)[1]
+    if isinstance(inner, dict) and key not in closed:
+        inner.clear()
+        inner.update(record)
     else:
         closed[key] = record
     return closed | beside
