@@ -184,8 +184,6 @@ TARGETS: dict[str, Target] = {
                 *_GOLD[:2],
                 "--spec",
                 "spec.yaml",
-                "--reason",
-                "x",
             ),
         ),
     ),

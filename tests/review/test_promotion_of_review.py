@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.review.receipts import NONE, add, form_of, make_receipts, take
+from tests.review.receipts import NONE, add, form_of, make_receipts, prediction, take
 
 from fieldassay.commands.cli.main import main
 from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.store import Store
-from fieldassay.review.promotion.history import history_of
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
 
@@ -53,10 +52,10 @@ def write_gold(folder: Path, *rows: dict[str, Any]) -> Path:
 
 
 def promote(folder: Path, gold: Path, *more: str) -> int:
-    return main(["review", "promote", str(folder), "--gold", str(gold), "--reason", "first round", *more])
+    return main(["review", "promote", str(folder), "--gold", str(gold), *more])
 
 
-def test_a_review_is_promoted_once_with_its_name_in_the_history(
+def test_a_review_is_promoted_once_and_each_value_is_traced_to_a_person(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     gold = write_gold(tmp_path, {"id": "doc-001", "shop": "Shop 1", "total": "10.00", "page": 4})
@@ -67,12 +66,13 @@ def test_a_review_is_promoted_once_with_its_name_in_the_history(
     [row] = [json.loads(line) for line in gold.read_text().splitlines()]
     assert (row["shop"], row["total"], row["page"]) == ("Shop One", "10.00", 4)
     assert row["lines"] == [{"sku": "A-1", "amount": "1.00"}, {"sku": "B-2", "amount": "2.00"}]
-    told = [json.loads(line) for line in history_of(gold).read_text().splitlines()]
-    assert {one["review"] for one in told} == {"review"}
-    assert {one["path"]: one["origin"] for one in told}["shop"] == "corrected"
-    once = gold.read_bytes(), history_of(gold).read_bytes()
+    [before] = [json.loads(line) for line in (tmp_path / "gold.jsonl.before").read_text().splitlines()]
+    assert (before["shop"], "lines" in before) == ("Shop 1", False)
+    once = gold.read_bytes()
     assert promote(tmp_path / "review", gold) == 0
-    assert (gold.read_bytes(), history_of(gold).read_bytes()) == once
+    assert gold.read_bytes() == once
+    assert main(["review", "log", str(tmp_path / "review"), "--document", "doc-001"]) == 0
+    assert "r1            label     doc-001  shop  — -> Shop One" in capsys.readouterr().out
 
 
 def test_a_shown_list_never_replaces_rows_of_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,23 +122,29 @@ def test_rows_that_were_removed_and_added_are_those_of_gold(tmp_path: Path) -> N
     store.write(lambda log: sheets.finish(log, form, me, 1))
     assert promote(tmp_path / "review", gold) == 0
     assert json.loads(gold.read_text())["lines"] == [{"sku": "B-3", "amount": "2.00"}, {"sku": "C-4"}]
-    told = [json.loads(line) for line in history_of(gold).read_text().splitlines()]
-    assert {one["path"]: one["origin"] for one in told}["lines"] == "corrected"
 
 
-def test_gold_that_changed_since_needs_a_base(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("is_new", [False, True], ids=["changed", "made since"])
+def test_gold_that_changed_since_the_review_began_is_refused_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_new: bool
+) -> None:
     row = {"id": "doc-001", "shop": "Shop 1", "total": "10.00"}
-    gold = write_gold(tmp_path, row)
-    store = make_receipts(tmp_path / "review", 1, NONE, gold=gold)
-    answer(store, add(store), {"shop": "Shop One"})
-    gold.rename(tmp_path / "base.jsonl")
-    write_gold(tmp_path, {**row, "note": "new"})
+    gold = write_gold(tmp_path, row, *([] if is_new else [prediction(2)]))
+    store = make_receipts(tmp_path / "review", 2, NONE, gold=gold)
+    me = add(store)
+    answer(store, me, {})
+    answer(store, me, {"shop": "Shop Two"})
+    changed = prediction(2, page=3)
+    write_gold(tmp_path, row, changed)
     assert promote(tmp_path / "review", gold) == 2
-    assert "has changed since it was labeled" in capsys.readouterr().err
-    assert json.loads(gold.read_text()) == {**row, "note": "new"}
-    assert promote(tmp_path / "review", gold, "--base", str(tmp_path / "base.jsonl")) == 0
-    found = json.loads(gold.read_text())
-    assert (found["shop"], found["note"]) == ("Shop One", "new")
+    told = capsys.readouterr().err
+    assert "doc-002: shop: gold has changed since the review began, and is 'Shop 2'; the label is" in told
+    assert f"fieldassay review new DIR --spec SPEC --pred gold={gold}" in told
+    assert json.loads(gold.read_text().splitlines()[1]) == changed
+    assert not (tmp_path / "gold.jsonl.before").exists()
+    changed["shop"] = "Shop Two"
+    write_gold(tmp_path, row, changed)
+    assert promote(tmp_path / "review", gold) == 0
 
 
 def test_a_ruling_counts_before_both_labels(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -161,8 +167,6 @@ def test_a_ruling_counts_before_both_labels(tmp_path: Path, capsys: pytest.Captu
     store.append(Entry("ruling", body, cleo.alias))
     assert promote(tmp_path / "review", gold) == 0
     assert json.loads(gold.read_text())["shop"] == "B"
-    told = [json.loads(line) for line in history_of(gold).read_text().splitlines()]
-    assert {one["path"]: one["origin"] for one in told}["shop"] == "adjudicated"
 
 
 EMPTY = ("kind", "total", "day", "paid", "due", "lines")

@@ -343,10 +343,6 @@ def test_shares_of_an_audit_are_refused_elsewhere(
     assert not (tmp_path / "r").exists()
 
 
-def test_planted_errors_are_no_option(tmp_path: Path) -> None:
-    assert new(tmp_path, SPEC, [prediction(1)], "--mode", "audit", "--plant", "0.5") == 2
-
-
 def test_an_audit_says_of_every_blank_field_that_it_is_left_blank_on_purpose(tmp_path: Path) -> None:
     """Whether a prediction was withheld, or there was none, does not show."""
     options = ("--mode", "audit", "--double", "0", "--withhold", "0.5", "--empty", "1")
@@ -387,7 +383,7 @@ def test_the_next_review_begins_with_the_gold_of_the_last_one(tmp_path: Path) ->
     say(store, me, 1, "shop", "Oak")
     store.write(lambda log: sheets.finish(log, form_of(store), me, 1))
     gold = tmp_path / "gold.jsonl"
-    assert main(["review", "promote", str(first / "r"), "--gold", str(gold), "--reason", "first"]) == 0
+    assert main(["review", "promote", str(first / "r"), "--gold", str(gold)]) == 0
     rows = [json.loads(line) for line in gold.read_text().splitlines()]
     assert new(tmp_path, "fields: {total: money, shop: text, day: date}", rows) == 0
     assert asked(tmp_path) == [("a", "total", "6,50"), ("a", "shop", "Oak"), ("a", "day", None)]

@@ -127,7 +127,7 @@ def test_gold_of_one_variant_serves_all_of_them(tmp_path: Path) -> None:
         say(store, me, sheet, "shop", text)
         store.write(lambda log, sheet=sheet: sheets.finish(log, form_of(store), me, sheet))
     gold = tmp_path / "gold.jsonl"
-    assert main(["review", "promote", str(tmp_path / "r"), "--gold", str(gold), "--reason", "a test"]) == 0
+    assert main(["review", "promote", str(tmp_path / "r"), "--gold", str(gold)]) == 0
     found = score(gold, {"m": rows()}, SPEC)
     assert {name: found.value("accuracy", system=f"m/{name}") for name in VARIANTS} == {
         "corrected": 0.0, "layout": 0.0, "raw": 1.0,

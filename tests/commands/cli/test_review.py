@@ -77,9 +77,7 @@ def test_new_and_export_make_a_labels_file(tmp_path: Path, capsys: pytest.Captur
     gold.write_text(json.dumps(prediction(1, shop="Old")) + "\n" + json.dumps(prediction(2)) + "\n")
     assert main(["review", "export", folder, "--settled", "-o", str(tmp_path / "settled.jsonl")]) == 0
     labels = ["--labels", str(tmp_path / "settled.jsonl")]
-    assert (
-        main(["review", "promote", *labels, "--gold", str(gold), "--spec", spec, "--reason", "a test"]) == 0
-    )
+    assert main(["review", "promote", *labels, "--gold", str(gold), "--spec", spec]) == 0
     rows = [json.loads(line) for line in gold.read_text().splitlines()]
     assert rows == [prediction(1), prediction(2)]
 

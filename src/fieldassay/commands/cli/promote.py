@@ -39,14 +39,7 @@ _MOST_TOLD = 20
     required=True,
     help="The gold that the labels go into: JSON lines, JSON, a folder of JSON files, or CSV.",
 )
-@click.option("--reason", metavar="TEXT", required=True, help="Why; the history of gold keeps it.")
 @spec_options
-@click.option(
-    "--base",
-    metavar="PATH",
-    type=_PATH,
-    help="Gold as it was when the labels were made.  [default: as it is now]",
-)
 @click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is.")
 @click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id in gold.")
 @click.option("--add", "is_adding", is_flag=True, help="Add the documents that gold does not have.")
@@ -56,24 +49,22 @@ _MOST_TOLD = 20
 @click.option("--dry-run", "is_dry", is_flag=True, help="Only say what would change; write nothing.")
 @json_option
 def promote(**given: Any) -> int:
-    """Merge labels into gold, and write the history of gold beside it.
+    """Write reviewed values into gold.
 
     The labels are those of the finished sheets of the review in DIR, and its rulings, or of labels files.
 
-    Only the lines and cells that change are written anew. Where gold has changed since the labels were made,
-    where two sheets differ, or where gold has no place for a value, everything is listed and nothing is
-    written. What nobody was asked about is unreviewed in gold, which `score` leaves out.
+    Where gold has changed since the review began, where two sheets differ, or where gold has no place for a
+    value, everything is listed and nothing is written. What nobody was asked about is unreviewed in gold,
+    which `score` leaves out. Gold as it was stays beside it until the next time, as `gold.jsonl.before`.
 
     \b
-    fieldassay review promote invoices-1 --gold gold.jsonl --reason "first round"
-    fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml --reason "second round"
-    fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --reason "second round" --dry-run
+    fieldassay review promote invoices-1 --gold gold.jsonl
+    fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml
+    fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --dry-run
     """  # fmt: skip
-    from datetime import UTC, datetime
-
     from fieldassay.records.labels_file import read_labels
     from fieldassay.review.promotion.promote import PromoteOptions
-    from fieldassay.review.promotion.promote import promote as merge
+    from fieldassay.review.promotion.promote import promote as apply
     from fieldassay.spec.plan.compile import read_plan
 
     if (given["folder"] is None) == (not given["labels"]):
@@ -82,11 +73,9 @@ def promote(**given: Any) -> int:
     plan = read_plan(read_spec_option(given)) if has_spec else None
     names = tuple(given["id_keys"]) or None
     options = PromoteOptions(
-        given["reason"],
         plan,
         names,
         given["gold_key"],
-        given["base"],
         adds_documents=given["is_adding"],
         takes_unreadable=given["takes_unreadable"],
     )
@@ -94,7 +83,7 @@ def promote(**given: Any) -> int:
         sheets = [sheet for path in given["labels"] for sheet in read_labels(path)]
     else:
         sheets, options = _of_review(given, options)
-    found = merge(given["gold"], sheets, options, datetime.now(UTC))
+    found = apply(given["gold"], sheets, options)
     if not given["is_dry"] and found.files:
         found.write()
     _print(found, given)
@@ -105,9 +94,12 @@ def _print(found: Promotion, given: Mapping[str, Any]) -> None:
     from fieldassay.commands.cli.output import write
 
     if given["is_json"]:
+        import json
+
         from fieldassay.io.json_value import json_text
 
-        write(json_text(_as_dict(found, given)))
+        numbers_as_texts = json.dumps(_as_dict(found, given), default=str)
+        write(json_text(json.loads(numbers_as_texts)))
     else:
         write("".join(f"{line}\n" for line in _tell(found, given)))
 
@@ -115,7 +107,7 @@ def _print(found: Promotion, given: Mapping[str, Any]) -> None:
 def _of_review(given: Mapping[str, Any], options: PromoteOptions) -> tuple[list[Sheet], PromoteOptions]:
     """Return the sheets of a review, and the options with its spec.
 
-    Documents whose gold has changed since are named, unless --base says from what.
+    Documents whose gold has changed since the review began are named.
     """
     from msgspec.structs import replace
 
@@ -123,12 +115,9 @@ def _of_review(given: Mapping[str, Any], options: PromoteOptions) -> tuple[list[
     from fieldassay.review.promotion.from_review import changed_documents, plan_of_review, sheets_of_review
 
     store = Store(given["folder"])
-    is_based = given["base"] is not None
-    changed = frozenset[str]() if is_based else changed_documents(store, given["gold"], _inputs(given))
+    changed = changed_documents(store, given["gold"], _inputs(given))
     plan = options.plan or plan_of_review(store)
-    return sheets_of_review(store), replace(
-        options, plan=plan, review=store.folder.name, unknown_base=changed
-    )
+    return sheets_of_review(store), replace(options, plan=plan, changed=changed)
 
 
 def _inputs(given: Mapping[str, Any]) -> InputOptions:
@@ -138,22 +127,21 @@ def _inputs(given: Mapping[str, Any]) -> InputOptions:
 
 
 def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
-    from fieldassay.review.promotion.merge import NOTHING
+    from fieldassay.review.promotion.gold import NOTHING
 
     return {
-        "gold": str(found.gold),
-        "history": str(found.history),
+        "gold": str(found.gold.path),
         "is_dry_run": given["is_dry"],
         "changes": [
             {
-                "document": document,
+                "document": one.document,
                 "path": one.path,
                 "before": None if one.before is NOTHING else one.before,
                 "after": None if one.after is NOTHING else one.after,
-                "origin": one.label.origin,
+                "origin": one.origin,
                 "is_changed": one.is_changed,
             }
-            for document, one in found.changes
+            for one in found.changes
         ],
         "added": list(found.added),
         "unknown": list(found.unknown),
@@ -161,27 +149,25 @@ def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
         "unreviewed": [{"document": one, "path": path} for one, path in found.unreviewed],
         "items": found.items,
         "standing": found.standing,
-        "entries": len(found.entries),
     }
 
 
 def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     """Return what changes in gold as lines."""
     from fieldassay.io.text.shown import clip, format_count, visible
-    from fieldassay.review.promotion.merge import shown
+    from fieldassay.review.promotion.gold import old_place, shown
 
-    changed = [(document, one) for document, one in found.changes if one.is_changed]
+    changed = [one for one in found.changes if one.is_changed]
     lines = [
-        f"{clip(document)}  {clip(one.path)}: {visible(shown(one.before))} -> {visible(shown(one.after))}"
-        for document, one in changed[:_MOST_TOLD]
+        f"{clip(one.document)}  {clip(one.path)}: {visible(shown(one.before))} -> {visible(shown(one.after))}"
+        for one in changed[:_MOST_TOLD]
     ]
     if len(changed) > _MOST_TOLD:
         lines.append(f"and {len(changed) - _MOST_TOLD:,} more")
     would = "would change" if given["is_dry"] else "changed"
     confirmed = format_count(len(found.changes) - len(changed), "value")
-    lines.append(
-        f"{visible(str(found.gold))}: {format_count(len(changed), 'value')} {would}, {confirmed} confirmed"
-    )
+    place = visible(str(found.gold.path))
+    lines.append(f"{place}: {format_count(len(changed), 'value')} {would}, {confirmed} confirmed")
     if found.added:
         lines.append(f"{format_count(len(found.added), 'document')} new in gold")
     lines += _doubts(found, takes_unreadable=given["takes_unreadable"])
@@ -196,9 +182,9 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
             f"{labels} in lists left out: gold has these lists, and shown rows do not replace rows of gold; "
             "a list that was labeled without a prediction does (`review new` without --pred)"
         )
-    if found.entries:
-        would = "would be added" if given["is_dry"] else "added"
-        lines.append(f"{visible(str(found.history))}: {format_count(len(found.entries), 'line')} {would}")
+    if any(found.gold.before.get(path) for path in found.files):
+        kept = "would keep" if given["is_dry"] else "keeps"
+        lines.append(f"{visible(str(old_place(found.gold.path)))} {kept} it as it was, until the next time")
     baseline = default_baseline()
     if baseline is not None and changed:
         lines.append(
@@ -210,7 +196,7 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
 def _doubts(found: Promotion, *, takes_unreadable: bool) -> Iterator[str]:
     """Yield the documents that gold does not have, and the texts that the spec cannot read."""
     from fieldassay.io.text.shown import clip, format_count, visible
-    from fieldassay.review.promotion.merge import shown
+    from fieldassay.review.promotion.gold import shown
 
     left_out = "" if takes_unreadable else ", and is left out; --unreadable takes it"
     if found.unknown:

@@ -348,7 +348,7 @@ def log(folder: Path, document: str | None, *, is_csv: bool) -> int:
     from fieldassay.commands.cli.output import write
     from fieldassay.io.files.spreadsheets import csv_text, show_names
     from fieldassay.io.text.shown import clip
-    from fieldassay.review.log.log_table import COLUMNS, list_events
+    from fieldassay.review.log.journal import COLUMNS, list_events
     from fieldassay.review.log.store import Store
 
     with Store(folder).reading() as db:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from fieldassay.review.log.projections import project
+from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.review.log.nodes import list_items
 
 
 def now() -> str:
@@ -42,3 +43,198 @@ class Journal(Struct, frozen=True, eq=False):
         ).fetchall()
         project(self.db, seq, entry.kind, entry.sheet, entry.body)
         return int(seq)
+
+
+# The tables follow from the events: what each kind changes, and nothing else changes them
+
+Body: TypeAlias = Mapping[str, Any]
+
+
+def project(db: sqlite3.Connection, seq: int, kind: str, sheet: int | None, body: Body) -> None:
+    """Bring the tables up to an event. Raises KeyError for an unknown kind."""
+    _KINDS[kind](db, seq, -1 if sheet is None else sheet, body)
+
+
+def _fact(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
+    db.executemany(
+        "INSERT OR REPLACE INTO fact VALUES (?,?)",
+        [(name, json.dumps(value, sort_keys=True)) for name, value in body.items()],
+    )
+
+
+def _document(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
+    number = body["id"]
+    db.execute(
+        "INSERT INTO document VALUES (?,?,?,?,?)",
+        (number, body["name"], body["path"], body["sha256"], body["gold_digest"]),
+    )
+    db.executemany(
+        "INSERT INTO asked VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+        [(number, one[0], place, *one[1:]) for place, one in enumerate(body["asked"])],
+    )
+    for one in body["sheets"]:
+        db.execute(
+            "INSERT INTO sheet VALUES (?,?,?,?,?,'open',NULL,NULL,NULL,NULL)",
+            (one["id"], number, one["slot"], one["blind"], one["margin"]),
+        )
+        _first_items(db, one["id"])
+
+
+def _write_items(db: sqlite3.Connection, sheet: int, listed: str, nodes: list[str]) -> None:
+    db.executemany(
+        "INSERT INTO item VALUES (?,?,?,?)", [(sheet, listed, node, rank) for rank, node in enumerate(nodes)]
+    )
+
+
+def _first_items(db: sqlite3.Connection, sheet: int) -> None:
+    """Write the items that the asked values of a sheet are in."""
+    asked = db.execute(
+        "SELECT node FROM asked WHERE document=(SELECT document FROM sheet WHERE id=?)", (sheet,)
+    )
+    for listed, nodes in list_items(node for (node,) in asked).items():
+        _write_items(db, sheet, listed, nodes)
+
+
+def _person(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
+    db.execute(
+        "INSERT INTO person(id, alias, role, disabled) VALUES (?,?,?,?) "
+        "ON CONFLICT(id) DO UPDATE SET role=excluded.role, disabled=excluded.disabled",
+        (body["id"], body["alias"], body["role"], body["disabled"]),
+    )
+
+
+def _claim(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
+    """Give a sheet to a person; labels that somebody else left on it are not shown, and begin anew."""
+    person = body["person"]
+    last = db.execute("SELECT last FROM sheet WHERE id=?", (sheet,)).fetchone()
+    if last is not None and last[0] not in (None, person):
+        for table in ("label", "region", "item"):
+            db.execute(f"DELETE FROM {table} WHERE sheet=?", (sheet,))
+        _first_items(db, sheet)
+    db.execute("UPDATE sheet SET state='held', holder=?, last=? WHERE id=?", (person, person, sheet))
+
+
+def _release(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
+    db.execute("UPDATE sheet SET state='open', holder=NULL, until=NULL WHERE id=?", (sheet,))
+
+
+def _decline(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
+    _release(db, seq, sheet, body)
+    if db.execute("SELECT 1 FROM sheet WHERE id=?", (sheet,)).fetchone() is not None:
+        db.execute("INSERT OR REPLACE INTO decline VALUES (?,?,?)", (sheet, body["person"], body["note"]))
+
+
+def _label(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
+    node = body["node"]
+    db.execute("DELETE FROM region WHERE sheet=? AND node=?", (sheet, node))
+    if body["state"] == "open":
+        db.execute("DELETE FROM label WHERE sheet=? AND node=?", (sheet, node))
+        return
+    db.execute(
+        "INSERT INTO label VALUES (?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT(sheet, node) DO UPDATE SET "
+        "state=excluded.state, text=excluded.text, canonical=excluded.canonical, flags=excluded.flags, "
+        "origin=excluded.origin, note=excluded.note, person=excluded.person, "
+        "active_ms=active_ms+excluded.active_ms, keys=keys+excluded.keys, seq=excluded.seq",
+        (
+            sheet, node, body["state"], body["text"], body["canonical"], json.dumps(body["flags"]),
+            body["origin"], body["note"], body["person"], body["active_ms"], body["keys"], seq,
+        ),
+    )  # fmt: skip
+    db.executemany(
+        "INSERT INTO region VALUES (?,?,?,?,?,?,?,?,?)",
+        [(sheet, node, n, one["page"], *one["box"], one["text"]) for n, one in enumerate(body["regions"])],
+    )
+
+
+def _items(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
+    db.execute("DELETE FROM item WHERE sheet=? AND list=?", (sheet, body["list"]))
+    _write_items(db, sheet, body["list"], body["nodes"])
+
+
+def _finish(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:
+    db.execute(
+        "UPDATE sheet SET state='done', holder=NULL, until=NULL, done_by=? WHERE id=?",
+        (body["person"], sheet),
+    )
+    db.execute("INSERT OR REPLACE INTO finish VALUES (?,?,?)", (sheet, body["person"], seq))
+
+
+def _undo(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
+    db.execute("UPDATE sheet SET state='held', holder=?, done_by=NULL WHERE id=?", (body["person"], sheet))
+    db.execute("DELETE FROM finish WHERE sheet=?", (sheet,))
+
+
+def _ruling(db: sqlite3.Connection, seq: int, sheet: int, body: Body) -> None:  # noqa: ARG001
+    db.execute(
+        "INSERT OR REPLACE INTO ruling VALUES (?,?,?,?,?,?,?)",
+        (
+            body["document"], body["node"], body["choice"], body["text"], body["person"], body["note"], seq,
+        ),
+    )  # fmt: skip
+    if body["is_last"]:
+        db.execute("UPDATE sheet SET state='adjudicated' WHERE document=?", (body["document"],))
+
+
+_KINDS: Mapping[str, Callable[[sqlite3.Connection, int, int, Body], None]] = {
+    "review": _fact,
+    "document": _document,
+    "person": _person,
+    "claim": _claim,
+    "release": _release,
+    "decline": _decline,
+    "label": _label,
+    "items": _items,
+    "finish": _finish,
+    "undo": _undo,
+    "ruling": _ruling,
+    "close": _fact,
+}
+
+
+# The log as a table for auditors: who did what to which value, and when
+
+COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", "after", "note")
+
+
+def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator[tuple[Any, ...]]:
+    """Yield a row with a value for each of `COLUMNS` per event, in order.
+
+    `before` and `after` are labels: the text, or a state in parentheses.
+    Raises `ProblemsError` for an unknown document.
+    """
+    if document is not None and not db.execute("SELECT 1 FROM document WHERE name=?", (document,)).fetchone():
+        raise unknown_document(db, document)
+    documents = dict(
+        db.execute("SELECT sheet.id, document.name FROM sheet JOIN document ON document=document.id")
+    )
+    labels: dict[tuple[int, str], str] = {}
+    for seq, at, actor, kind, sheet, text in db.execute(
+        "SELECT seq, at, actor, kind, sheet, body FROM event ORDER BY seq"
+    ):
+        body: Mapping[str, Any] = json.loads(text)
+        name = body.get("name") if kind == "document" else documents.get(sheet)
+        node, note = body.get("node"), body.get("note") or body.get("reason")
+        before = after = None
+        if kind == "label":
+            before = labels.get((sheet, body["node"]))
+            after = labels[sheet, body["node"]] = describe_label(body["state"], body["text"])
+        elif kind == "ruling":
+            after = body.get("choice")
+        if document is None or name == document:
+            yield seq, at, actor, kind, name, sheet, node, before, after, note
+
+
+def unknown_document(db: sqlite3.Connection, name: str) -> ProblemsError:
+    """Return the error for an id that no document of a review has."""
+    names = [row[0] for row in db.execute("SELECT name FROM document LIMIT 10000")]
+    what = f"no document has the id {name[:200]!r}"
+    return problem("--document", what, nearest(name[:200], names), "unknown_document")
+
+
+def describe_label(state: str, text: str | None) -> str:
+    """Return a label as one text.
+
+    >>> describe_label("value", "5.00"), describe_label("absent", None)
+    ('5.00', '(absent)')
+    """
+    return text or "" if state == "value" else f"({state})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager, nullcontext
@@ -11,10 +12,9 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from fieldassay.errors import problem
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.files.locks import lock_file
 from fieldassay.review.log.journal import Entry, Journal, now
-from fieldassay.review.log.schema import FILE, check_place, connect, create_tables, damaged, unwritable
 
 Outcome = TypeVar("Outcome")
 
@@ -134,3 +134,162 @@ def _fill(staged: Path, entries: Iterable[Entry], clock: Callable[[], str]) -> N
 def read_facts(db: sqlite3.Connection) -> dict[str, Any]:
     """Return the facts of a review by name: its spec, seed, shares, and whether it is closed."""
     return {name: json.loads(value) for name, value in db.execute("SELECT name, value FROM fact")}
+
+
+# The database: its tables, and how it is opened
+
+VERSION = 3
+FILE = "review.sqlite"
+_APPLICATION = 0x6661_7276
+_OLDEST_SQLITE = (3, 37)
+_BUSY_SECONDS = 30.0
+
+_EVENTS = """
+CREATE TABLE event(
+  seq INTEGER PRIMARY KEY, at TEXT NOT NULL, actor TEXT NOT NULL, kind TEXT NOT NULL, sheet INTEGER,
+  body TEXT NOT NULL) STRICT;
+CREATE INDEX event_sheet ON event(sheet) WHERE sheet IS NOT NULL;
+CREATE TRIGGER event_kept BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are kept'); END;
+CREATE TRIGGER event_fixed BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events are fixed'); END;
+"""
+
+_PROJECTIONS = """
+CREATE TABLE fact(name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE document(
+  id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, path TEXT, sha256 TEXT, gold_digest TEXT) STRICT;
+CREATE TABLE asked(
+  document INTEGER NOT NULL REFERENCES document(id), node TEXT NOT NULL, place INTEGER NOT NULL,
+  field TEXT NOT NULL, shown TEXT NOT NULL, given TEXT, predicted TEXT, truth TEXT, reason TEXT NOT NULL,
+  margin REAL NOT NULL, probability REAL NOT NULL, PRIMARY KEY(document, node)) STRICT, WITHOUT ROWID;
+CREATE TABLE sheet(
+  id INTEGER PRIMARY KEY, document INTEGER NOT NULL REFERENCES document(id), slot INTEGER NOT NULL,
+  blind INTEGER NOT NULL, margin REAL NOT NULL, state TEXT NOT NULL, holder INTEGER, done_by INTEGER,
+  last INTEGER, until TEXT, UNIQUE(document, slot)) STRICT;
+CREATE INDEX sheet_queue ON sheet(state, margin DESC, id);
+CREATE INDEX sheet_holder ON sheet(holder) WHERE holder IS NOT NULL;
+CREATE INDEX sheet_done_by ON sheet(done_by) WHERE done_by IS NOT NULL;
+CREATE TABLE label(
+  sheet INTEGER NOT NULL REFERENCES sheet(id), node TEXT NOT NULL, state TEXT NOT NULL, text TEXT,
+  canonical TEXT, flags TEXT NOT NULL, origin TEXT NOT NULL, note TEXT NOT NULL, person INTEGER NOT NULL,
+  active_ms INTEGER NOT NULL, keys INTEGER NOT NULL, seq INTEGER NOT NULL,
+  PRIMARY KEY(sheet, node)) STRICT, WITHOUT ROWID;
+CREATE TABLE item(
+  sheet INTEGER NOT NULL REFERENCES sheet(id), list TEXT NOT NULL, node TEXT NOT NULL, rank INTEGER NOT NULL,
+  PRIMARY KEY(sheet, list, node)) STRICT, WITHOUT ROWID;
+CREATE TABLE region(
+  sheet INTEGER NOT NULL REFERENCES sheet(id), node TEXT NOT NULL, n INTEGER NOT NULL, page INTEGER NOT NULL,
+  x0 REAL NOT NULL, y0 REAL NOT NULL, x1 REAL NOT NULL, y1 REAL NOT NULL, text TEXT NOT NULL,
+  PRIMARY KEY(sheet, node, n)) STRICT, WITHOUT ROWID;
+CREATE TABLE finish(
+  sheet INTEGER PRIMARY KEY REFERENCES sheet(id), person INTEGER NOT NULL, seq INTEGER NOT NULL) STRICT;
+CREATE TABLE ruling(
+  document INTEGER NOT NULL REFERENCES document(id), node TEXT NOT NULL, choice TEXT NOT NULL, text TEXT,
+  person INTEGER NOT NULL, note TEXT NOT NULL, seq INTEGER NOT NULL,
+  PRIMARY KEY(document, node)) STRICT, WITHOUT ROWID;
+CREATE TABLE decline(
+  sheet INTEGER NOT NULL REFERENCES sheet(id), person INTEGER NOT NULL, note TEXT NOT NULL,
+  PRIMARY KEY(sheet, person)) STRICT, WITHOUT ROWID;
+CREATE TABLE person(
+  id INTEGER PRIMARY KEY, alias TEXT NOT NULL UNIQUE, role TEXT NOT NULL, disabled INTEGER NOT NULL,
+  name TEXT UNIQUE, password TEXT) STRICT;
+"""
+
+_BESIDE = """
+CREATE TABLE session(
+  token_hash BLOB PRIMARY KEY, person INTEGER NOT NULL, created REAL NOT NULL, used REAL NOT NULL)
+  STRICT, WITHOUT ROWID;
+CREATE TABLE seen(key TEXT PRIMARY KEY, seq INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+"""
+
+
+def create_tables(db: sqlite3.Connection) -> None:
+    """Create all tables in an empty database."""
+    db.executescript(_EVENTS + _PROJECTIONS + _BESIDE)
+    db.execute(f"PRAGMA application_id={_APPLICATION}")
+    db.execute(f"PRAGMA user_version={VERSION}")
+
+
+def connect(file: Path, *, is_reading: bool = False) -> sqlite3.Connection:
+    """Return a connection to the database of a review, in autocommit mode.
+
+    Every commit is on the disk when it returns. Raises `ProblemsError` for anything but a review of this
+    version, and for a file system on which a write-ahead log does not work.
+    """
+    check_place(file.parent)
+    if not file.is_file():
+        remedy = "name the folder of a review, or make one with `fieldassay review new`"
+        raise problem(file.parent, "is not a review", remedy, "not_a_review")
+    try:
+        db = sqlite3.connect(
+            f"{file.resolve().as_uri()}?mode={'ro' if is_reading else 'rw'}",
+            uri=True,
+            timeout=_BUSY_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        version, application = (
+            db.execute(f"PRAGMA {name}").fetchone()[0] for name in ("user_version", "application_id")
+        )
+        for pragma in ("foreign_keys=ON", "synchronous=FULL", "secure_delete=ON", "trusted_schema=OFF"):
+            db.execute(f"PRAGMA {pragma}")
+    except sqlite3.OperationalError as error:
+        what, remedy = (
+            f"cannot be opened ({error})",
+            "see that its disk has room, and that you may write there",
+        )
+        raise problem(file, what, remedy, "unwritable_review") from None
+    except (sqlite3.Error, UnicodeDecodeError) as error:  # the library cannot decode the text of some errors
+        raise damaged(file, error) from None
+    if application != _APPLICATION or version < 1:
+        raise damaged(file, "another kind of database")
+    if version != VERSION:
+        what = f"has version {version} of the format, and only {VERSION} is known here"
+        remedy = "install the release of fieldassay that wrote it, and finish and export it there"
+        raise problem(file, what, remedy, "version")
+    return db
+
+
+def damaged(file: Path, reason: object) -> ProblemsError:
+    """Return the error for a file that is not the database of a review."""
+    return problem(
+        file, f"is not the database of a review ({reason})", "restore it from a backup", "bad_review"
+    )
+
+
+def unwritable(file: Path, error: sqlite3.Error) -> ProblemsError:
+    """Return the error for a database that takes no more, such as on a full disk."""
+    what, remedy = f"cannot be written ({error})", "make room on its disk; nothing was saved"
+    return problem(file, what, remedy, "unwritable_review")
+
+
+_REMOTE = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "fuse.sshfs")
+_MOUNTS = Path("/proc/mounts")
+
+
+def check_place(folder: Path, mounts: Path = _MOUNTS) -> None:
+    """Raise `ProblemsError` for a network file system, and for a library without strict tables."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        what = f"has SQLite {sqlite3.sqlite_version}, and a review needs 3.37"
+        raise problem("Python", what, "install a newer Python", "sqlite_version")
+    kind = _file_system(folder, mounts)
+    if kind in _REMOTE:
+        what = f"is on a network file system ({kind}), on which a database loses writes"
+        remedy = "put the review on a local disk"
+        raise problem(folder, what, remedy, "network_file_system")
+
+
+def _file_system(folder: Path, mounts: Path) -> str:
+    """Return the type of the file system that a folder is on, as the system names it; empty if unknown."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    place = os.fspath(folder.resolve())
+    best, kind = -1, ""
+    for line in lines:
+        parts = line.split(" ")
+        point = parts[1].replace("\\040", " ") if len(parts) > 2 else ""
+        is_above = place == point or place.startswith(point.rstrip("/") + "/")
+        if point and is_above and len(point) >= best:
+            best, kind = len(point), parts[2]
+    return kind

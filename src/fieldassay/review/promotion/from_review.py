@@ -41,33 +41,32 @@ def _rulings(db: sqlite3.Connection) -> Iterator[Sheet]:
         "SELECT document.name, alias, node, choice, text FROM ruling JOIN document ON "
         "document.id=ruling.document JOIN person ON person.id=ruling.person ORDER BY document.id, ruling.seq"
     )
-    found: dict[tuple[str, str], dict[str, Label]] = {}
+    rulings: dict[tuple[str, str], dict[str, Label]] = {}
     for name, alias, node, choice, text in rows.fetchall():
         if is_in_list(node):
             continue
         if text is not None:
-            found.setdefault((name, alias), {})[node] = Label("value", text, origin="adjudicated")
+            rulings.setdefault((name, alias), {})[node] = Label("value", text, origin="adjudicated")
         elif choice in ("absent", "illegible"):
-            found.setdefault((name, alias), {})[node] = Label(choice, origin="adjudicated")
-    for (name, alias), labels in found.items():
+            rulings.setdefault((name, alias), {})[node] = Label(choice, origin="adjudicated")
+    for (name, alias), labels in rulings.items():
         yield Sheet(name, alias, _SLOT, labels=labels)
 
 
 def changed_documents(store: Store, gold: Path, inputs: InputOptions) -> frozenset[str]:
-    """Return the documents whose gold is not what the review was made beside.
+    """Return the documents of the review whose gold is not what it was when the review began.
 
     A review that was made without gold says nothing about it.
     """
     with store.reading() as db:
-        rows = db.execute("SELECT name, gold_digest FROM document WHERE gold_digest IS NOT NULL")
-        digests: dict[str, str] = dict(rows.fetchall())
-    if not digests:
+        digests = dict(db.execute("SELECT name, gold_digest FROM document"))
+    if not any(digests.values()) or not gold.exists():
         return frozenset()
     source = open_gold(plan_of_review(store), str(gold), inputs)
-    same = {
+    chunks = (range(start, min(start + CHUNK, len(source))) for start in range(0, len(source), CHUNK))
+    records = (record for chunk in chunks for record in source.fetch(chunk))
+    return frozenset(
         record.id
-        for start in range(0, len(source), CHUNK)
-        for record in source.fetch(range(start, min(start + CHUNK, len(source))))
-        if digests.get(record.id) == checksum(record.data)
-    }
-    return frozenset(digests) - same
+        for record in records
+        if record.id in digests and digests[record.id] != checksum(record.data)
+    )

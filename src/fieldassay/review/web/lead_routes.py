@@ -7,7 +7,7 @@ from typing import Any
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.review import adjudicate
 from fieldassay.review.controls import read_status
-from fieldassay.review.log.log_table import COLUMNS, list_events
+from fieldassay.review.log.journal import COLUMNS, list_events
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.review.status_text import render_status
 from fieldassay.review.web.people import list_people

@@ -20,8 +20,7 @@ from fieldassay.documents.pool import DocumentPool, Limits
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.review.log.journal import Journal
-from fieldassay.review.log.schema import connect
-from fieldassay.review.log.store import Store
+from fieldassay.review.log.store import Store, connect
 from fieldassay.review.sheets.forms import Form
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.web.page_words import read_pages

@@ -16,8 +16,7 @@ from msgspec import Struct
 
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.review.log.schema import connect
-from fieldassay.review.log.store import Store
+from fieldassay.review.log.store import Store, connect
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.web import people
 from fieldassay.review.web.app import make_app

@@ -54,7 +54,7 @@ _MOST_ASKED = (
 
 def _promotion(room: Room) -> str:
     folder = shlex.quote(str(room.store.folder))
-    return f'fieldassay review promote {folder} --gold gold.jsonl --reason "first review"'
+    return f"fieldassay review promote {folder} --gold gold.jsonl"
 
 
 def claim(call: Call) -> dict[str, Any]:
