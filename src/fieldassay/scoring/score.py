@@ -60,7 +60,7 @@ from fieldassay.scoring.validation.fit import (
     count_fill,
     describe_ambiguity,
     describe_fit,
-    describe_misfit,
+    find_misfits,
     merge_fills,
 )
 from fieldassay.spec.language.names import ID_NAMES
@@ -209,12 +209,11 @@ def _score(run: _Run, progress: Progress | None) -> Result:
     )
     with closing(run_shards(whole, options, progress)) as parts:
         done = join_outcomes(parts)
-    if not any(fill.values.any() for fill in done.fills.values()):
-        misfit = describe_misfit(
-            run.plan, run.matching.sources, {name: fill.undeclared for name, fill in done.fills.items()}
-        )
-        if misfit is not None:
-            raise NothingEvaluatedError(misfit)
+    undeclared = {name: fill.undeclared for name, fill in done.fills.items()}
+    apart = [name for name, fill in done.fills.items() if fill.is_apart(run.plan)]
+    misfits = find_misfits(run.plan, run.matching.sources, undeclared, apart)
+    if misfits:
+        raise NothingEvaluatedError("\n".join(misfits))
     return _result(run, done)
 
 
