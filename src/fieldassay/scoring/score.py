@@ -34,7 +34,8 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.ungated import WITHOUT, find_ungated
 from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.records.ids import Positions, cap_problems
-from fieldassay.records.matching import BY_POSITION, Matching
+from fieldassay.records.matching import BY_POSITION, JOINED, Matching
+from fieldassay.records.names import FORMAT
 from fieldassay.scoring.inputs.choosing import CHOSEN
 from fieldassay.scoring.inputs.key_census import fold_keys
 from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs
@@ -72,7 +73,7 @@ from fieldassay.spec.plan.restrict import restrict
 if TYPE_CHECKING:
     import polars as pl
 
-_SHOWN = (BY_POSITION, WRITTEN_FOLDER, OUTER_LINK)
+_SHOWN = (BY_POSITION, JOINED, "unmatched", WRITTEN_FOLDER, OUTER_LINK)
 """The kinds of notes on the inputs that are warnings."""
 _NAMES = {"list": "a list", "object": "an object", "item": "an object"}
 CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
@@ -106,6 +107,9 @@ def score(
         plan = restrict(plan, options.fields)
     folding = fold_plan(plan, options)
     matching = open_inputs(whole, gold, predictions, options.inputs, plan.slots)
+    if matching.is_shared:
+        slices = plan.spec.slices if options.slices is None else options.slices
+        folding = fold_plan(plan, replace(options, slices=tuple(dict.fromkeys((*slices, FORMAT)))))
     frozen = {name: part.digest for name, part in freeze_plan(plan).items()}
     plan = drop_absent_fields(plan, matching)
     chosen = tuple(note for note in matching.notes if note.kind == CHOSEN)
