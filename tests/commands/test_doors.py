@@ -362,6 +362,11 @@ CASES = [
     ("documents with a beginning", "scan-a1.png scan-a10.png", "a1 a10", None, {"a1": "scan-a1.png", "a10": "scan-a10.png"}),
     ("a pattern", "d/c_1_s.pdf d/c_2_s.pdf", "1_gold 2_gold", "c_{id}_*.pdf={id}_gold", {"1_gold": "d/c_1_s.pdf", "2_gold": "d/c_2_s.pdf"}),
     ("a pattern with folders", "d/1.pdf e/1.pdf", "1", "e/{id}.pdf", {"1": "e/1.pdf"}),
+    ("a pattern, and ids with its signs", "c_1_a_b.pdf c_10_a.pdf", "c_1 c_10", "{id}_*={id}", {"c_1": "c_1_a_b.pdf", "c_10": "c_10_a.pdf"}),
+    ("a pattern on both sides", "c_1_a.pdf", "c_1_x_y", "{id}_*={id}_x_*", {"c_1_x_y": "c_1_a.pdf"}),
+    ("formats of one case", "pdf/c_1_a.pdf docx/c_1_b.docx pdf/c_2_a.pdf", "c_1_expected c_2_expected", None,
+     {"pdf/c_1_a.pdf": "pdf/c_1_a.pdf", "docx/c_1_b.docx": "docx/c_1_b.docx", "pdf/c_2_a.pdf": "pdf/c_2_a.pdf"}),
+    ("formats of one name", "pdf/a.pdf docx/a.docx", "a", None, {"pdf/a.pdf": "pdf/a.pdf", "docx/a.docx": "docx/a.docx"}),
 ]  # fmt: skip
 
 
@@ -375,6 +380,11 @@ def test_documents_meet_their_gold(
 
 
 def test_folders_with_the_same_names_are_readings() -> None:
+    parts = {at: {"p_0": f"p_0_{at}.txt", "p_1": f"p_1_{at}.txt"} for at in ("raw", "layout_2")}
+    assert (
+        named("p_0_raw.txt p_0_layout_2.txt p_1_raw.txt p_1_layout_2.txt", "p_0 p_1", "{id}_{reading}.txt")
+        == parts
+    )
     readings = {at: {"p0": f"{at}/p0.txt", "p1": f"{at}/p1.txt"} for at in ("corrected", "raw")}
     documents = "corrected/p0.txt raw/p0.txt corrected/p1.txt raw/p1.txt"
     assert named(documents, "p0 p1") == readings == named(documents, "p0 p1", "{reading}/{id}.txt")

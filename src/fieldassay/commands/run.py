@@ -172,11 +172,11 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
     readings = {name: choose_files(files, options.extract) for name, files in named.readings.items()}
     entries = tuple(_read_as(entry, name) for entry in entries for name in readings)
     chosen = tuple(file for files in readings.values() for file in files)
-    count, ids = sum(map(len, named.readings.values())), {file.id for file in chosen}
+    count, ids = sum(map(len, named.readings.values())), {file.gold or file.id for file in chosen}
     is_part, notes = len(chosen) < count, named.notes
     if is_part:
         notes = (f"{len(chosen):,} of {count:,} documents with gold are extracted and scored",)
-    _check_holdout(options.holdout, len(ids), len(entries))
+    _check_holdout(options.holdout, len({file.id for file in chosen}), len(entries))
 
     def groups_of(name: str) -> frozenset[str]:
         values = gold_values(plan, gold, options.score.inputs, name)

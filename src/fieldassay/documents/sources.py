@@ -30,6 +30,8 @@ class DocumentFile(Struct, frozen=True):
     start: int = 0
     length: int | None = None
     """The bytes that the document takes of its file; None for the whole file."""
+    gold: str = ""
+    """The id of its gold record, where several documents have the same."""
 
     def read(self, options: LoadOptions = DEFAULTS) -> bytes:
         """Return the bytes of the document. Raises `DocumentError` for unreadable or too many bytes."""

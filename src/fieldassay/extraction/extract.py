@@ -44,7 +44,7 @@ from fieldassay.records.formats.extractions import (
     is_extraction,
     read_manifest,
 )
-from fieldassay.records.record import PREDICTION_KEY
+from fieldassay.records.record import GOLD_ID, PREDICTION_KEY
 
 SCHEMA_VERSION = 1
 
@@ -145,10 +145,13 @@ def extract_documents(system: System, files: Sequence[DocumentFile], folder: Pat
         tally = _Tally()
         drive = stack.enter_context(_drive(system, files, folder, work, journal, pool))
         numbers = {file.id: at for at, file in enumerate(files)}
+        owners = {file.id: file.gold for file in files}
         try:
             for finished in drive:
                 document, repeat = split_job(finished.id)
                 row = prediction_row(document, finished, system.name)
+                if owners[document]:
+                    row[GOLD_ID] = owners[document]
                 if work.repeats > 1:
                     row["repeat"] = repeat + 1
                 spool.add(numbers[document] * work.repeats + repeat, row)

@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from itertools import islice
 from urllib.parse import unquote
 
 import numpy as np
@@ -13,7 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names, nearest, problem
-from fieldassay.io.text.shown import clip
+from fieldassay.io.text.shown import clip, format_count
 from fieldassay.records.ids import (
     ID_FORMS,
     MAX_LISTED,
@@ -23,6 +24,7 @@ from fieldassay.records.ids import (
     drop_endings,
     number_of,
 )
+from fieldassay.records.names import Joined, find_twins, join_names
 from fieldassay.records.record import Batch, Record, Repeat, Row
 from fieldassay.records.sources.source import Source
 from fieldassay.regex import lazy_regex
@@ -82,6 +84,29 @@ def suggest(unmatched: Iterable[str], missing: Iterable[str]) -> Iterator[tuple[
             yield name, near[0], difference or _difference(name, near[0])
 
 
+def describe_near(names: Iterable[str], ids: Iterable[str]) -> list[str]:
+    """Return a sentence for each of some names that is a gold id but for small differences.
+
+    >>> describe_near(["a/IMAGE_001.PNG"], ["image_001.png"])
+    ["'a/IMAGE_001.PNG' may be gold's 'image_001.png' (folder, case)"]
+    """
+    found = islice(suggest(names, ids), MAX_LISTED)
+    return [f"{name!r} may be gold's {other!r} ({difference})" for name, other, difference in found]
+
+
+def describe_leftovers(names: Sequence[str], missing: Sequence[str]) -> list[str]:
+    """Return what is said of documents without gold, and of gold without a document."""
+
+    def count(of: Sequence[str]) -> str:
+        return f"{format_count(len(of), 'document')} (such as {of[0]})"
+
+    near = "; ".join(describe_near(names, missing)[:3])
+    said = [f"{count(names)} without gold: left out{f'; {near}' if near else ''}"] if names else []
+    return said + (
+        [f"{count(missing)} of gold without a document: their fields count as missing"] if missing else []
+    )
+
+
 def _fold(name: str) -> str:
     for _, drop in DIFFERENCES:
         name = drop(name)
@@ -100,6 +125,9 @@ def _difference(first: str, second: str) -> str:
     return ", ".join(needed) or "spelling"
 
 
+JOINED = "joined_by_name"
+"""The kind of the note that ids were joined by parts of names."""
+_TWINS = "keep one of each format, or give gold the ids of the predictions"
 BY_POSITION = "by_position"
 """The kind of the note that records without ids were matched by position."""
 MOST_BYTES = 1 << 25
@@ -120,6 +148,8 @@ class Matching(Struct, frozen=True, eq=False):
     missing: Mapping[str, int]
     unmatched: Mapping[str, tuple[str, ...]]
     notes: tuple[Problem, ...] = ()
+    is_shared: bool = False
+    """Whether a gold record belongs to several documents."""
     repeats: Mapping[str, Repeat] = field(default_factory=dict)
     """Of which system a prediction is a repeated run, by its name among the predictions."""
 
@@ -171,13 +201,15 @@ def match(
 ) -> Matching:
     """Return the matching of predictions with gold records.
 
-    Ids match exactly (they were trimmed on reading), or in another of `ID_FORMS`. Where no side has ids, and
-    the numbers of rows agree, rows match by position. `chosen` are the gold records to judge (None: all);
+    Ids match exactly (they were trimmed on reading), in another of `ID_FORMS`, or by a pattern of
+    `join_names`, which also joins ids of which none matches exactly. Where no side has ids, and the numbers
+    of rows agree, rows match by position. Where several predictions of a system are of one gold record, in
+    several formats, each is a document, under its own id. `chosen` are the gold records to judge (None: all);
     predictions of the others are left out, and are not unmatched. Raises `ProblemsError` for duplicate ids
     and for ids of one side that are the same in that form, and `NothingEvaluatedError` if a system shares no
     id with gold.
     """
-    if form not in ID_FORMS:
+    if form not in ID_FORMS and "{id}" not in form:
         raise problem("match_ids", f"unknown form of ids {form!r}", nearest(form, ID_FORMS), "unknown_name")
     problems = [
         problem
@@ -187,25 +219,77 @@ def match(
     problems += [problem for source in predictions.values() for problem in _compare_numbering(gold, source)]
     if problems:
         raise ProblemsError(problems)
-    folded = ID_FORMS[form]
-    place_of = {folded(name): position for position, name in enumerate(gold.ids())}
+    joined = {system: _join(gold, source, form) for system, source in predictions.items()}
+    is_shared = any(one.is_shared for one in joined.values())
+    gold, chosen = _share(gold, joined.values(), chosen) if is_shared else (gold, chosen)
+    place_of = {name: position for position, name in enumerate(gold.ids())}
     positions: dict[str, Positions] = {}
     unmatched: dict[str, tuple[str, ...]] = {}
     for system, source in predictions.items():
         where = np.full(len(gold), -1, dtype=np.int64)
-        strangers = []
+        strangers, owners = [], joined[system].owners
         for position, name in enumerate(source.ids()):
-            found = place_of.get(folded(name))
-            if found is None:
+            own = owners.get(name)
+            if own is None:
                 strangers.append(name)
             else:
-                where[found] = position
+                where[place_of[name if is_shared else own]] = position
         positions[system], unmatched[system] = where, tuple(strangers)
     missing = {system: int((where < 0).sum()) for system, where in positions.items()}
-    whole = Matching(gold, dict(predictions), positions, missing, unmatched)
+    whole = Matching(gold, dict(predictions), positions, missing, unmatched, is_shared=is_shared)
     part = whole if chosen is None else replace(whole.take(chosen), unmatched=unmatched)
     notes = [note for system, source in predictions.items() for note in _describe(part, system, source)]
+    notes += [
+        Problem(source.label, joined[system].note, "--match-ids says otherwise", JOINED)
+        for system, source in predictions.items()
+        if joined[system].note
+    ]
     return replace(part, notes=(*gold.notes, *notes))
+
+
+def _join(gold: Source, source: Source, form: str) -> Joined:
+    """Return the gold ids of the predictions of a system. Raises `ProblemsError` for twins of one id."""
+    if form in ID_FORMS:
+        folded = ID_FORMS[form]
+        ids = {folded(name): name for name in gold.ids()}
+        own = [source.ids()] if source.gold_ids() is source.ids() else [source.ids(), source.gold_ids()]
+        pairs = ((name, folded(key)) for keys in own for name, key in zip(source.ids(), keys, strict=True))
+        joined = Joined({name: ids[key] for name, key in pairs if key in ids}, is_shared=len(own) > 1)
+    if form not in ID_FORMS or (form == "exact" and not joined.owners and not source.is_numbered):
+        joined = join_names(source.ids(), gold.ids(), None if form == "exact" else form)
+        if joined.owners and form == "exact" and not joined.note:
+            name, other = next(iter(joined.owners.items()))
+            joined = replace(
+                joined, note=f"no id is one of gold's; {name} is taken for gold's {other} by its name"
+            )
+    if len({*joined.owners.values()}) == len(joined.owners):
+        return joined
+    twins = [
+        Problem(
+            source.label,
+            f"{', '.join(names)} are all gold's {joined.owners[names[0]]!r}",
+            _TWINS,
+            "duplicate_id",
+        )
+        for names in find_twins(joined.owners)
+    ]
+    if twins:
+        raise ProblemsError(cap_problems(twins))
+    return replace(joined, is_shared=True)
+
+
+def _share(
+    gold: Source, joined: Iterable[Joined], chosen: Positions | None
+) -> tuple[Source, Positions | None]:
+    """Return gold once for each document that it belongs to, under the document's id, and what is chosen."""
+    documents: dict[str, dict[str, None]] = {name: {} for name in gold.ids()}
+    for one in joined:
+        for name, own in one.owners.items():
+            documents[own][name] = None
+    pairs = [(at, name) for at, own in enumerate(gold.ids()) for name in sorted(documents[own]) or [own]]
+    places = np.array([at for at, _ in pairs], dtype=np.int64)
+    rows = replace(gold.rows.take(places), ids=tuple(name for _, name in pairs))  # type: ignore[type-var]
+    return replace(gold, rows=rows), None if chosen is None else np.flatnonzero(np.isin(places, chosen))
 
 
 def find_duplicates(source: Source) -> list[Problem]:
@@ -228,8 +312,13 @@ def _find_mergers(source: Source, form: str) -> list[Problem]:
     """Return a problem for each id equal to an earlier one in the form used for comparing ids."""
     first: dict[str, int] = {}
     problems: list[Problem] = []
-    for position, name in enumerate(source.ids() if form != "exact" else ()):
-        before = first.setdefault(ID_FORMS[form](name), position)
+    drop = ID_FORMS.get(form, str)
+    twins = find_twins({name: drop(name) for name in source.ids() if drop is not str})
+    alike = frozenset(name for names in twins for name in names)
+    for position, name in enumerate(source.ids() if drop is not str else ()):
+        if not source.options.is_gold and name not in alike:
+            continue
+        before = first.setdefault(drop(name), position)
         if before != position:
             other = source.ids()[before]
             what = f"the ids {other!r} (in {source.place(before)}) and {name!r} are the same by {form}"
@@ -379,11 +468,16 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
             )
         )
     if strangers:
-        what = (
-            f"{len(strangers):,} of {len(source):,} predictions have no gold (such as "
-            f"{strangers[0]!r}) and are left out"
+        such = list_names([*map(repr, strangers)], 5)
+        what = f"{len(strangers):,} of {len(source):,} predictions have no gold (such as {such})"
+        notes.append(
+            Problem(
+                source.label,
+                f"{what} and are left out",
+                "; ".join(hint for hint, _ in hints[:3]),
+                "unmatched",
+            )
         )
-        notes.append(Problem(source.label, what, "; ".join(hint for hint, _ in hints[:3]), "unmatched"))
     if len(absent):
         what = (
             f"{len(absent):,} of {len(where):,} documents have no prediction by {system} (such as "

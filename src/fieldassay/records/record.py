@@ -87,6 +87,8 @@ class Batch(Struct, frozen=True):
 
 PREDICTION_KEY = "pred"
 """The key of the record in a row that fieldassay writes."""
+GOLD_ID = "gold_id"
+"""The key of the id of gold in such a row, where several documents have one gold record."""
 CASE_KEY = "expected_extraction"
 """The key of the record in a case file."""
 

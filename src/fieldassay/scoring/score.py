@@ -34,7 +34,8 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.ungated import WITHOUT, find_ungated
 from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.records.ids import Positions, cap_problems
-from fieldassay.records.matching import BY_POSITION, Matching
+from fieldassay.records.matching import BY_POSITION, JOINED, Matching
+from fieldassay.records.names import FORMAT
 from fieldassay.scoring.inputs.choosing import CHOSEN
 from fieldassay.scoring.inputs.key_census import fold_keys
 from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs
@@ -60,7 +61,7 @@ from fieldassay.scoring.validation.fit import (
     count_fill,
     describe_ambiguity,
     describe_fit,
-    describe_misfit,
+    find_misfits,
     merge_fills,
 )
 from fieldassay.spec.language.names import ID_NAMES
@@ -72,7 +73,7 @@ from fieldassay.spec.plan.restrict import restrict
 if TYPE_CHECKING:
     import polars as pl
 
-_SHOWN = (BY_POSITION, WRITTEN_FOLDER, OUTER_LINK)
+_SHOWN = (BY_POSITION, JOINED, "unmatched", WRITTEN_FOLDER, OUTER_LINK)
 """The kinds of notes on the inputs that are warnings."""
 _NAMES = {"list": "a list", "object": "an object", "item": "an object"}
 CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
@@ -106,6 +107,9 @@ def score(
         plan = restrict(plan, options.fields)
     folding = fold_plan(plan, options)
     matching = open_inputs(whole, gold, predictions, options.inputs, plan.slots)
+    if matching.is_shared:
+        slices = plan.spec.slices if options.slices is None else options.slices
+        folding = fold_plan(plan, replace(options, slices=tuple(dict.fromkeys((*slices, FORMAT)))))
     frozen = {name: part.digest for name, part in freeze_plan(plan).items()}
     plan = drop_absent_fields(plan, matching)
     chosen = tuple(note for note in matching.notes if note.kind == CHOSEN)
@@ -209,12 +213,11 @@ def _score(run: _Run, progress: Progress | None) -> Result:
     )
     with closing(run_shards(whole, options, progress)) as parts:
         done = join_outcomes(parts)
-    if not any(fill.values.any() for fill in done.fills.values()):
-        misfit = describe_misfit(
-            run.plan, run.matching.sources, {name: fill.undeclared for name, fill in done.fills.items()}
-        )
-        if misfit is not None:
-            raise NothingEvaluatedError(misfit)
+    undeclared = {name: fill.undeclared for name, fill in done.fills.items()}
+    apart = [name for name, fill in done.fills.items() if fill.is_apart(run.plan)]
+    misfits = find_misfits(run.plan, run.matching.sources, undeclared, apart)
+    if misfits:
+        raise NothingEvaluatedError("\n".join(misfits))
     return _result(run, done)
 
 

@@ -166,13 +166,54 @@ def test_what_does_not_fit_is_told_once(
         assert text not in said, ran.out
 
 
-def test_one_system_with_nothing_in_common_is_told(run: Run, tmp_path: Path) -> None:
-    odd = [{"id": "a1", "shop": "Oak"}, {"id": "a2", "shop": "Elm"}]
-    arguments = given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], SHOP, SHOP, odd)
-    told = "s1: no prediction has a value in a field of the spec"
-    validated = run("validate", *arguments)
-    assert told in run("score", *arguments).out and told in validated.out
-    assert validated.code == 0 and "No problem found, but 1 warning: see above." in validated.out
+FLOW = {"flow": {"value": 7, "unit": "m3/h"}, "temps": [1, None]}
+TREE, SHOP_SPEC = "{type: any, fields: {'**': any}}", "fields: {supplier: text, total: money}"
+APART: dict[str, tuple[str, list[Any], list[Any], str, list[str]]] = {
+    "keys of other names": (SHOP_SPEC, SHOP, [{"id": "a1", "shop": "Oak"}], "`supplier: {names: [shop]}`", ["--spec", "{fields: {supplier: {type: text, names: [shop]}, total: money}}"]),
+    "keys of another case": (
+        SHOP_SPEC, SHOP, [{"id": "a1", "Supplier": "Oak"}], "`supplier: {names: [Supplier]}`), or `--names loose` takes them", ["--names", "loose"],
+    ),
+    "records in a text with prose": (
+        SHOP_SPEC, SHOP, [{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP],
+        "did you mean `--pred-key said`?", ["--pred-key", "said"],
+    ),
+    "trees under a key": (
+        TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "found": FLOW, "n": 1}], "`--pred-key found`", ["--pred-key", "found"],
+    ),
+    "trees of other keys": (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "x": 1}], "`--pred-key KEY`", ["--names", "loose", "--pred-key", ""]),
+    "trees deep under a key": (
+        TREE, [{"id": "a1", "top": FLOW}], [{"id": "a1", "top": {"found": FLOW}}], "no value by s0 stands", ["--pred-key", ""],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", APART)
+@pytest.mark.parametrize("others", [0, 1], ids=["alone", "beside a good one"])
+def test_predictions_with_nothing_in_common_are_refused_with_what_mends_it(
+    run: Run, tmp_path: Path, case: str, others: int
+) -> None:
+    spec, gold, pred, told, mended = APART[case]
+    arguments = given(tmp_path, ["--spec", spec], gold, pred, *[gold] * others)
+    ran = run("score", *arguments, "--exit-zero", "--bootstrap", "0")
+    assert ran.code == 5 and told in ran.err and "%" not in ran.out
+    if spec is SHOP_SPEC:
+        assert told in (validated := run("validate", *arguments)).err and validated.code == 2
+    if all(mended) and not others:
+        if mended[0] == "--spec":
+            (tmp_path / "spec.yaml").write_text(mended[1])
+        options = mended if mended[0] != "--spec" else []
+        assert run("score", *arguments, *options, "--exit-zero", "--bootstrap", "0").code == 0
+
+
+def test_predictions_with_something_in_common_are_scored(run: Run, tmp_path: Path) -> None:
+    """Silence under a declared key, and trees with a value at a place of gold."""
+    for spec, gold, pred in (
+        (SHOP_SPEC, SHOP, [{"id": "a1", "supplier": None, "shop": "Oak"}]),
+        (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "flow": {"value": 8}, "x": 1}]),
+        (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "flow": 8, "x": 1}]),
+        (TREE, [{"id": "a1", **FLOW}], [{"id": "a1"}]),
+    ):
+        assert run("score", *given(tmp_path, ["--spec", spec], gold, pred), "--bootstrap", "0").code == 0
 
 
 @pytest.mark.parametrize(
@@ -224,21 +265,11 @@ ROWS = [
     {"id": one["id"], "total": "1", "model": "gpt", "n": 3, "note": "as asked", "result": {**one}}
     for one in SHOP
 ]
-SHOP_SPEC = "fields: {supplier: text, total: money}"
-WRAPPED = {
-    "beside a declared key": (ROWS, "`--pred-key result`"),
-    "in a text with prose": (
-        [{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP],
-        "`--pred-key said`",
-    ),
-}
 
 
-@pytest.mark.parametrize("name", WRAPPED)
-def test_a_record_under_another_key_is_found(name: str) -> None:
-    rows, hint = WRAPPED[name]
-    warnings = score_in_python(SHOP, {"m": rows}, SHOP_SPEC).warnings
-    assert [warning for warning in warnings if warning.endswith(f"did you mean {hint}?")]
+def test_a_record_under_another_key_beside_a_declared_one_is_found() -> None:
+    warnings = score_in_python(SHOP, {"m": ROWS}, SHOP_SPEC).warnings
+    assert [warning for warning in warnings if warning.endswith("did you mean `--pred-key result`?")]
 
 
 @pytest.mark.parametrize(

@@ -231,8 +231,35 @@ def test_two_documents_of_one_gold_record_are_an_error(run: Run, place: Path, se
     lay(place, "2025/inv0.md", "2026/inv1.txt")
     ran = sweep(run, place)
     assert (ran.code, len(server.hits)) == (2, 0), ran
-    assert "2025/inv0.md, 2025/inv0.txt are all gold's 'inv0'" in ran.err
-    assert "2025/inv1.txt, 2026/inv1.txt are all gold's 'inv1'" in ran.err
+    assert "2025/inv1.txt, 2026/inv1.txt are all gold's 'inv1'" in ran.err and "inv0.md" not in ran.err
+
+
+def test_documents_of_one_gold_record_in_several_formats_are_results_of_one_case(
+    run: Run, place: Path
+) -> None:
+    lay(place, "2025/inv0.md")
+    ran = sweep(run, place, "--system", "rules")
+    assert ran.code == 0 and "several documents have one gold record (md, txt)" in ran.err, ran
+    found = pl.read_json(place / "out/run/metrics.json")["estimates"].explode().struct.unnest()
+    of_format = found.filter(
+        pl.col("slice").struct.field("format").is_not_null(), pl.col("metric") == "accuracy"
+    )
+    assert dict(of_format.select(pl.col("slice").struct.field("format"), "documents").iter_rows()) == {
+        "md": 1,
+        "txt": 8,
+    }
+    predictions = place / "out/rules/predictions.jsonl"
+    again = run(
+        "score",
+        "--spec",
+        place / "spec.yaml",
+        "--gold",
+        place / "gold.jsonl",
+        "-p",
+        f"rules={predictions}",
+        "--json",
+    )
+    assert [one for one in json.loads(again.out)["estimates"] if one["slice"] == {"format": "md"}]
 
 
 def test_a_document_that_has_the_path_of_gold_goes_before_one_with_its_name(run: Run, place: Path) -> None:

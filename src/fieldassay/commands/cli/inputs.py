@@ -139,11 +139,11 @@ _DATA = (
     option(
         "--match-ids",
         group="Inputs",
-        type=click.Choice(["exact", "name", "stem", "number"]),
+        metavar="FORM",
         help=(
-            "Compare ids as they are, without folders, without folders and endings such as .pdf.json, or as "
-            "numbers (00123 is 123.0).  "
-            "[default: exact]"
+            "Compare ids as they are (exact), without folders (name), without folders and endings such as "
+            ".pdf.json (stem), as numbers (number: 00123 is 123.0), or by a pattern such as "
+            "'{id}_*.pdf={id}_expected'.  [default: exact, or by parts of names where none is the same]"
         ),
     ),
     option(

@@ -44,7 +44,7 @@ class Given:
         for file in self.files:
             with suppress(DocumentError):
                 digests[hashlib.sha256(file.read()).hexdigest()] = file.id
-        return Scored(frozenset(file.id for file in self.files), digests=digests)
+        return Scored(frozenset(file.gold or file.id for file in self.files), digests=digests)
 
 
 def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) -> tuple[Example, ...]:

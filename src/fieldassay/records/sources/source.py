@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.folders import Listing
+from fieldassay.io.json_value import id_text
 from fieldassay.records.answers.answer import KINDS
 from fieldassay.records.answers.misplaced import find_misplaced
 from fieldassay.records.decode import decode_json
@@ -27,7 +28,7 @@ from fieldassay.records.formats.lines import id_reader, read_lines
 from fieldassay.records.formats.rows import HeldRows, Rows, hold_rows
 from fieldassay.records.ids import Positions, cap_problems, deepest, find_id, locate
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import Record, Row, is_prediction
+from fieldassay.records.record import GOLD_ID, Record, Row, is_prediction
 from fieldassay.records.responses import BATCH_ID, read_response
 from fieldassay.regex import lazy_regex
 
@@ -177,6 +178,15 @@ class Source(Struct, frozen=True, eq=False):
     def ids(self) -> Sequence[str]:
         """Return the ids of all records, in order; not necessarily distinct."""
         return self.rows.ids
+
+    def gold_ids(self) -> Sequence[str]:
+        """Return the ids of the gold records of all records, which those of several documents name."""
+        first = self.rows.read([0])[0].value if len(self) else None
+        if not isinstance(first, dict) or GOLD_ID not in first or self.options.is_gold:
+            return self.ids()
+        rows = self.rows.read(range(len(self)))
+        named = [row.value.get(GOLD_ID) if isinstance(row.value, dict) else None for row in rows]
+        return [id_text(own) or name for own, name in zip(named, self.ids(), strict=True)]
 
     def place(self, position: int) -> str:
         """Return the place of a record: `preds.jsonl:17`."""

@@ -12,6 +12,7 @@ from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable
 from fieldassay.paths import value_at
 from fieldassay.records.answers.answer import MOST_KEPT
 from fieldassay.records.decode import read_number
+from fieldassay.records.names import FORMAT, format_of
 from fieldassay.records.record import NOTHING_BESIDE, Record
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.spec.language.model import Options
@@ -172,6 +173,8 @@ def slice_values(key: str, row: tuple[Record, Record | None, str | None]) -> tup
     if found:
         return found
     value = value_at(gold.data, key)
+    if value is None and key == FORMAT:
+        value = format_of(gold.id)
     return (str(value).strip(),) if isinstance(value, (str, int, float)) and str(value).strip() else ()
 
 

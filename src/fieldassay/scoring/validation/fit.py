@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from msgspec import Struct
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import Json
 from fieldassay.io.text.shown import clip
-from fieldassay.metrics.evidence import FLAG, Evidence, Outcome
+from fieldassay.metrics.evidence import FLAG, Evidence, Kind, Outcome
 from fieldassay.metrics.result.headline import find_headline
 from fieldassay.metrics.result.result import Result
 from fieldassay.paths import join_path, split_path
@@ -55,6 +55,16 @@ class Fill(Struct, frozen=True, eq=False):
     undeclared: Counter[str]
     ambiguous: npt.NDArray[np.int64]
     """Rows by position in `Plan.fields` of which a value could be read in two ways; for gold zero."""
+    outcomes: npt.NDArray[np.int64] | None = None
+    """Leaves by `Outcome`; places of another kind are mismatches. None for gold."""
+
+    def is_apart(self, plan: Plan) -> bool:
+        """Return whether the side may be of something else: in a tree every leaf is extra or missing."""
+        if self.outcomes is None or "" not in plan.slots:
+            return not self.values.any()
+        both = [Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH, Outcome.FAILED]
+        lone = self.outcomes[[Outcome.MISSING, Outcome.SPURIOUS]]
+        return bool(lone.all()) and not self.outcomes[both].any()
 
 
 def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fill, Fill]:
@@ -75,10 +85,14 @@ def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fi
     is_ambiguous = evidence.flags & FLAG["ambiguous"] != 0
     unclear = np.bincount(at[is_ambiguous], minlength=size + 1)[:size]
 
-    def count(side: str, keys: Mapping[str, int], ambiguous: npt.NDArray[np.int64]) -> Fill:
-        return Fill(rows.sum(axis=1), rows[:, ~_LACKS[side]].sum(axis=1), Counter(keys), ambiguous)
+    has_kind = evidence.flags & FLAG["wrong_kind"] == 0
+    leaves = np.where(has_kind, evidence.outcome, Outcome.MISMATCH)[(evidence.kind == Kind.VALUE) | ~has_kind]
 
-    return count(GOLD, undeclared.gold, np.zeros_like(unclear)), count("pred", undeclared.pred, unclear)
+    def count(side: str, keys: Mapping[str, int], *more: npt.NDArray[np.int64]) -> Fill:
+        return Fill(rows.sum(axis=1), rows[:, ~_LACKS[side]].sum(axis=1), Counter(keys), *more)
+
+    of_pred = count("pred", undeclared.pred, unclear, np.bincount(leaves, minlength=outcomes))
+    return count(GOLD, undeclared.gold, np.zeros_like(unclear)), of_pred
 
 
 def merge_fills(parts: Iterable[Mapping[str, Fill]]) -> dict[str, Fill]:
@@ -94,17 +108,53 @@ def _sum(fills: Sequence[Fill]) -> Fill:
     undeclared: Counter[str] = Counter()
     for fill in fills:
         undeclared.update(fill.undeclared)
+    leaves = [fill.outcomes for fill in fills if fill.outcomes is not None]
     return Fill(
         np.sum([fill.rows for fill in fills], axis=0),
         np.sum([fill.values for fill in fills], axis=0),
         undeclared,
         np.sum([fill.ambiguous for fill in fills], axis=0),
+        np.sum(leaves, axis=0) if leaves else None,
     )
 
 
 def count_fill(fill: Fill) -> dict[str, Any]:
     """Return a side's entries for the counts of a result; of undeclared keys the thousand most frequent."""
     return {"is_empty": not fill.values.any(), "undeclared": dict(_ranked(fill.undeclared)[:_MOST_KEPT])}
+
+
+def find_misfits(
+    plan: Plan,
+    sources: Mapping[str, Source],
+    undeclared: Mapping[str, Counter[str]],
+    apart: Collection[str],
+) -> list[str]:
+    """Return a sentence for each system whose predictions have nothing in common with spec or gold.
+
+    Where no side has a field of the spec there is one for all. All are by system, and for gold if there is
+    any; `apart` names the sides without a value in any declared field, or at any place of gold's trees.
+    """
+    if "" in plan.slots and GOLD in sources:
+        return [_describe_apart(sources[GOLD], sources[name], name) for name in apart if name]
+    sides = [sources] if len(apart) == len(sources) else [{name: sources[name]} for name in apart if name]
+    return [said for side in sides if (said := describe_misfit(plan, side, undeclared)) is not None]
+
+
+def _describe_apart(gold: Source, source: Source, system: str) -> str:
+    """Return the sentence for trees none of whose values stands at a place of gold's trees."""
+    ours, theirs = ({key: None for record in _probe(side) for key in record} for side in (gold, source))
+    near = (
+        f"{clip(key, _LONGEST_NAME)!r} may be {name!r}" for name in ours if (key := near_key(name, theirs))
+    )
+    return "; ".join(
+        (
+            f"nothing was evaluated: no value by {system} stands at a place of a gold record",
+            f"gold has the keys {_listed([*ours])}",
+            f"{clip(source.label, _LONGEST_NAME)} has {_listed([*theirs])}",
+            _hint(source, frozenset(ours))
+            or next(near, "name the key that holds the record: `--pred-key KEY`"),
+        )
+    )
 
 
 def describe_misfit(
@@ -136,9 +186,9 @@ def describe_misfit(
         if (key := near_key(name, seen)) is not None
     ]
     said += [", ".join(near[:MOST_NAMED])] if near else []
-    return "; ".join(
-        (*said, *(hint for source in sources.values() if (hint := _hint(source))), _remedy(plan))
-    )
+    alike = _name_alike(plan, {path for name in sources for path in undeclared[name]})
+    hints = [*filter(None, (alike, *map(_hint, sources.values())))]
+    return "; ".join((*said, *(hints or [_remedy(plan, names, seen)])))
 
 
 def is_silent(result: Result) -> bool:
@@ -296,7 +346,7 @@ def _name_alike(plan: Plan, undeclared: Iterable[str]) -> str:
     return f"{told} ({list_names(pairs, MOST_NAMED)}), or `--names loose` takes them" if pairs else ""
 
 
-def _hint(source: Source) -> str:
+def _hint(source: Source, declared: frozenset[str] = frozenset()) -> str:
     options = source.options
     for record in source.fetch(range(min(PROBED, len(source)))) if not options.is_gold else ():
         wrapped = find_wrapped(record.data, options.expected_keys)
@@ -310,7 +360,7 @@ def _hint(source: Source) -> str:
             for row in source.rows.read(range(min(PROBED, len(source))))
             if options.key_of(row.value) is None
         ),
-        options.declared,
+        declared or options.declared,
         ("raw",),
     )
     option = "--gold-key" if options.is_gold else "--pred-key"
@@ -321,11 +371,15 @@ def _spec_name(plan: Plan) -> str:
     return f"the protocol {plan.spec.name!r}" if plan.spec.name in preset_names() else "the spec"
 
 
-def _remedy(plan: Plan) -> str:
+def _remedy(plan: Plan, names: Sequence[str], keys: Sequence[str]) -> str:
     name = plan.spec.name
     if name in preset_names():
         return f"`fieldassay protocols show {name}` says what records it is for"
-    return "declare the fields under the names that the data has; `fieldassay init` drafts a spec from gold"
+    line = f"`{clip(names[0], _LONGEST_NAME)}: {{names: [{clip(keys[0], _LONGEST_NAME)}]}}`" if names else ""
+    return (
+        "declare the fields under the names that the data has, or name the key of a field in the spec "
+        f"({line}); `fieldassay init` drafts a spec from gold"
+    )
 
 
 def _without_ids(plan: Plan, undeclared: Counter[str]) -> list[tuple[str, int]]:

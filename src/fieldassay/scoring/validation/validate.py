@@ -18,7 +18,7 @@ from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, open_pre
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.validation.checking import Findings, default_metrics, name_idle
 from fieldassay.scoring.validation.data_profile import DataProfile, survey, survey_data, survey_predictions
-from fieldassay.scoring.validation.fit import describe_empty, describe_misfit
+from fieldassay.scoring.validation.fit import describe_empty, find_misfits
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import parse_spec
 from fieldassay.spec.plan.compile import plan_of
@@ -196,12 +196,9 @@ def _with_surveys(
         name for name, one in surveys.items() if not any(finding.present for finding in one.findings.values())
     ]
     is_checked = found.documents is None and bool(plan.checks)
-    if (
-        len(empty) == len(surveys)
-        and not is_checked
-        and (misfit := describe_misfit(plan, sources, undeclared))
-    ):
-        problems.append(Problem("spec", misfit, kind="no_match"))
+    misfits = [] if is_checked or "" in plan.slots else find_misfits(plan, sources, undeclared, empty)
+    if misfits:
+        problems += [Problem("spec", misfit, kind="no_match") for misfit in misfits]
         return replace(found, surveys=surveys)
     warnings = (
         describe_empty(plan, sources[name], name, undeclared[name])
