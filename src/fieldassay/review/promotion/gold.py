@@ -17,7 +17,7 @@ from msgspec import Struct
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.typed_json import parse_json
 from fieldassay.io.files.whole_files import open_file, stage_file
-from fieldassay.io.text.delimited import find_delimiter, split_rows
+from fieldassay.io.text.delimited import find_delimiter, refuse_open_quotes, split_rows
 from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.paths import Step, field_of, join_path, split_path, value_at
 from fieldassay.records.decode import TOO_DEEP, is_too_deep
@@ -487,7 +487,9 @@ def _open_table(path: Path, data: bytes, id_names: Sequence[str], separators: Ma
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     text = text.removeprefix(mark)
     delimiter = "\t" if path.suffix.lower() in (".tsv", ".tab") else find_delimiter(text)
-    lines = list(split_rows(text, delimiter))
+    broken: list[int] = []
+    lines = list(split_rows(text, delimiter, broken))
+    refuse_open_quotes(broken, str(path))
     if not lines:
         raise problem(path, "is empty", "write its header", "empty_input")
     header = [cell.strip() for cell in lines[0][1]]
