@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -111,14 +113,24 @@ def shown(demo_run: Path) -> tuple[str, Path]:
     return (demo_run.parents[1] / "demo.txt").read_text(encoding="utf-8"), demo_run
 
 
-def test_demo_scores_the_sample_and_suggests_what_works(run: Run, shown: tuple[str, Path]) -> None:
+def test_demo_scores_the_sample_and_suggests_what_works(
+    run: Run, shown: tuple[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     out, _ = shown
     assert all(system in out for system in sample().predictions)
     end = out[out.index("From documents to numbers") :]
     assert [line for line in end.splitlines() if len(line) > 80 and str(shown[1]) not in line] == []
-    suggested = next(line for line in out.splitlines() if line.strip().startswith("fieldassay explain"))
-    explained = run(*suggested.split()[1:])
-    assert explained.code == 0 and "mismatch" in explained.out
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "YOURS").mkdir()
+    (tmp_path / "YOURS" / "a.txt").write_text("Total 5")
+    (tmp_path / "YOURS.jsonl").write_text('{"id": "a", "total": 5}')
+    suggested = [shlex.split(line)[1:] for line in out.splitlines() if line.startswith("  fieldassay ")]
+    assert [words[0] for words in suggested] == ["explain", "explain", "init"]
+    for words in suggested:
+        assert run(*words).code == 0, words
+    (validate,) = re.findall("`?(validate --spec THIS_FILE --gold GOLD)", run(*suggested[-1][:-2]).out)
+    named = {"THIS_FILE": "spec.yaml", "GOLD": "YOURS.jsonl"}
+    assert run(*(named.get(word, word) for word in validate.split())).code == 0
 
 
 def test_demo_leaves_nothing_behind_without_out(
