@@ -22,7 +22,7 @@ from tests.effort import is_full
 
 import fieldassay
 from fieldassay.extraction.endpoints.credentials import Key
-from fieldassay.records import names
+from fieldassay.records import ids
 from fieldassay.records.formats.lines import recover_id
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.drafts.guess import guess_type
@@ -335,8 +335,8 @@ def _composed() -> dict[tuple[str, int], list[re.Pattern[Any]]]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(re, "_compile", noted)
-        names.join_names(["a_scan.pdf"], ["a"], "{id}_{reading}.pdf")
-        names.join_names(["a A7.pdf"], ["A7-gold", "A8-gold"])
+        ids.join_names(["a_scan.pdf"], ["a"], "{id}_{reading}.pdf")
+        ids.join_names(["a A7.pdf"], ["A7-gold", "A8-gold"])
         for key in ("sk-canary-1234", r"tnr\\tn-98"):
             Key(key).removed_from("no key")
         recover_id(b"{", ["id"])

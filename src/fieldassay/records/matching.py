@@ -18,13 +18,15 @@ from fieldassay.io.text.shown import clip, format_count
 from fieldassay.records.ids import (
     ID_FORMS,
     MAX_LISTED,
+    Joined,
     Positions,
     base_name,
     cap_problems,
     drop_endings,
+    find_twins,
+    join_names,
     number_of,
 )
-from fieldassay.records.names import Joined, find_twins, join_names
 from fieldassay.records.record import Batch, Record, Repeat, Row
 from fieldassay.records.sources.source import Source
 from fieldassay.regex import lazy_regex

@@ -33,9 +33,8 @@ from fieldassay.metrics.result.repeats import Repeats, split_variances
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.ungated import WITHOUT, find_ungated
 from fieldassay.metrics.result.violations import CheckCount
-from fieldassay.records.ids import Positions, cap_problems
+from fieldassay.records.ids import FORMAT, Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, JOINED, Matching
-from fieldassay.records.names import FORMAT
 from fieldassay.scoring.inputs.choosing import CHOSEN
 from fieldassay.scoring.inputs.key_census import fold_keys
 from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs

@@ -619,13 +619,14 @@ def test_ids_matched_by_stem_give_the_same_numbers_and_the_run_says_so(
     (tmp_path / "m.jsonl").write_text(
         "\n".join(json.dumps({**row, "id": f"out/{row['id']}.pdf.json"}) for row in PRED)
     )
-    refused = run("score", *data, "--quiet")
-    assert refused.code == 5 and "--match-ids stem would match them" in refused.err
+    joined = run("score", *data, "--out", tmp_path / "joined")
+    assert joined.code == 0 and "is taken for gold's" in joined.out
     assert run("score", *data, "--match-ids", "stem", "--out", tmp_path / "stem", "--quiet").code == 0
     numbers = [
-        json.loads((tmp_path / name / "metrics.json").read_text())["estimates"] for name in ("exact", "stem")
+        json.loads((tmp_path / name / "metrics.json").read_text())["estimates"]
+        for name in ("exact", "stem", "joined")
     ]
-    assert numbers[0] == numbers[1]
+    assert numbers[0] == numbers[1] == numbers[2]
     assert (
         json.loads((tmp_path / "stem" / "run.json").read_text())["inputs"]["options"]["match_ids"] == "stem"
     )

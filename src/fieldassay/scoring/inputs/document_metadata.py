@@ -12,7 +12,7 @@ from fieldassay.metrics.evidence import ANSWER_COLUMNS, DocumentTable
 from fieldassay.paths import value_at
 from fieldassay.records.answers.answer import MOST_KEPT
 from fieldassay.records.decode import read_number
-from fieldassay.records.names import FORMAT, format_of
+from fieldassay.records.ids import FORMAT, format_of
 from fieldassay.records.record import NOTHING_BESIDE, Record
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.spec.language.model import Options
