@@ -54,7 +54,7 @@ def streamed(*texts: str, end: str = "data: [DONE]") -> Reply:
 
 
 MENDED: dict[str, tuple[Script, int, int]] = {
-    "429 with Retry-After": (first(Reply(429, error("slow down"), {"retry-after": "0.2"}), 3), 4, 0),
+    "429 with Retry-After": (first(Reply(429, error("slow down"), {"retry-after": "0.3"}), 3), 4, 0),
     "503": (first(Reply(503, "busy", NOW)), 2, 0),
     "529": (first(Reply(529, error("overloaded"), NOW)), 2, 0),
     "reset before the answer": (first(Reply(end="reset_before")), 2, 1),
@@ -141,6 +141,18 @@ LASTING: dict[str, tuple[Script, Final]] = {
         always(Reply(429, "", {"retry-after": "1.5"})),
         Final("rate_limited", 2, deadline_s=2.9),
     ),
+    **{
+        f"503 for ever, {name} {wait}": (
+            always(Reply(503, "", {name: wait})),
+            Final("overloaded", 3, deadline_s=1.7),
+        )
+        for name, wait in (
+            ("retry-after", "0"),
+            ("retry-after", "nan"),
+            ("retry-after-ms", "-5"),
+            ("retry-after-ms", "1"),
+        )
+    },
     "context": (
         always(Reply(400, error("maximum context length is 4096", code="context_length_exceeded"))),
         Final("context_length"),
