@@ -141,18 +141,6 @@ LASTING: dict[str, tuple[Script, Final]] = {
         always(Reply(429, "", {"retry-after": "1.5"})),
         Final("rate_limited", 2, deadline_s=2.9),
     ),
-    **{
-        f"503 for ever, {name} {wait}": (
-            always(Reply(503, "", {name: wait})),
-            Final("overloaded", 3, deadline_s=1.7),
-        )
-        for name, wait in (
-            ("retry-after", "0"),
-            ("retry-after", "nan"),
-            ("retry-after-ms", "-5"),
-            ("retry-after-ms", "1"),
-        )
-    },
     "context": (
         always(Reply(400, error("maximum context length is 4096", code="context_length_exceeded"))),
         Final("context_length"),
