@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.effort import costs_at_most
 from tests.extraction.endpoints.driving import CANARY, ask, channels, drive, questions
 from tests.extraction.endpoints.scripted_server import (
     Hit,
@@ -130,6 +131,10 @@ LARGE: dict[str, tuple[Script, Final]] = {
         always(Reply(body={"choices": completion("a")["choices"] * 1_001})),
         replace(SMALL, max_answer_mb=64.0),
     ),
+    "characters of a record": (
+        always(Reply(body=completion("x" * 1_000_001, finish_reason="length"))),
+        replace(SMALL, max_answer_mb=64.0),
+    ),
     "lists": (always(Reply(body=f"[{'[],' * 2_000_001}1]")), replace(SMALL, max_answer_mb=64.0)),
 }
 LASTING: dict[str, tuple[Script, Final]] = {
@@ -211,6 +216,11 @@ def test_the_deadline_covers_what_is_done_with_an_answer(
         found, _ = drive(questions(1), tmp_path, channels(server.url, timeout_s=1.0))
     answer = found["doc-0"].value
     assert (answer.failure.kind, answer.usage.attempts, answer.text) == ("read_timeout", 1, None)
+
+
+def test_empty_lines_of_a_stream_cost_nothing() -> None:
+    with costs_at_most(4):
+        assert client.join_events(b"\r\n" * 5_000_000 + b"data: [DONE]") is not None
 
 
 STOPPING: dict[str, tuple[Script, str]] = {

@@ -38,6 +38,7 @@ from fieldassay.extraction.endpoints.outcome import (
     Verdict,
     judge_response,
 )
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     import httpx2
@@ -52,6 +53,7 @@ MOST_FAILED_IN_A_ROW = 10
 _GUESSED_ATTACHMENT_BYTES = 2 * 2**20
 _CONNECT_SECONDS = 15.0
 _FIRST_BACKOFF, _LONGEST_BACKOFF = 2 * SHORTEST_WAIT, 30.0
+_EVENT = lazy_regex(rb"data:(?:(?<=[\r\n]data:)|(?<=\Adata:))([^\r\n]*)")
 
 
 class ChatChannel:
@@ -456,7 +458,7 @@ def join_events(raw: bytes) -> dict[str, Any] | None:
     >>> join_events(b"\\n".join(b"data: " + part for part in [*parts, b"[DONE]"]))["choices"][0]["message"]
     {'role': 'assistant', 'content': 'ab'}
     """
-    lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
+    lines = [found[1].strip() for found in _EVENT.finditer(raw)]
     message, whole, texts = {"role": "assistant"}, dict[str, Any](), defaultdict[str, list[str]](list)
     choice: dict[str, Any] = {"index": 0, "finish_reason": None, "message": message}
     try:

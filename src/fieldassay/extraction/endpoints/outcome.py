@@ -33,6 +33,8 @@ MOST_UNKNOWN = 2
 """Attempts again after an unknown outcome."""
 SHORTEST_WAIT, _LONGEST_WAIT = 0.25, 86_400
 """Seconds: a server that asks to wait less does not say how long, and the client backs off by itself."""
+MOST_CHARACTERS = 1_000_000
+"""The longest text that is read as a record: several times what any model writes in one answer."""
 SEEN_AT_LEAST = 0.6
 """A server that counts a smaller part of the expected tokens has cut the prompt, or counts in its own way."""
 _BLANK_BLOCK = 100
@@ -287,7 +289,7 @@ def _read_completion(body: Mapping[str, Any], request: Request, basic: Answer) -
         model=str(body.get("model") or ""),
     )
     failure, short = _failure_of(answer, message), _describe_short_prompt(usage, request)
-    if failure is not None and short and failure.kind != "refused":
+    if failure is not None and short and failure.kind not in ("refused", "too_large_answer"):
         kind = failure.kind if failure.kind == "truncated" else "input_truncated"
         failure = Failure(kind, f"{failure.message}; {short}", "answer")
     return replace(answer, failure=failure, is_prompt_short=bool(short))
@@ -309,6 +311,9 @@ def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
     from fieldassay.records.decode import decode_json  # loads numpy
 
     text, end = answer.text or "", ENDS.get(str(answer.finish_reason).lower())
+    if len(text) > MOST_CHARACTERS:
+        said = f"the text of the answer has more than {MOST_CHARACTERS:,} characters"
+        return Failure("too_large_answer", said, "answer")
     if message.get("refusal") or end == "refused":
         return Failure("refused", str(message.get("refusal") or "the content filter refused"), "answer")
     if _has_blank_run(text):
