@@ -243,7 +243,11 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
             continue
         try:
             number = Decimal(text)
-            wait = float(min(number, _LONGEST_WAIT * 1000) * Decimal(unit)) if number.is_finite() else 0.0
+            wait = (
+                float(min(number, Decimal(_LONGEST_WAIT * 1000)) * Decimal(unit))
+                if number.is_finite()
+                else 0.0
+            )
         except ArithmeticError:
             try:
                 date = email.utils.parsedate_to_datetime(text)
