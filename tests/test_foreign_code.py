@@ -20,8 +20,7 @@ STARTS = {
     ("extraction/endpoints/command.py", "__init__", "subprocess.Popen"),
     ("io/workers/program.py", "__init__", "subprocess.Popen"),
     ("runs/environment.py", "_git", "subprocess.run"),
-    ("commands/cli/output.py", "open_page", "webbrowser.open"),
-    ("review/web/serve.py", "open_alone", "webbrowser.open"),
+    ("io/browser.py", "open_browser", "subprocess.run"),
 }
 """Reviewed: which function starts a program, and by what."""
 
@@ -78,7 +77,7 @@ def test_the_walk_sees_every_way_to_start_a_program(code: str) -> None:
     assert list(starts(ast.parse(code)))
 
 
-@pytest.mark.parametrize("path", sorted({path for path, _, name in STARTS if name != "webbrowser.open"}))
+@pytest.mark.parametrize("path", sorted({path for path, _, _ in STARTS}))
 def test_a_started_python_or_program_takes_nothing_from_the_current_folder(path: str) -> None:
     text = (SRC / path).read_text(encoding="utf-8")
     assert "python_command(" in text or "find_program(" in text or '"-I", "-S"' in text
@@ -213,6 +212,9 @@ CHILDREN = {
     "prices": "from fieldassay.extraction.endpoints.prices import PublishedPrices\n"
     "from fieldassay.extraction.endpoints.exchange import Usage\n"
     "p = PublishedPrices(); p.cost('https://api.openai.com/v1', Usage('gpt-4o', 5, None, 5)); p.close(); print('ab')",
+    "browser": "from fieldassay.io.browser import open_browser\n"
+    "os.environ['PATH'] = os.environ['PATH'].replace('/usr/bin:/bin', '/nowhere')\n"
+    "print('ab', open_browser('about:blank'))",
     "command": "from fieldassay.extraction.endpoints.command import Worker\n"
     "w = Worker(['sh', '-c', 'read x; echo 1 >&3; cat']); print('ab', w.ask(b'1', 30)); w.kill()",
 }
@@ -228,9 +230,13 @@ def test_a_started_python_imports_nothing_from_the_current_folder(
         (tmp_path / f"{name}.py").write_text(
             f"import os; os.open({str(tmp_path / 'IMPORTED')!r}, os.O_CREAT)\n"
         )
+    for name in ("sh", "www-browser"):
+        (tmp_path / name).write_text("#!/bin/sh\ntouch IMPORTED\n")
+        (tmp_path / name).chmod(0o755)
     # the caller itself must not import what lies there: it has all that it needs from its own path
     code = f"import os, sys; sys.path[:] = {[str(SRC.parent), *filter(None, sys.path)]!r}\n"
-    code += f"os.environ['PYTHONPATH'] = {search!r} + {str(SRC.parent)!r}\n" + CHILDREN[child]
+    code += f"os.environ['PYTHONPATH'] = {search!r} + {str(SRC.parent)!r}\n"
+    code += f"os.environ['PATH'] = {search!r} + '/usr/bin:/bin'\n" + CHILDREN[child]
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )

@@ -160,6 +160,13 @@ def test_a_long_line_takes_time_in_proportion_to_its_length() -> None:
         assert len(search.places(leaf("number"), 777)) == 1
 
 
+def test_a_value_longer_than_its_document_is_not_looked_for() -> None:
+    search, value = searched("lorem 5"), "lorem " * characters(1_000_000)
+    with costs_at_most(2):
+        assert not search.places(leaf("text"), value) and not search.holds_words(value, [0])
+        assert search.find_closely(value, [0]) is None
+
+
 def drawn(draw: random.Random, kind: str) -> Any:
     if kind == "date":
         return date(2001, 1, 1) + timedelta(days=draw.randrange(9000))

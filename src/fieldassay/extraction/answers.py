@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import Struct, field
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from fieldassay.spec.plan.nodes import ObjectNode
 
 Steps: TypeAlias = tuple[Step, ...]
+MOST_VALUES = 50_000
+"""Values of one answer, nulls and quotes among them: each is looked for in the document."""
 
 
 class Given(Struct, frozen=True):
@@ -35,7 +38,7 @@ class Reading(Struct, frozen=True):
     rows: Mapping[Steps, str] = field(default_factory=dict)
     """The quotes of items of lists."""
     problem: str | None = None
-    """Why there is no record: `not_json`, `empty`; None if there is one."""
+    """Why there is no record: `not_json`, `empty`, `too_large_answer`; None if there is one."""
     violations: tuple[str, ...] = ()
     """Places where the answer does not have the kind that the spec declares, in words."""
     remarks: tuple[str, ...] = ()
@@ -64,6 +67,10 @@ def read_answer(text: str, fields: Sequence[Field], shape: AnswerShape, root: Ob
         return Reading(problem=kind, violations=(answer.problem or "",), notes=notes)
     if not answer.data and not is_tree(fields):
         return Reading(violations=("the answer is an empty object",), notes=notes)
+    if next(islice(leaves_of(answer.data), MOST_VALUES, None), None) is not None:
+        return Reading(
+            problem="too_large_answer", violations=(f"the answer has more than {MOST_VALUES:,} values",)
+        )
     items = {key: one[0] for key, one in answer.data.items() if isinstance(one, list) and len(one) == 1}
     inner, done = unwrap(
         {**answer.data, **items}, declared, root

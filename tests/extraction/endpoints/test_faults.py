@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.effort import costs_at_most
 from tests.extraction.endpoints.driving import CANARY, ask, channels, drive, questions
 from tests.extraction.endpoints.scripted_server import (
     Hit,
@@ -54,7 +55,7 @@ def streamed(*texts: str, end: str = "data: [DONE]") -> Reply:
 
 
 MENDED: dict[str, tuple[Script, int, int]] = {
-    "429 with Retry-After": (first(Reply(429, error("slow down"), {"retry-after": "0.2"}), 3), 4, 0),
+    "429 with Retry-After": (first(Reply(429, error("slow down"), {"retry-after": "0.3"}), 3), 4, 0),
     "503": (first(Reply(503, "busy", NOW)), 2, 0),
     "529": (first(Reply(529, error("overloaded"), NOW)), 2, 0),
     "reset before the answer": (first(Reply(end="reset_before")), 2, 1),
@@ -128,6 +129,10 @@ LARGE: dict[str, tuple[Script, Final]] = {
     "events": (always(Reply(body="data: {}\n" * 1_100_000)), replace(SMALL, max_answer_mb=64.0)),
     "choices": (
         always(Reply(body={"choices": completion("a")["choices"] * 1_001})),
+        replace(SMALL, max_answer_mb=64.0),
+    ),
+    "characters of a record": (
+        always(Reply(body=completion("x" * 1_000_001, finish_reason="length"))),
         replace(SMALL, max_answer_mb=64.0),
     ),
     "lists": (always(Reply(body=f"[{'[],' * 2_000_001}1]")), replace(SMALL, max_answer_mb=64.0)),
@@ -211,6 +216,11 @@ def test_the_deadline_covers_what_is_done_with_an_answer(
         found, _ = drive(questions(1), tmp_path, channels(server.url, timeout_s=1.0))
     answer = found["doc-0"].value
     assert (answer.failure.kind, answer.usage.attempts, answer.text) == ("read_timeout", 1, None)
+
+
+def test_empty_lines_of_a_stream_cost_nothing() -> None:
+    with costs_at_most(4):
+        assert client.join_events(b"\r\n" * 5_000_000 + b"data: [DONE]") is not None
 
 
 STOPPING: dict[str, tuple[Script, str]] = {

@@ -58,6 +58,7 @@ def failed(kind, **facts):
     return answer("", failure=Failure(kind, "", "answer"), **facts)
 
 
+FINAL = ("refused", "too_large_answer")
 UNUSABLE = [
     ("refusal", answer("I cannot read this page."), "not_json"),
     ("empty", answer(""), "empty"),
@@ -67,6 +68,7 @@ UNUSABLE = [
     ("cut off before its last brace", answer(TEXT[:-1]), "truncated"),
     ("white space loop", failed("whitespace_loop"), "whitespace_loop"),
     ("content filter", failed("refused"), "refused"),
+    ("more values than a model writes", answer({**RECORD, "lines": [{}] * 50_000}), "too_large_answer"),
     ("thoughts alone", failed("empty", beside="in reasoning_content"), "empty"),
     ("an empty object", answer("{}"), "schema_violation"),
     ("an apology", answer({"error": "I could not read the document"}), "schema_violation"),
@@ -81,11 +83,11 @@ UNUSABLE = [
 def test_an_unusable_answer_is_asked_for_once_more_and_then_a_failure(bad, kind):
     requests, found = play(BASE, document(INVOICE), TASK, [bad, bad])
     assert found.record is None and found.failure.kind == kind and found.failure.stage == "answer"
-    is_final = kind == "refused" or bad.beside
+    is_final = kind in FINAL or bad.beside
     assert [one.step for one in requests] == (["extract"] if is_final else ["extract", "reask"])
 
 
-MENDED = [case for case in UNUSABLE if case[2] != "refused" and not case[1].beside]
+MENDED = [case for case in UNUSABLE if case[2] not in FINAL and not case[1].beside]
 
 
 @pytest.mark.parametrize(("bad", "kind"), [case[1:] for case in MENDED], ids=[case[0] for case in MENDED])

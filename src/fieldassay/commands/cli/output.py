@@ -65,10 +65,10 @@ def complain(text: str) -> None:
 
 def open_page(path: Path) -> None:
     """Open a file in the browser, in the background; tell its path where there is no browser."""
-    import webbrowser
+    from fieldassay.io.browser import open_browser
 
     with keep_output_clean():
-        is_open = webbrowser.open(path.resolve().as_uri())
+        is_open = open_browser(path.resolve().as_uri())
     if not is_open:
         complain(f"there is no browser to open {path}")
 

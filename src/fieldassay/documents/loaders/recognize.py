@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from importlib.util import find_spec
 from typing import Any
 
@@ -13,6 +12,7 @@ from fieldassay.documents.loaders.content import require
 from fieldassay.documents.ocr.upright import recognize
 from fieldassay.documents.options import LoadOptions
 from fieldassay.documents.transcript import Box, Page, Word
+from fieldassay.io.workers.programs import find_program
 
 
 def can_recognize(options: LoadOptions) -> bool:
@@ -22,7 +22,7 @@ def can_recognize(options: LoadOptions) -> bool:
     if options.ocr == "always":
         return True  # a missing engine is then a failure
     if options.engine == "tesseract":
-        return shutil.which("tesseract") is not None
+        return find_program("tesseract") is not None
     return all(find_spec(module) is not None for module in ("rapidocr", "onnxruntime", "PIL"))
 
 

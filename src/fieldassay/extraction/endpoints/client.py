@@ -31,7 +31,14 @@ from fieldassay.extraction.endpoints.credentials import Key
 from fieldassay.extraction.endpoints.endpoint import Endpoint
 from fieldassay.extraction.endpoints.exchange import Failure
 from fieldassay.extraction.endpoints.limiter import ByteRoom, Gate, Window
-from fieldassay.extraction.endpoints.outcome import ANSWERED, MOST_UNKNOWN, Verdict, judge_response
+from fieldassay.extraction.endpoints.outcome import (
+    ANSWERED,
+    MOST_UNKNOWN,
+    SHORTEST_WAIT,
+    Verdict,
+    judge_response,
+)
+from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     import httpx2
@@ -45,7 +52,8 @@ MOST_FAILED_IN_A_ROW = 10
 """Requests in a row without any answer that stop the run: the server is down, not the documents bad."""
 _GUESSED_ATTACHMENT_BYTES = 2 * 2**20
 _CONNECT_SECONDS = 15.0
-_FIRST_BACKOFF, _LONGEST_BACKOFF = 0.5, 30.0
+_FIRST_BACKOFF, _LONGEST_BACKOFF = 2 * SHORTEST_WAIT, 30.0
+_EVENT = lazy_regex(rb"data:(?:(?<=[\r\n]data:)|(?<=\Adata:))([^\r\n]*)")
 
 
 class ChatChannel:
@@ -94,7 +102,7 @@ class ChatChannel:
                 self._note_contact(True)
                 return write_final(log, line, verdict)
             pause = tries.pause(verdict)
-            stop = self._why_to_stop(call, attempt, pause)
+            stop = self._why_to_stop(call, attempt)
             is_last = tries.unknown > MOST_UNKNOWN or time.monotonic() + pause >= self._limit(
                 deadline, verdict
             )
@@ -106,13 +114,14 @@ class ChatChannel:
                 raise StopRunError(stop)
             self._pause(verdict.kind, pause)
 
-    def _why_to_stop(self, call: Call, attempt: Attempt, pause: float) -> Failure | None:
+    def _why_to_stop(self, call: Call, attempt: Attempt) -> Failure | None:
         """Return why the run stops after an attempt, None if it goes on."""
         verdict = attempt.verdict
         if verdict.action == "stop" and not self._learns(call, attempt):
             return verdict.failure
-        if verdict.action == "refused" and pause >= self.endpoint.deadline_s:
-            said = f"the server asks to wait {pause:,.0f} s ({verdict.message}); go on later"
+        wait = verdict.retry_after_s or 0.0
+        if verdict.action == "refused" and wait >= self.endpoint.deadline_s:
+            said = f"the server asks to wait {wait:,.0f} s ({verdict.message}); go on later"
             return Failure(verdict.kind, said)
         return None
 
@@ -449,7 +458,7 @@ def join_events(raw: bytes) -> dict[str, Any] | None:
     >>> join_events(b"\\n".join(b"data: " + part for part in [*parts, b"[DONE]"]))["choices"][0]["message"]
     {'role': 'assistant', 'content': 'ab'}
     """
-    lines = [line[5:].strip() for line in raw.splitlines() if line.startswith(b"data:")]
+    lines = [found[1].strip() for found in _EVENT.finditer(raw)]
     message, whole, texts = {"role": "assistant"}, dict[str, Any](), defaultdict[str, list[str]](list)
     choice: dict[str, Any] = {"index": 0, "finish_reason": None, "message": message}
     try:

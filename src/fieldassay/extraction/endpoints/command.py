@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from fieldassay.extraction.endpoints.exchange import Failure
 from fieldassay.extraction.endpoints.outcome import ANSWERED, Verdict
 from fieldassay.io.files.whole_files import digest_file
 from fieldassay.io.json_value import Json
+from fieldassay.io.workers.programs import clean_environment, find_program
 
 MOST_DEAD_IN_A_ROW = 10
 """Workers that died one after the other without an answer, after which the run stops."""
@@ -43,7 +43,7 @@ START_SECONDS = 60.0
 _KEPT_OUTPUT = 2000
 _LAUNCH = (
     "import os, sys; at = int(sys.argv[1]); os.dup2(at, 3); os.set_inheritable(3, True); "
-    "at == 3 or os.close(at); os.execvp(sys.argv[2], sys.argv[2:])"
+    "at == 3 or os.close(at); os.execv(sys.argv[2], sys.argv[3:])"
 )
 
 
@@ -61,7 +61,8 @@ class Worker:
     def __init__(self, command: Sequence[str], max_answer_mb: float = 64.0) -> None:
         self._max_answer_mb = max_answer_mb
         self._answers, writing = os.pipe()
-        launch = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(writing), *command]
+        program = find_program(command[0]) or command[0]
+        launch = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(writing), program, *command]
         try:
             self._process = subprocess.Popen(
                 launch,
@@ -70,6 +71,7 @@ class Worker:
                 stderr=subprocess.STDOUT,
                 pass_fds=(writing,),
                 start_new_session=True,
+                env=clean_environment(),
             )
         finally:
             os.close(writing)
@@ -185,9 +187,9 @@ class CommandChannel:
         self._dead_in_a_row = 0
         if os.name != "posix":
             raise problem("command", "needs file descriptor 3, which Windows lacks", "", "no_command")
-        if not command or shutil.which(command[0]) is None:
+        if not command or find_program(command[0]) is None:
             said = f"no program {command[0] if command else ''!r} was found"
-            raise problem("command", said, "check its name and the PATH", "no_command")
+            raise problem("command", said, "check its name and the absolute folders of PATH", "no_command")
 
     @property
     def capacity(self) -> int:

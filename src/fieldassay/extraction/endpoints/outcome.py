@@ -7,6 +7,8 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from datetime import UTC
+from decimal import Decimal
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -29,6 +31,10 @@ and is tried again twice; `stop` ends the run; `document` and `answer` are the l
 
 MOST_UNKNOWN = 2
 """Attempts again after an unknown outcome."""
+SHORTEST_WAIT, _LONGEST_WAIT = 0.25, 86_400
+"""Seconds: a server that asks to wait less does not say how long, and the client backs off by itself."""
+MOST_CHARACTERS = 1_000_000
+"""The longest text that is read as a record: several times what any model writes in one answer."""
 SEEN_AT_LEAST = 0.6
 """A server that counts a smaller part of the expected tokens has cut the prompt, or counts in its own way."""
 _BLANK_BLOCK = 100
@@ -221,22 +227,34 @@ def _error_of(body: Any) -> tuple[str, str]:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return how many seconds a server asks to wait, None if it does not say.
+    """Return how many seconds a server asks to wait, at most a day; None for less than `SHORTEST_WAIT`.
 
-    >>> _retry_after({"retry-after-ms": "1500"}), _retry_after({"retry-after": "soon"})
-    (1.5, None)
+    >>> _retry_after({"retry-after-ms": "1500"}), _retry_after({"retry-after": "1" + "0" * 400})
+    (1.5, 86400.0)
+    >>> [_retry_after({"retry-after": text}) for text in ("soon", "0", "-5", "nan", "inf", "1e-9")]
+    [None, None, None, None, None, None]
+    >>> dates = [f"Fri, 31 Dec {year} 23:59:59 {zone}" for year in (1999, 9999) for zone in ("GMT", "-0000")]
+    >>> [_retry_after({"retry-after": date}) for date in dates]
+    [None, None, 86400.0, 86400.0]
     """
-    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+    for name, unit in (("retry-after-ms", "0.001"), ("retry-after", "1")):
         text = headers.get(name, "").strip()
-        try:
-            return min(max(float(text) / scale, 0.0), 86_400.0)
-        except ValueError:
-            if not text:
-                continue
-        try:
-            return max(email.utils.parsedate_to_datetime(text).timestamp() - time.time(), 0.0)
-        except (ValueError, TypeError):
+        if not text:
             continue
+        try:
+            number = Decimal(text)
+            wait = (
+                float(min(number, Decimal(_LONGEST_WAIT * 1000)) * Decimal(unit))
+                if number.is_finite()
+                else 0.0
+            )
+        except ArithmeticError:
+            try:
+                date = email.utils.parsedate_to_datetime(text)
+                wait = date.replace(tzinfo=date.tzinfo or UTC).timestamp() - time.time()
+            except (ValueError, TypeError, OverflowError):
+                continue
+        return min(wait, float(_LONGEST_WAIT)) if wait >= SHORTEST_WAIT else None
     return None
 
 
@@ -275,7 +293,7 @@ def _read_completion(body: Mapping[str, Any], request: Request, basic: Answer) -
         model=str(body.get("model") or ""),
     )
     failure, short = _failure_of(answer, message), _describe_short_prompt(usage, request)
-    if failure is not None and short and failure.kind != "refused":
+    if failure is not None and short and failure.kind not in ("refused", "too_large_answer"):
         kind = failure.kind if failure.kind == "truncated" else "input_truncated"
         failure = Failure(kind, f"{failure.message}; {short}", "answer")
     return replace(answer, failure=failure, is_prompt_short=bool(short))
@@ -297,6 +315,9 @@ def _failure_of(answer: Answer, message: Mapping[str, Any]) -> Failure | None:
     from fieldassay.records.decode import decode_json  # loads numpy
 
     text, end = answer.text or "", ENDS.get(str(answer.finish_reason).lower())
+    if len(text) > MOST_CHARACTERS:
+        said = f"the text of the answer has more than {MOST_CHARACTERS:,} characters"
+        return Failure("too_large_answer", said, "answer")
     if message.get("refusal") or end == "refused":
         return Failure("refused", str(message.get("refusal") or "the content filter refused"), "answer")
     if _has_blank_run(text):

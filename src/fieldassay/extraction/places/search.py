@@ -54,6 +54,9 @@ _PER_EDIT = 8
 """Characters of a quote for each edit that is allowed."""
 _SHORTEST = 8
 """Characters of an inexact quote at least."""
+_MOST_TIMES, _MOST_MORE = 4, 1_000
+"""A text longer than so many times the longest page, and so many characters, stands nowhere in a document."""
+_WORD_OR_BLANK = lazy_regex(r"\S+|\s+")
 _RUN = lazy_regex(r"[^\s|]+")
 _GAP = lazy_regex(r"\||\s{3,}|\n")
 _DASHES = frozenset("-–—")
@@ -191,16 +194,22 @@ def fold(text: str) -> tuple[str, list[int]]:
     dropped = set[int]()
     if not text.isascii():
         dropped = {at for found in _LINE_END.finditer(text) for at in range(*found.span())}
-    for position, char in enumerate(text):
-        if char.isspace():
-            if out and out[-1] != " " and position not in dropped:
+    for run in _WORD_OR_BLANK.finditer(text):
+        word, start = run[0], run.start()
+        if word.isspace():
+            start = next((at for at in range(*run.span()) if at not in dropped), -1)
+            if out and out[-1] != " " and start >= 0:
                 out.append(" ")
-                places.append(position)
-            continue
-        same = char.translate(_SAME)
-        plain = same.lower() if same.isascii() else unicodedata.normalize("NFKC", same).casefold()
-        out.extend(plain)
-        places.extend([position] * len(plain))
+                places.append(start)
+        elif word.isascii():
+            out.append(word.lower())
+            places.extend(range(*run.span()))
+        else:
+            for position, char in enumerate(word, start):
+                same = char.translate(_SAME)
+                plain = same.lower() if same.isascii() else unicodedata.normalize("NFKC", same).casefold()
+                out.extend(plain)
+                places.extend([position] * len(plain))
     return "".join(out), places
 
 
@@ -268,10 +277,20 @@ class Search:
         >>> search.find("60")
         [Place(page=0, start=7, end=9)]
         """
+        if self.is_too_long(quote):
+            return []
         wanted = fold(quote.strip())[0].strip()
         if wanted not in self._cache:
             self._cache[wanted] = list(self._occurrences(wanted)) if wanted else []
         return self._cache[wanted]
+
+    def is_too_long(self, text: str) -> bool:
+        """Return whether a text is too long to stand in the document, however it is written there."""
+        return len(text) > _MOST_TIMES * self._longest + _MOST_MORE
+
+    @cached_property
+    def _longest(self) -> int:
+        return max((len(page.folded[0]) for page in self.pages), default=0)
 
     def places(self, leaf: Leaf | None, value: Json) -> list[Place]:
         """Return every place where the document bears a value of a field, in order.
@@ -297,6 +316,8 @@ class Search:
         ['1.042,78']
         """
         if value is None or isinstance(value, bool | list | dict):
+            return []
+        if isinstance(value, str) and self.is_too_long(value):
             return []
         if leaf is None or leaf.is_list or leaf.type in TEXTS:
             return self._exact(value) or self._worded(leaf, value)
@@ -436,7 +457,7 @@ class Search:
 
     def find_closely(self, quote: str, pages: Collection[int]) -> Place | None:
         """Return the place on some pages most similar to a quote; its digits must be those of the quote."""
-        wanted = fold(quote.strip())[0].strip()
+        wanted = "" if self.is_too_long(quote) else fold(quote.strip())[0].strip()
         if len(wanted) < _SHORTEST:
             return None
         from rapidfuzz.distance import Levenshtein
@@ -456,10 +477,10 @@ class Search:
 
     def holds_words(self, text: str, pages: Collection[int], window: Place | None = None) -> bool:
         """Return whether every word of a text of several stands on some pages, or in a place."""
-        within = [self.find(word) for word in text.split()]
-        return len(within) > 1 and all(
-            any(one.page in pages and (window is None or one.overlaps(window)) for one in places)
-            for places in within
+        words = [] if self.is_too_long(text) else text.split()
+        return len(words) > 1 and all(
+            any(one.page in pages and (window is None or one.overlaps(window)) for one in self.find(word))
+            for word in dict.fromkeys(words)
         )
 
     def text_at(self, place: Place) -> str:

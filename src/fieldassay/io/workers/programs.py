@@ -21,7 +21,10 @@ def python_command(*arguments: str) -> list[str]:
 
 
 def find_program(name: str) -> str | None:
-    """Return the path of a program in one of the absolute folders of PATH, None if there is none."""
+    """Return the path of a program in one of the absolute folders of PATH, None if there is none.
+
+    A name with a slash is the path of a program itself.
+    """
     return shutil.which(name, path=clean_environment().get("PATH", ""))
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-import webbrowser
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.errors import Problem, ProblemsError, problem
+from fieldassay.io.browser import open_browser
 from fieldassay.review.log.store import Store, connect
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.web import people
@@ -181,7 +181,7 @@ def open_alone(
         link = f"http://{LOOPBACK}:{number}/enter?ticket={make_ticket(room)}"
         tell(link)
         if opens_browser:
-            threading.Timer(0.5, webbrowser.open, (link,)).start()
+            threading.Timer(0.5, open_browser, (link,)).start()
         make_server(make_app(room, site)).run(sockets=[listener])
 
 

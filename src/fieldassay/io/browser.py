@@ -1,0 +1,15 @@
+"""The browser of the person at this machine."""
+
+from __future__ import annotations
+
+import subprocess
+
+from fieldassay.io.workers.programs import clean_environment, python_command
+
+_BROWSE = "import sys, webbrowser; sys.exit(not webbrowser.open(sys.argv[1]))"
+
+
+def open_browser(address: str) -> bool:
+    """Open an address in a browser that lies in an absolute folder of PATH; return whether there is one."""
+    done = subprocess.run(python_command("-c", _BROWSE, address), env=clean_environment(), check=False)
+    return done.returncode == 0
