@@ -193,7 +193,7 @@ HOSTILE = {
     "lines": ("a\nb\r\0c", "tab\tbell\x07"),
     "long": ("s" * 10_000, "ü" * 10_000),
     "nothing": ("", "///"),
-    "marks": ("\u202eevil\ud800", "…"),
+    "marks": ("\u202eevil", "…\ud800"),
     "options": ("-rf", "--out"),
     "hidden": (".hidden", "..."),
 }

@@ -112,7 +112,7 @@ def _parts(path: Path) -> frozenset[str]:
     try:
         with zipfile.ZipFile(path) as archive:
             return frozenset(archive.namelist())
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+    except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError):
         return frozenset()
 
 

@@ -35,6 +35,7 @@ _FORMULA = lazy_regex(rb"<%sf[\s/>]" % _TAG)
 _CELL_BEGINS = (b"<c ", b":c ")
 _DAMAGE = (
     zipfile.BadZipFile,
+    EOFError,
     ElementTree.ParseError,
     OSError,
     ValueError,
