@@ -193,16 +193,18 @@ def test_whether_files_differ_is_unknown_where_a_filter_would_have_to_tell(
 # Python
 
 SHADOWS = (
-    "fieldassay",
-    "json",
-    "pickle",
-    "decimal",
-    "msgspec",
-    "numpy",
-    "genai_prices",
-    "sitecustomize",
-    "os",
-    "re",
+    "fieldassay.py",
+    "json.py",
+    "pickle.py",
+    "decimal.py",
+    "msgspec.py",
+    "numpy.py",
+    "genai_prices.py",
+    "sitecustomize.py",
+    "os.py",
+    "re.py",
+    "sh",
+    "www-browser",
 )
 
 CHILDREN = {
@@ -227,16 +229,16 @@ def test_a_started_python_imports_nothing_from_the_current_folder(
     child: str, search: str, tmp_path: Path
 ) -> None:
     for name in SHADOWS:
-        (tmp_path / f"{name}.py").write_text(
-            f"import os; os.open({str(tmp_path / 'IMPORTED')!r}, os.O_CREAT)\n"
+        (tmp_path / name).write_text(
+            f"#!{sys.executable} -I\nimport os; os.open({str(tmp_path / 'IMPORTED')!r}, os.O_CREAT)\n"
         )
-    for name in ("sh", "www-browser"):
-        (tmp_path / name).write_text("#!/bin/sh\ntouch IMPORTED\n")
         (tmp_path / name).chmod(0o755)
     # the caller itself must not import what lies there: it has all that it needs from its own path
     code = f"import os, sys; sys.path[:] = {[str(SRC.parent), *filter(None, sys.path)]!r}\n"
-    code += f"os.environ['PYTHONPATH'] = {search!r} + {str(SRC.parent)!r}\n"
-    code += f"os.environ['PATH'] = {search!r} + '/usr/bin:/bin'\n" + CHILDREN[child]
+    code += (
+        f"os.environ['PYTHONPATH'] = {search!r} + {str(SRC.parent)!r}; os.environ['PATH'] = {search!r} + '/usr/bin:/bin'\n"
+        + CHILDREN[child]
+    )
     done = subprocess.run(
         [sys.executable, "-P", "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
     )

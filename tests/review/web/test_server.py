@@ -206,6 +206,18 @@ def test_a_body_without_an_end_is_cut_off(site: Served) -> None:
         assert b" 413 " in connection.recv(100)
 
 
+def test_a_large_body_is_refused_unread_where_nobody_is_signed_in(site: Served) -> None:
+    head = f"PUT /api/sheets/1/labels HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nOrigin: {site.origin}\r\n"
+    with socket.create_connection(("127.0.0.1", site.port), 30) as connection:
+        connection.sendall(f"{head}Content-Type: application/json\r\nContent-Length: 900000\r\n\r\n".encode())
+        assert b" 413 " in connection.recv(100)
+
+
+def test_a_number_of_any_length_names_nothing(site: Served) -> None:
+    paths = [re.sub(r"\{\w+:int\}", "9" * 5000, path) for _, path in ROWS if ":int}" in path]
+    assert {site.ask("GET", path, None, "r1").status for path in paths} == {404}
+
+
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
 def test_every_answer_has_the_headers(site: Served, row: tuple[str, str]) -> None:
     address, body, _ = ROWS[row]

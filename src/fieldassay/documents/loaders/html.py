@@ -7,6 +7,7 @@ from typing import Any
 
 from fieldassay.documents.loaders.content import Content, Task, decode, plain_line, require
 from fieldassay.documents.transcript import Cell, DocumentError, Line, Page, Table
+from fieldassay.io.text.encoding import decode_charset
 from fieldassay.io.text.shown import clip
 from fieldassay.regex import lazy_regex
 
@@ -104,7 +105,7 @@ def _decode(data: bytes) -> str:
     named = _CHARSET.search(data[:4096])
     if named is not None:
         try:
-            return data.decode(named[1].decode("ascii"))
+            return decode_charset(data, named[1].decode("ascii"))
         except (LookupError, UnicodeDecodeError, ValueError):
             pass
     return decode(data)

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from fieldassay.documents.loaders.content import Content, Task, plain_line, require
 from fieldassay.documents.loaders.html import walk_html
 from fieldassay.documents.transcript import DocumentError, Page, Table
+from fieldassay.io.text.encoding import decode_charset
 from fieldassay.regex import lazy_regex
 
 _HEADERS = ("From", "To", "Cc", "Date", "Subject")
@@ -98,6 +99,7 @@ def _is_attached(part: Any) -> bool:
 
 def _text_of(part: Any) -> str:
     try:
+        decode_charset(b"", str(part.get_param("charset", "ascii")))
         return str(part.get_content())
     except (LookupError, UnicodeError, KeyError):
         return (part.get_payload(decode=True) or b"").decode("utf-8", "replace")

@@ -10,6 +10,9 @@ from pathlib import Path
 SAMPLE = 1 << 20
 _ALL_ASCII = ("iso2022", "hz", "utf-7", "punycode")
 
+_NO_CHARSETS = frozenset({"punycode", "idna", "unicode-escape", "raw-unicode-escape", "undefined"})
+"""Codecs of Python that are no encodings of texts; the first takes the square of the length."""
+
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -44,6 +47,22 @@ def detect_encoding(data: bytes) -> str | None:
     if western is not None and _is_sensible(western):
         return "cp1252"
     return _guess(sample) or ("cp1252" if western is not None else None)
+
+
+def decode_charset(data: bytes, charset: str, errors: str = "strict") -> str:
+    """Return the text of bytes in an encoding that a stranger names. Raises as `bytes.decode` does.
+
+    >>> decode_charset(b"caf\\xe9", "latin-1")
+    'café'
+    >>> decode_charset(b"a-9", "Punycode")
+    Traceback (most recent call last):
+    ...
+    LookupError: 'punycode' is no encoding of texts
+    """
+    name = codecs.lookup(charset).name.replace("_", "-")
+    if name in _NO_CHARSETS:
+        raise LookupError(f"{name!r} is no encoding of texts")
+    return data.decode(name, errors)
 
 
 def decode_lines(data: bytes) -> str:

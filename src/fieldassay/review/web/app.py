@@ -6,6 +6,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -18,7 +19,7 @@ from starlette.routing import Route
 from fieldassay.errors import FieldassayError
 from fieldassay.review.sheets.sheets import Person, RefusedError
 from fieldassay.review.web import lead_routes, pages, people, sheet_routes, sign_in
-from fieldassay.review.web.guard import App, Guard, Site
+from fieldassay.review.web.guard import App, Guard, Message, Site
 from fieldassay.review.web.people import EVERYTHING, ROLES
 from fieldassay.review.web.room import Call, Room
 
@@ -84,7 +85,19 @@ PATHS: tuple[Path, ...] = (
 def make_app(room: Room, site: Site) -> App:
     """Return the server as an ASGI application, the guard around it."""
     routes = [Route(one.path, _endpoint(room, one), methods=[one.method]) for one in PATHS]
-    return Guard(Starlette(routes=routes), site)
+
+    async def has_session(scope: Message) -> bool:
+        with suppress(sqlite3.Error):  # the route says so
+            return (await run_in_threadpool(_session, room, Request(scope)))[1] is not None
+        return False
+
+    return Guard(Starlette(routes=routes), site, has_session)
+
+
+def _session(room: Room, request: Request) -> tuple[str, tuple[Person, float] | None]:
+    """Return the token of a request, and who has a session by it since when."""
+    token = request.cookies.get(room.cookie, "")
+    return token, people.find_session(room.db, token, room.clock()) if token else None
 
 
 def _endpoint(room: Room, path: Path) -> Callable[[Request], Any]:
@@ -100,8 +113,7 @@ def _endpoint(room: Room, path: Path) -> Callable[[Request], Any]:
 
 def _answer(room: Room, path: Path, request: Request, body: bytes) -> Response:
     """Answer a request that passed the guard: session, role, handler."""
-    token = request.cookies.get(room.cookie, "")
-    found = people.find_session(room.db, token, room.clock()) if token else None
+    token, found = _session(room, request)
     if path.roles:
         if found is None:
             is_page = path.method == "GET" and not path.path.startswith("/api/")

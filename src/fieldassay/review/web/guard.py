@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+
+from fieldassay.regex import lazy_regex
 
 Message: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[Message]]
@@ -14,6 +17,11 @@ Send: TypeAlias = Callable[[Message], Awaitable[None]]
 App: TypeAlias = Callable[[Message, Receive, Send], Awaitable[None]]
 
 MOST_BYTES = 1 << 20
+LITTLE = 1 << 16
+"""Bytes of a body that anybody may send at any time, without a session too."""
+_MOST_LARGE = 8
+"""Larger bodies that are read at once; what is not read yet waits in its connection."""
+_LONG_NUMBER = lazy_regex(r"/[0-9]{17,}(?:/|$)")
 _READING = ("GET", "HEAD")
 _WRITING = ("POST", "PUT")
 _POLICY = (
@@ -55,9 +63,11 @@ class Refusal(Struct, frozen=True):
 class Guard:
     """Wraps a server: whatever is not explicitly right is refused, other kinds of connections too."""
 
-    def __init__(self, app: App, site: Site) -> None:
+    def __init__(self, app: App, site: Site, has_session: Callable[[Message], Awaitable[bool]]) -> None:
         self._app = app
         self._site = site
+        self._has_session = has_session
+        self._large = asyncio.Semaphore(_MOST_LARGE)
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         """Answer one connection."""
@@ -71,12 +81,22 @@ class Guard:
             return
         refusal = check(scope, self._site)
         if refusal is None:
-            body = await _read(receive) if scope["method"] in _WRITING else b""
+            body = await self._body(scope, receive) if scope["method"] in _WRITING else b""
             refusal = Refusal(413, "the request is too large") if body is None else None
         if refusal is not None:
             await _refuse(refusal, send)
             return
         await self._app(scope, _replay(body or b"", receive), _with_headers(send))
+
+    async def _body(self, scope: Message, receive: Receive) -> bytes | None:
+        """Return the body, at most `LITTLE` of it without a session; None if it is too large."""
+        length = int(dict(scope["headers"]).get(b"content-length", MOST_BYTES))
+        if length <= LITTLE:
+            return await _read(receive, LITTLE)
+        if not await self._has_session(scope):
+            return None
+        async with self._large:
+            return await _read(receive, MOST_BYTES)
 
 
 def check(scope: Mapping[str, Any], site: Site) -> Refusal | None:
@@ -100,6 +120,8 @@ def check(scope: Mapping[str, Any], site: Site) -> Refusal | None:
         return Refusal(405, "no such method")
     if not path.startswith("/") or "\\" in path or "//" in path or "\0" in path or ".." in path.split("/"):
         return Refusal(400, "no such path")
+    if _LONG_NUMBER.search(path):
+        return Refusal(404, "there is no such thing")
     if "origin" in one and one["origin"] not in site.origins:
         return Refusal(403, "the request comes from another site")
     came_from = one.get("sec-fetch-site")
@@ -126,18 +148,18 @@ def _check_writing(headers: Mapping[str, str], came_from: str | None) -> Refusal
     return None
 
 
-async def _read(receive: Receive) -> bytes | None:
+async def _read(receive: Receive, most: int) -> bytes | None:
     """Return the body, counted as it arrives; None if it is too large."""
-    body = b""
+    body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return None
-        body += bytes(message.get("body", b""))
-        if len(body) > MOST_BYTES:
+        body += message.get("body", b"")
+        if len(body) > most:
             return None
         if not message.get("more_body"):
-            return body
+            return bytes(body)
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
