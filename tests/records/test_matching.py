@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,14 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import costs_at_most
 from tests.judging import score_alone as score
 
 from fieldassay import score as score_fully
 from fieldassay.commands.cli.main import main
 from fieldassay.commands.init import spec_from_gold
 from fieldassay.errors import FieldassayError, NothingEvaluatedError, ProblemsError
+from fieldassay.records.ids import _parts, join_names
 from fieldassay.records.matching import MOST_BYTES, batches, match, suggest
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.memory import hold_records
@@ -642,3 +645,17 @@ def test_tables_of_excel_and_pandas_are_read(tmp_path: Path, text: str, kinds: l
     assert [*source.ids(), source.fetch([0])[0].data] == ["r1", {"vendor": "Oak 1", "total": "1"}]
     assert [note.kind for note in source.notes] == kinds
     assert source.place(0).endswith(f":{text.count(chr(10))}")
+
+
+@given(st.lists(st.text("ab_1.", max_size=6), unique=True, max_size=6), st.data())
+def test_an_id_stands_in_a_name_where_words_begin_and_end(ids: list[str], data: st.DataObject) -> None:
+    name = data.draw(st.text("ab_1. ", max_size=9))
+    parts = [own for own in ids if own and re.search(rf"(?<![^\W_]){re.escape(own)}(?![^\W_])", name)]
+    assert {*_parts(name, sorted({*map(len, ids)} - {0}))} & {*ids} == {*parts}
+
+
+def test_names_that_have_nothing_in_common_are_told_apart_at_once() -> None:
+    with costs_at_most(60):
+        assert not join_names(
+            [f"file{at}.pdf" for at in range(10_000)], [f"doc-{at}" for at in range(10_000)]
+        ).owners

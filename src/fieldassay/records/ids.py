@@ -210,6 +210,9 @@ FORMAT = "format"
 """The slice of documents by the ending of their names."""
 _PLACES = {"{reading}": "(?P<reading>[^/]+)", "*": "[^/]*"}
 _FORMAT = lazy_regex(r"(?<=[^./])\.(?!json)([0-9]{0,4}[A-Za-z][A-Za-z0-9]{0,4})(?:\.(?:json|jsonl|gz|zst))?$")
+_LONGEST_NAME = 300
+"""Characters of a name in which an id is looked for: the time is their square."""
+_MOST_CORES = 1_000_000
 _EXAMPLE = "write it as in `{id}_scan.pdf={id}_expected`"
 
 
@@ -265,9 +268,15 @@ def _by_part(names: Sequence[str], ids: Sequence[str]) -> Joined:
     shared = next((end for end in ends if all(name.endswith(end) for name in ids)), "")
     ending = re.search(r"[^A-Za-z0-9].*", shared)
     cut = len(ending[0]) if ending else 0
-    cores = {name: re.compile(rf"(?<![^\W_]){re.escape(name[: len(name) - cut])}(?![^\W_])") for name in ids}
+    cores: dict[str, list[str]] = defaultdict(list)
+    for own in ids:
+        cores[own[: len(own) - cut]].append(own)
+    lengths = sorted({len(core) for core in cores} - {0})
     stems = {name: PurePath(name).stem for name in names}
-    fits = {name: [own for own, core in cores.items() if core.search(stem)] for name, stem in stems.items()}
+    fits = {
+        name: [own for core in _parts(stem, lengths) if core in cores for own in cores[core]]
+        for name, stem in stems.items()
+    }
     owners = {name: own[0] for name, own in fits.items() if own}
     is_sure = all(len(own) <= 1 for own in fits.values()) and not find_twins(owners)
     if not owners or not is_sure or (len({*owners.values()}) < len(ids) and len(owners) < len(names)):
@@ -277,18 +286,35 @@ def _by_part(names: Sequence[str], ids: Sequence[str]) -> Joined:
     return Joined(owners, note=f"{name} is taken for gold's {own}{more}")
 
 
+def _parts(stem: str, lengths: Sequence[int]) -> Iterator[str]:
+    """Yield the different parts of a name that have one of some lengths, and end where words do."""
+    if len(stem) > _LONGEST_NAME:
+        return
+    is_word = [False, *map(str.isalnum, stem), False]
+    starts = [at for at in range(len(stem)) if not is_word[at]]
+    ends = {at for at in range(1, len(stem) + 1) if not is_word[at + 1]}
+    yield from dict.fromkeys(
+        stem[start : start + length] for start in starts for length in lengths if start + length in ends
+    )
+
+
 def _by_pattern(names: Sequence[str], ids: Sequence[str], pattern: str) -> Joined:
     left, _, right = pattern.partition("=")
     cores: dict[str, set[str]] = defaultdict(set)
     for own in ids:
         for core in _splits(own, right or "{id}"):
             cores[core].add(own)
+        if len(cores) > _MOST_CORES:
+            raise problem(pattern, "fits the ids of gold in too many ways", _EXAMPLE, "invalid")
+    lengths = sorted(set(map(len, cores)))
     owners: dict[str, str] = {}
     readings: dict[str, str] = {}
     for name in names:
         text = name if "/" in left else PurePath(name).name
         core = max(
-            (core for core in _splits(text, left) if len(cores.get(core, ())) == 1), key=len, default=""
+            (core for core in _splits(text, left, lengths) if len(cores.get(core, ())) == 1),
+            key=len,
+            default="",
         )
         if not core:
             continue
@@ -299,15 +325,18 @@ def _by_pattern(names: Sequence[str], ids: Sequence[str], pattern: str) -> Joine
     return Joined(owners, readings)
 
 
-def _splits(name: str, pattern: str) -> Iterator[str]:
-    """Yield every text that `{id}` of a pattern can stand for in a name."""
+def _splits(name: str, pattern: str, lengths: Sequence[int] | None = None) -> Iterator[str]:
+    """Yield every text, of some lengths, that `{id}` of a pattern can stand for in a name."""
     if pattern.count("{id}") != 1 or pattern.count("{reading}") > 1:
         raise problem(pattern, "does not have {id} once", _EXAMPLE, "invalid")
+    if len(name) > _LONGEST_NAME:
+        return
     before, after = map(_regex, pattern.split("{id}"))
-    ends = [at for at in range(len(name) + 1) if re.fullmatch(after, name[at:])]
+    ends = {at for at in range(len(name) + 1) if re.fullmatch(after, name[at:])}
     for start in range(len(name)):
         if re.fullmatch(before, name[:start]):
-            yield from (name[start:end] for end in ends if end > start and "/" not in name[start:end])
+            known = ends if lengths is None else ends.intersection(start + length for length in lengths)
+            yield from (name[start:end] for end in known if end > start and "/" not in name[start:end])
 
 
 def _regex(pattern: str) -> str:
