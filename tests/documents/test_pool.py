@@ -36,6 +36,15 @@ def fill_memory() -> int:
     return len(bytearray(4 << 30))
 
 
+def abort_for_memory() -> None:
+    held = []
+    while True:
+        try:
+            held.append(b"x" * (1 << 26))
+        except MemoryError:
+            os.abort()
+
+
 def fail() -> None:
     raise ZeroDivisionError("within the loader")
 
@@ -67,6 +76,8 @@ FAILURES = {
     "dies": (die, "loader_crash", "SIGSEGV"),
     "hangs": (hang, "loader_timeout", "6 s"),
     "takes all memory": (fill_memory, "too_large", "memory"),
+    "aborts for want of memory": (abort_for_memory, "too_large", "memory"),
+    "aborts": (os.abort, "loader_crash", "SIGABRT"),
     "fails": (fail, "loader_crash", "ZeroDivisionError: within the loader"),
     "refuses": (refuse, "encrypted", "has a password"),
 }

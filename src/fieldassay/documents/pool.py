@@ -27,6 +27,9 @@ Outcome = TypeVar("Outcome")
 
 _ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 """Workers share the processors, and threads take of the address space that a document may have."""
+_NO_MEMORY = "needs more memory than a document may have"
+_MOST_OF = 0.75
+"""The part of its address space that a worker has in memory when a library aborts for want of more."""
 
 
 class Limits(Struct, frozen=True):
@@ -102,6 +105,8 @@ class DocumentPool:
         except WorkerLateError:
             raise DocumentError("loader_timeout", f"took longer than {seconds:g} s") from None
         except WorkerEndedError as error:
+            if error.memory > _MOST_OF * self._limits.memory > 0:
+                raise DocumentError("too_large", _NO_MEMORY) from None
             raise DocumentError("loader_crash", f"ended its loader ({error})") from None
 
 
@@ -141,7 +146,7 @@ def _guarded(call: Callable[[], Outcome]) -> Outcome:
     except DocumentError:
         raise
     except MemoryError:
-        raise DocumentError("too_large", "needs more memory than a document may have") from None
+        raise DocumentError("too_large", _NO_MEMORY) from None
     except Exception as error:
         told = " ".join(str(error).split())[:200]
         raise DocumentError(

@@ -135,6 +135,7 @@ LARGE: dict[str, tuple[Script, Final]] = {
         always(Reply(body=completion("x" * 1_000_001, finish_reason="length"))),
         replace(SMALL, max_answer_mb=64.0),
     ),
+    "values": (always(Reply(body=f"[{'1,' * 3_000_000}1]")), replace(SMALL, max_answer_mb=64.0)),
     "lists": (always(Reply(body=f"[{'[],' * 2_000_001}1]")), replace(SMALL, max_answer_mb=64.0)),
 }
 LASTING: dict[str, tuple[Script, Final]] = {

@@ -36,11 +36,17 @@ STARTING = 120.0
 """Seconds that a worker may take to start, on a busy machine."""
 _BEAT, _RETURN, _RAISE = range(3)
 _LENGTH = 8
+_RSS_UNIT = 1 if sys.platform == "darwin" else 1024
 _TOLD = 300
 
 
 class WorkerEndedError(RuntimeError):
     """A worker that ended in the middle of a call; the message says how."""
+
+    def __init__(self, said: str, memory: int = 0) -> None:
+        super().__init__(said)
+        self.memory = memory
+        """The most bytes that it had in memory, 0 where that is unknown."""
 
 
 class WorkerLateError(RuntimeError):
@@ -93,6 +99,7 @@ class Worker:
         threading.Thread(target=self._listen, name="worker", daemon=True).start()
         self._setting = Setting(sys.path, modules, memory)
         self._is_ready = False
+        self._memory_before = 0
 
     def is_alive(self) -> bool:
         """Return whether it can take a call."""
@@ -132,7 +139,7 @@ class Worker:
     def _start(self) -> None:
         try:
             self._send(pickle.dumps(self._setting))
-            self._receive(STARTING)
+            _, self._memory_before = self._receive(STARTING)
         except (WorkerEndedError, WorkerLateError) as error:
             raise WorkerStartError(f"a worker process did not start: {error}") from None
         self._is_ready = True
@@ -177,13 +184,29 @@ class Worker:
         self._frames.put(None)
 
     def _ended(self) -> WorkerEndedError:
+        memory = self._reap()
         try:
             code: int | None = self._process.wait(5)
         except subprocess.TimeoutExpired:
             code = None
         said = "" if self._errors.closed else _last_line(self._errors)
         self.stop()
-        return WorkerEndedError(describe_exit(code) + (f": {said}" if said else ""))
+        return WorkerEndedError(describe_exit(code) + (f": {said}" if said else ""), memory)
+
+    def _reap(self) -> int:
+        """Take the exit code of an ended process; return the most bytes that it had in memory, 0 if unknown.
+
+        The system counts the memory of the process that started it, too: no more than before says nothing.
+        """
+        late, number, memory = time.monotonic() + 5.0, 0, 0
+        with suppress(AttributeError, ChildProcessError):  # on Windows; where the code was asked for before
+            while not number and time.monotonic() < late:
+                number, status, usage = os.wait4(self._process.pid, os.WNOHANG)
+                time.sleep(0.01)
+            if number:
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+                memory = usage.ru_maxrss * _RSS_UNIT
+        return memory if memory > self._memory_before else 0
 
 
 def describe_exit(code: int | None) -> str:
@@ -287,7 +310,7 @@ def serve() -> None:
         importlib.import_module(name)
     _limit_memory(setting.memory)
     os.dup2(nowhere, 2)  # so far it says why a worker does not start
-    _answer(_RETURN, None)
+    _answer(_RETURN, _memory())
     while True:
         try:
             function, arguments = pickle.loads(frames.get())
@@ -300,6 +323,15 @@ def _listen(calls: BinaryIO, frames: queue.SimpleQueue[bytes]) -> None:
     while (frame := read_frame(calls)) is not None:
         frames.put(frame)
     os._exit(0)  # the parent has ended, or needs this worker no more
+
+
+def _memory() -> int:
+    """Return the most bytes that this process has had in memory, 0 on Windows."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT
 
 
 def _limit_memory(memory: int) -> None:
