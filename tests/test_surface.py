@@ -387,7 +387,7 @@ def test_predictions_of_documents_left_out_are_not_unmatched_and_strangers_still
     found = scored("type=receipt", predictions=[*PRED[:3], {"id": "z", "shop": "Yew"}])
     assert found.counts["systems"]["m"]["unmatched"] == 1
     assert found.counts["systems"]["m"]["missing"] == 1
-    assert [note for note in found.notes if "no gold" in note] == [
+    assert [note for note in found.warnings if "no gold" in note] == [
         "m: 1 of 4 predictions have no gold (such as 'z') and are left out"
     ]
     assert any("1 of 2 documents have no prediction by m (such as 'd')" in note for note in found.notes)

@@ -206,14 +206,19 @@ def test_predictions_with_nothing_in_common_are_refused_with_what_mends_it(
 
 
 def test_predictions_with_something_in_common_are_scored(run: Run, tmp_path: Path) -> None:
-    """Silence under a declared key, and trees with a value at a place of gold."""
+    """Silence under a declared key, trees with a value at a place of gold, and nulls, which are no values."""
     for spec, gold, pred in (
         (SHOP_SPEC, SHOP, [{"id": "a1", "supplier": None, "shop": "Oak"}]),
         (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "flow": {"value": 8}, "x": 1}]),
         (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "flow": 8, "x": 1}]),
         (TREE, [{"id": "a1", **FLOW}], [{"id": "a1"}]),
+        *(
+            ("protocol: engineering-extractor", [{"id": "a1", "flow": one}], [{"id": "a1", "unit": other}])
+            for one, other in ((None, None), (None, 5), (5, None))
+        ),
     ):
-        assert run("score", *given(tmp_path, ["--spec", spec], gold, pred), "--bootstrap", "0").code == 0
+        arguments = given(tmp_path, ["--spec", spec], gold, pred)
+        assert run("score", *arguments, "--bootstrap", "0", "--exit-zero").code == 0
 
 
 @pytest.mark.parametrize(

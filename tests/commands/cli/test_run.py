@@ -234,32 +234,43 @@ def test_two_documents_of_one_gold_record_are_an_error(run: Run, place: Path, se
     assert "2025/inv1.txt, 2026/inv1.txt are all gold's 'inv1'" in ran.err and "inv0.md" not in ran.err
 
 
-def test_documents_of_one_gold_record_in_several_formats_are_results_of_one_case(
-    run: Run, place: Path
+def open_file(document: dict[str, Any]) -> dict[str, Any]:
+    """A system that opens the file of a document itself."""
+    value, unit = Path(document["path"]).read_text().split()
+    return {"flow": {"value": int(value), "unit": unit, "min_value": None}}
+
+
+def test_a_case_in_several_formats_is_several_results_of_one_run_and_score_has_its_numbers(
+    run: Run, tmp_path: Path
 ) -> None:
-    lay(place, "2025/inv0.md")
-    ran = sweep(run, place, "--system", "rules")
-    assert ran.code == 0 and "several documents have one gold record (md, txt)" in ran.err, ran
-    found = pl.read_json(place / "out/run/metrics.json")["estimates"].explode().struct.unnest()
-    of_format = found.filter(
-        pl.col("slice").struct.field("format").is_not_null(), pl.col("metric") == "accuracy"
+    """The files are no real ones of their formats: whoever opens them here is the system alone."""
+    endings = {"pdf": "standard", "docx": "table_heavy", "xlsx": "merged_cells", "csv": "semicolon_sep"}
+    tree = tmp_path / "test_documents"
+    for folder in (*endings, "ground_truth"):
+        (tree / folder).mkdir(parents=True)
+    for at in range(1, 4):
+        flow = {"value": at, "unit": "m3/h", "min_value": None}
+        case = {"test_case_id": f"case_00{at}", "difficulty": "easy", "expected_extraction": {"flow": flow}}
+        (tree / f"ground_truth/case_00{at}_expected.json").write_text(json.dumps(case))
+        for ending, kind in endings.items():
+            (tree / ending / f"case_00{at}_{kind}.{ending}").write_text(f"{at + (ending == 'csv')} m3/h")
+    system = {"strategy": "function", "call": f"{__name__}:open_file", "input": "file"}
+    (tmp_path / "systems.json").write_text(json.dumps({"systems": {"agent": system}}))
+    given = ("--protocol", "engineering-extractor", "--gold", tree / "ground_truth", "--bootstrap", 0)
+    ran = run("run", tmp_path / "systems.json", "--docs", tree, "--out", tmp_path / "out", *given)
+    assert "several documents have one gold record (csv, docx, pdf, xlsx)" in ran.err, ran
+    run("score", "-p", f"agent={tmp_path}/out/agent/predictions.jsonl", "--out", tmp_path / "again", *given)
+    found, again = (
+        json.loads((tmp_path / name / "metrics.json").read_text())["estimates"]
+        for name in ("out/run", "again")
     )
-    assert dict(of_format.select(pl.col("slice").struct.field("format"), "documents").iter_rows()) == {
-        "md": 1,
-        "txt": 8,
+    assert found == again
+    values = {
+        one["slice"].get("format"): (one["documents"], one["value"])
+        for one in found
+        if one["metric"] == "value_parsing_accuracy" and {*one["slice"]} <= {"format"}
     }
-    predictions = place / "out/rules/predictions.jsonl"
-    again = run(
-        "score",
-        "--spec",
-        place / "spec.yaml",
-        "--gold",
-        place / "gold.jsonl",
-        "-p",
-        f"rules={predictions}",
-        "--json",
-    )
-    assert [one for one in json.loads(again.out)["estimates"] if one["slice"] == {"format": "md"}]
+    assert values == {None: (12, 0.75), "csv": (3, 0.0), **dict.fromkeys(("pdf", "docx", "xlsx"), (3, 1.0))}
 
 
 def test_a_document_that_has_the_path_of_gold_goes_before_one_with_its_name(run: Run, place: Path) -> None:

@@ -46,6 +46,8 @@ _LACKS = {
 }
 """By outcome, whether a side has no value there; a failed row counts as filled, since that is unknown."""
 
+_LONE = [Outcome.MISSING, Outcome.SPURIOUS]
+
 
 class Fill(Struct, frozen=True, eq=False):
     """One side's rows and values by position in `Plan.fields`, and its keys that the spec lacks, by path."""
@@ -56,15 +58,14 @@ class Fill(Struct, frozen=True, eq=False):
     ambiguous: npt.NDArray[np.int64]
     """Rows by position in `Plan.fields` of which a value could be read in two ways; for gold zero."""
     outcomes: npt.NDArray[np.int64] | None = None
-    """Leaves by `Outcome`; places of another kind are mismatches. None for gold."""
+    """Leaves by `Outcome`, without lone nulls; places of another kind are mismatches. None for gold."""
 
     def is_apart(self, plan: Plan) -> bool:
         """Return whether the side may be of something else: in a tree every leaf is extra or missing."""
         if self.outcomes is None or "" not in plan.slots:
             return not self.values.any()
         both = [Outcome.MATCH, Outcome.PARTIAL, Outcome.MISMATCH, Outcome.FAILED]
-        lone = self.outcomes[[Outcome.MISSING, Outcome.SPURIOUS]]
-        return bool(lone.all()) and not self.outcomes[both].any()
+        return bool(self.outcomes[_LONE].all()) and not self.outcomes[both].any()
 
 
 def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fill, Fill]:
@@ -86,7 +87,9 @@ def fills_of(plan: Plan, evidence: Evidence, undeclared: Undeclared) -> tuple[Fi
     unclear = np.bincount(at[is_ambiguous], minlength=size + 1)[:size]
 
     has_kind = evidence.flags & FLAG["wrong_kind"] == 0
-    leaves = np.where(has_kind, evidence.outcome, Outcome.MISMATCH)[(evidence.kind == Kind.VALUE) | ~has_kind]
+    nulls = np.array([info.type == "null" for info in evidence.fields], dtype=bool)[evidence.field]
+    is_leaf = (evidence.kind == Kind.VALUE) & ~(nulls & np.isin(evidence.outcome, _LONE))
+    leaves = np.where(has_kind, evidence.outcome, Outcome.MISMATCH)[is_leaf | ~has_kind]
 
     def count(side: str, keys: Mapping[str, int], *more: npt.NDArray[np.int64]) -> Fill:
         return Fill(rows.sum(axis=1), rows[:, ~_LACKS[side]].sum(axis=1), Counter(keys), *more)
@@ -334,16 +337,20 @@ def _name_alike(plan: Plan, undeclared: Iterable[str]) -> str:
     """Return which undeclared keys differ from declared ones by case or separators, and what takes them."""
     steps = [split_path(info.path) for info in plan.fields if info.path]
     names = {(at[:-1], fold_key(at[-1])): at for at in steps if isinstance(at[-1], str)}
-    pairs = []
+    pairs: dict[str, str] = {}
+    owners = set()
     for path in sorted(undeclared):
         *above, key = split_path(path)
         own = names.get((tuple(above), fold_key(str(key))))
         if own is not None:
-            pairs.append(
-                f"{clip(path, _LONGEST_NAME)!r} is {join_path(own)!r}: `{own[-1]}: {{names: [{key}]}}`"
-            )
+            line = f"`{own[-1]}: {{names: [{key}]}}`"
+            pairs[path] = f"{clip(path, _LONGEST_NAME)!r} is {join_path(own)!r}: {line}"
+            owners.add(own)
     told = "differ from fields by case or separators only, and the spec may name them"
-    return f"{told} ({list_names(pairs, MOST_NAMED)}), or `--names loose` takes them" if pairs else ""
+    loose = ", or `--names loose` takes them"
+    if len(owners) < len(pairs):
+        loose = "; of several for one field `--names loose` takes none"
+    return f"{told} ({list_names([*pairs.values()], MOST_NAMED)}){loose}" if pairs else ""
 
 
 def _hint(source: Source, declared: frozenset[str] = frozenset()) -> str:
