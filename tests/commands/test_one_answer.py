@@ -54,10 +54,10 @@ def plan_of(spec: Any) -> Plan:
     return compile_plan(replace(fa.read_spec(spec), gates=()))
 
 
-def evidence_of(*results: fa.Result | fa.Run) -> list[str]:
+def evidence_of(*results: fa.Result | fa.Run, left_out: tuple[str, ...] = LEFT_OUT) -> list[str]:
     """Return the rows of evidence in one order, without names and what stands beside the record."""
     frames = [
-        result.evidence.lazy().drop(LEFT_OUT).collect() for result in results if result.evidence is not None
+        result.evidence.lazy().drop(left_out).collect() for result in results if result.evidence is not None
     ]
     rows = pl.concat(frames, how="diagonal").iter_rows(named=True)
     return sorted(repr([*filter(lambda cell: cell[1] is not None, row.items())]) for row in rows)
@@ -158,4 +158,40 @@ def test_a_drawn_tree_has_the_same_evidence_through_every_door(pairs: list[tuple
     answers = {f"case_{at}": tree | SHARED for at, (_, tree) in enumerate(pairs)}
     with TemporaryDirectory() as place:
         found = doors(answers, gold, plan_of({"protocol": "engineering-extractor"}), Path(place))
+    assert differing(found) == []
+
+
+COLUMNS: dict[str, st.SearchStrategy[Any]] = {
+    "shop": st.sampled_from(["Oak", " Elm, Ltd ", "null", 'a "b"', "5.000", "Ü"]),
+    "total": st.sampled_from([5.0, 1250.5, -0.01]),
+    "count": st.integers(-99, 99),
+    "share": st.floats(0, 1, width=16),
+    "paid": st.booleans(),
+    "day": st.sampled_from(["2025-03-04", "4 March 2025", "n/a"]),
+}
+TYPES = "fields: {shop: text, total: money, count: integer, share: number, paid: boolean, day: date}"
+FLAT = st.fixed_dictionaries({}, optional={name: st.none() | values for name, values in COLUMNS.items()})
+
+
+@few_examples()
+@given(st.lists(st.tuples(FLAT, FLAT), min_size=1, max_size=4))
+def test_a_flat_record_has_the_same_evidence_as_a_row_of_a_table(pairs: list[tuple[Any, Any]]) -> None:
+    """The text of a cell is judged as the value that it was written from; `pred` has it as it stands."""
+    gold, answers = (
+        [{"id": f"case_{at}", **one, "shop": "Oak"} for at, one in enumerate(side)]
+        for side in zip(*pairs, strict=True)
+    )
+    frame = pl.DataFrame(answers, schema_overrides={"total": pl.Float64}, infer_schema_length=None)
+    with TemporaryDirectory() as place:
+        frame.write_parquet(f"{place}/rows.parquet")
+        frame.write_csv(f"{place}/rows.csv")
+        tables = {"rows": answers, "a frame": frame} | {
+            one: f"{place}/rows.{one}" for one in ("parquet", "csv")
+        }
+        found = {
+            name: evidence_of(
+                fa.score(gold, {"s": rows}, plan_of(TYPES), replicates=0), left_out=(*LEFT_OUT, "pred")
+            )
+            for name, rows in tables.items()
+        }
     assert differing(found) == []
