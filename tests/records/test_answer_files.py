@@ -49,7 +49,7 @@ def test_a_folder_of_raw_answers_is_read_file_by_file(name: str, tmp_path: Path)
 def test_a_file_of_no_document_is_reported_as_unmatched(tmp_path: Path) -> None:
     result = score(GOLD, {"m": fill(tmp_path, FILES["beside other files"])}, SPEC)
     assert result.counts["systems"]["m"]["unmatched"] == 1
-    assert any("'README'" in note for note in result.notes)
+    assert any("'README'" in warning for warning in result.warnings)
 
 
 def test_an_answer_without_a_record_is_invalid(tmp_path: Path) -> None:

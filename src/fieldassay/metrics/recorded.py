@@ -8,8 +8,6 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct
 
-from fieldassay.metrics.catalogue.grammar import parse_metric
-
 Count = Annotated[int, Meta(ge=0, le=2**53)]
 PARTS = ("spec", "formulas", "models", "gold")
 """The basis of a run's numbers: runs with an equal basis can be compared."""
@@ -95,10 +93,6 @@ class Provenance(msgspec.Struct, frozen=True):
     models: list[dict[str, Any]] = []
     versions: dict[str, str] = {}
     digests: dict[str, str | None] | None = None
-
-    def __post_init__(self) -> None:
-        for text in self.metrics:
-            parse_metric(text)  # ValueError: a damaged file
 
 
 class SystemCounts(msgspec.Struct, frozen=True):

@@ -7,9 +7,10 @@ from typing import Any
 
 import msgspec
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.typed_json import AGAIN, SCHEMA_VERSION, Form, check_part, read_typed
 from fieldassay.io.json_value import json_line
+from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.recorded import Counts, Provenance
 from fieldassay.metrics.result.repeats import Repeats
@@ -61,7 +62,11 @@ def read_metrics(data: bytes, where: str = "metrics.json") -> Result:
     ]
     if problems:
         raise ProblemsError(problems[:_MOST_LISTED])
-    check_part(found.run, Provenance, _FORM, f"{where}: $.run")
+    for text in check_part(found.run, Provenance, _FORM, f"{where}: $.run").metrics:
+        try:
+            parse_metric(text)
+        except ValueError as error:
+            raise problem(f"{where}: $.run.metrics", f"{error}", AGAIN, _FORM.kind) from None
     check_part(found.counts, Counts, _FORM, f"{where}: $.counts")
     return Result(found.estimates, run=found.run, counts=found.counts, repeats=found.repeats)
 
