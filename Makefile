@@ -71,7 +71,7 @@ OLDEST := reportlab==4.2.0 xlsxwriter==3.2.0 pillow==11.0.0 pypdfium2==5.0.0
 
 test-corpus: setup ## build the corpus with the oldest programs that it may be built with: same text, places and gold
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target $(VENV)/oldest $(OLDEST)
-	PYTHONPATH=$(VENV)/oldest $(BIN)/python -m pytest -rs --hypothesis-profile full tests/documents/corpus/test_build.py tests/documents/corpus/test_shipped_corpus.py
+	PYTHONPATH=$(VENV)/oldest $(BIN)/python -m pytest -rs --hypothesis-profile full tests/documents/corpus/test_making.py tests/documents/corpus/test_shipped_corpus.py
 
 test-ray: setup ## install Ray (80 MB), and score with it on this machine
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'ray>=2.40'

@@ -1,16 +1,22 @@
-"""What a diff says of changes."""
+"""What a diff says of changes, and what it refuses."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
+import math
+import random
 import re
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from hypothesis import given
@@ -19,15 +25,23 @@ from hypothesis import strategies as st
 from fieldassay import score
 from fieldassay.decisions.diff.changes import find_changes
 from fieldassay.decisions.diff.diff import DiffOptions, changes_csv, diff_json, diff_runs
+from fieldassay.decisions.diff.join import Contestant, join_data
 from fieldassay.decisions.diff.result import COLUMNS, Changes, Diff
+from fieldassay.errors import ProblemsError
 from fieldassay.io.files.typed_json import convert
 from fieldassay.metrics.result.comparison import Comparison
+from fieldassay.metrics.result.comparisons_file import read_comparisons
+from fieldassay.metrics.uncertainty.power import Alike
 from fieldassay.reports.content.diff import describe_diff
 from fieldassay.reports.writers.html import render_diff_html
 from fieldassay.reports.writers.markdown import render_diff_markdown
 from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.terminal import render_diff_terminal
+from fieldassay.runs.run import Run
+from fieldassay.runs.run_file import COMPARISONS
 from fieldassay.scoring.inputs.options import ScoreOptions
+
+# What a diff says of changes
 
 # Which values are fixed and which are broken, told from the evidence of two runs
 
@@ -455,3 +469,650 @@ def test_a_slice_may_be_called_anything(make_run: Make, key: str) -> None:
     ]
     three = render_diff_markdown(describe_diff(diff_runs(run), 0))
     assert three.count(": left, n = 6:") == three.count(": right, n = 6:") == 1
+
+
+# Which runs and systems are meant, and which runs are not compared
+
+REFUSALS_SPEC = {"fields": {"total": "number", "name": "text"}}
+REFUSALS_GOLD = [{"id": f"d{at}", "total": at, "name": "x"} for at in range(8)]
+WORSE = [{**row, "total": 100} for row in REFUSALS_GOLD]
+
+
+@pytest.fixture(scope="module")
+def one(make_run: Make) -> Path:
+    return make_run(REFUSALS_SPEC, REFUSALS_GOLD, {"m": WORSE}, "--bootstrap", 100, name="one")
+
+
+@pytest.fixture(scope="module")
+def other(make_run: Make) -> Path:
+    return make_run(REFUSALS_SPEC, REFUSALS_GOLD, {"m": REFUSALS_GOLD}, "--bootstrap", 100, name="other")
+
+
+@pytest.fixture(scope="module")
+def three(make_run: Make) -> Path:
+    return make_run(
+        REFUSALS_SPEC,
+        REFUSALS_GOLD,
+        {"a": WORSE, "b": REFUSALS_GOLD, "c:d": REFUSALS_GOLD},
+        "--bootstrap",
+        100,
+        name="three",
+    )
+
+
+def refusal(*references: Any, **options: Any) -> str:
+    with pytest.raises(ProblemsError) as caught:
+        diff_runs(*references, options=DiffOptions(**options))
+    return str(caught.value)
+
+
+def labels(*references: Any, **options: Any) -> list[str]:
+    return [side.label for side in diff_runs(*references, options=DiffOptions(**options)).sides]
+
+
+def test_systems_are_called_by_what_tells_them_apart(one: Path, other: Path, three: Path) -> None:
+    assert labels(f"{three}:a", f"{three}:c:d") == ["a", "c:d"]
+    assert labels(three) == ["a", "b", "c:d"]
+    assert labels(one, other) == ["one", "other"]
+    assert labels(f"{one}:m", f"{three}:b") == ["m", "b"]
+    assert labels(one, other, three) == ["one:m", "other:m", "three:a", "three:b", "three:c:d"]
+
+
+def test_options_choose_systems_of_one_run_and_of_two(one: Path, three: Path) -> None:
+    assert labels(three, systems=("b", "a")) == ["b", "a"]
+    assert labels(one, three, systems=(None, "c:d")) == ["m", "c:d"]
+
+
+def test_the_reference_comes_first(three: Path) -> None:
+    found = diff_runs(three, options=DiffOptions(reference="b"))
+    assert [side.label for side in found.sides] == ["b", "a", "c:d"]
+    assert {comparison.systems for comparison in found.overall} == {("b", "a"), ("b", "c:d")}
+
+
+def test_runs_are_found_in_a_store_by_name(one: Path, other: Path, tmp_path: Path) -> None:
+    for run in (one, other):
+        shutil.copytree(run, tmp_path / "store" / run.name)
+    assert labels("one:m", "other", runs=tmp_path / "store") == ["one", "other"]
+
+
+NOT_THERE: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
+    "no such run": (("nowhere",), {}, "no store of runs"),
+    "no such system": (("THREE:x",), {}, "has no system 'x'; one of: a, b, c:d"),
+    "a near name": (("THREE:c:e", "THREE:a"), {}, "did you mean 'c:d'?"),
+    "one system of one run": (("THREE:a",), {}, "two are needed"),
+    "a run of one system": (("ONE",), {}, "has one system, 'm'"),
+    "twice the same": (("ONE", "ONE"), {}, "given twice"),
+    "twice the same system": (("THREE:a", "THREE"), {}, "given twice"),
+    "an unknown reference": (("THREE",), {"reference": "z"}, "there is no system 'z'"),
+    "an ambiguous reference": (("ONE", "OTHER"), {"reference": "m"}, "2 systems are called 'm'"),
+    "only one of two options": (("THREE",), {"systems": ("a", None)}, "--system-b"),
+    "options for three runs": (("ONE", "OTHER", "THREE"), {"systems": ("m", "m")}, "RUN:SYSTEM"),
+    "options that contradict": (("THREE:a", "ONE"), {"systems": ("b", None)}, "says 'b'"),
+    "an unknown metric": (("ONE", "OTHER"), {"metrics": ("acuracy",)}, "accuracy"),
+    "a metric of fields": (("ONE", "OTHER"), {"metrics": ("field_accuracy",)}, "field_accuracy[FIELD]"),
+    "a metric of another field": (("ONE", "OTHER"), {"metrics": ("recall[totl]",)}, "did you mean 'total'?"),
+    "a metric that was not kept": (("ONE", "OTHER"), {"metrics": ("latency_p50",)}, "did not keep"),
+    "an unknown slice": (("ONE", "OTHER"), {"slices": ("type",)}, "no slice 'type'"),
+    "no run": ((), {}, "no run is named"),
+    "an empty name": (("",), {}, "is not a run"),
+    "a very long name": (("x:" * 50_000,), {}, "is not a run"),
+    "a name with NUL": (("a\0b:c",), {}, "is not a run"),
+}
+
+
+@pytest.mark.parametrize(("references", "options", "said"), NOT_THERE.values(), ids=NOT_THERE)
+def test_what_is_not_there_is_said(
+    references: Any, options: Any, said: str, one: Path, other: Path, three: Path
+) -> None:
+    places = {"ONE": one, "OTHER": other, "THREE": three}
+    named = [
+        reference if not reference[:3].isupper() else _placed(reference, places) for reference in references
+    ]
+    assert said in refusal(*named, **options)
+
+
+def _placed(reference: str, places: dict[str, Path]) -> str:
+    name, colon, system = reference.partition(":")
+    return f"{places[name]}{colon}{system}"
+
+
+def test_all_references_are_complained_of_at_once(one: Path) -> None:
+    assert refusal("nowhere", one, "elsewhere").count("no store of runs") == 2
+
+
+def edited(run: Path, target: Path, change: Callable[[dict[str, Any]], object]) -> Path:
+    shutil.copytree(run, target)
+    facts = json.loads((run / "run.json").read_text(encoding="utf-8"))
+    change(facts)
+    (target / "run.json").write_text(json.dumps(facts), encoding="utf-8")
+    return target
+
+
+def test_an_identical_run_is_identical(one: Path, tmp_path: Path) -> None:
+    found = diff_runs(one, edited(one, tmp_path / "same", lambda facts: None))
+    assert found.is_identical
+    assert {(each.difference, each.p, each.verdict) for each in (*found.overall, *found.by_field)} == {
+        (0.0, 1.0, "identical")
+    }
+    assert found.changes is not None
+    assert (found.changes.table.height, found.changes.still_wrong) == (0, 8)
+
+
+def test_a_different_run_is_not_identical(one: Path, other: Path) -> None:
+    assert not diff_runs(one, other).is_identical
+
+
+OTHER_SPECS = {
+    "another type": (
+        {"fields": {"total": "text", "name": "text"}},
+        "the specs differ",
+        'fields.total.type was "number", is now "text"',
+    ),
+    "another field": ({"fields": {"total": "number"}}, "the specs differ", "fields.name was removed"),
+    "another metric": (
+        {**REFUSALS_SPEC, "metrics": ["accuracy"]},
+        "the metrics' formulas differ",
+        "metrics was",
+    ),
+}
+
+
+@pytest.mark.parametrize(("spec", "part", "told"), OTHER_SPECS.values(), ids=OTHER_SPECS)
+def test_another_spec_is_refused_in_words_with_a_remedy(
+    make_run: Make, one: Path, spec: Any, part: str, told: str
+) -> None:
+    said = refusal(
+        one, make_run(spec, REFUSALS_GOLD, {"m": REFUSALS_GOLD}, "--bootstrap", 0, name="new"), is_common=True
+    )
+    assert part in said
+    assert told in said
+    assert f"fieldassay score --run {one}" in said
+    assert "--spec" in said
+    assert len(said.splitlines()) == 1
+
+
+def test_other_models_are_refused(one: Path, tmp_path: Path) -> None:
+    def change(facts: dict[str, Any]) -> None:
+        facts["models"] = [{"name": "tiny", "digest": "abc"}]
+        facts["digests"]["models"] = "f" * 64
+
+    assert "the models differ" in refusal(one, edited(one, tmp_path / "models", change))
+
+
+def test_every_part_that_differs_is_said(make_run: Make, one: Path) -> None:
+    changed = make_run(
+        {"fields": {"total": "text", "name": "text"}, "metrics": ["f1"]},
+        REFUSALS_GOLD[:5],
+        {"m": REFUSALS_GOLD},
+        "--bootstrap",
+        0,
+    )
+    said = refusal(one, changed)
+    assert [part in said for part in ("specs", "formulas", "gold")] == [True, True, True]
+    assert len(said.splitlines()) == 3
+
+
+@pytest.mark.parametrize("part", ["spec", "formulas", "models", "gold"])
+def test_a_run_that_does_not_say_what_it_stands_on_is_refused(one: Path, tmp_path: Path, part: str) -> None:
+    silent = edited(one, tmp_path / "silent", lambda facts: facts["digests"].pop(part))
+    for runs in ((one, silent), (silent, one)):
+        assert f"does not say what it stands on ({part})" in refusal(*runs, is_common=True)
+
+
+def test_other_labels_are_refused_or_left_out_loudly(make_run: Make, one: Path) -> None:
+    relabeled = make_run(
+        REFUSALS_SPEC,
+        [{**REFUSALS_GOLD[0], "total": 77}, *REFUSALS_GOLD[1:]],
+        {"m": REFUSALS_GOLD},
+        "--bootstrap",
+        100,
+        name="relabeled",
+    )
+    assert "the same 8 documents, labeled differently" in refusal(one, relabeled)
+    found = diff_runs(one, relabeled, options=DiffOptions(is_common=True))
+    [warning] = found.warnings
+    assert "only the 7 documents that all runs have with the same gold are compared" in warning
+    assert "1 document in common left out" in warning
+    assert (found.documents, found.overall[0].documents) == (7, 7)
+    assert found.changes is not None
+    assert {row.doc for row in found.changes.rows("fixed")} == {f"d{at}" for at in range(1, 8)}
+
+
+def test_a_limited_run_is_compared_on_what_it_has(make_run: Make, one: Path) -> None:
+    limited = make_run(
+        REFUSALS_SPEC,
+        REFUSALS_GOLD,
+        {"m": REFUSALS_GOLD},
+        "--bootstrap",
+        100,
+        "--limit",
+        3,
+        "--evidence",
+        "errors",
+        name="limited",
+    )
+    said = refusal(one, limited)
+    assert "5 documents only in" in said
+    assert "has the first 3 documents only" in said
+    assert "--common" in said
+    found = diff_runs(one, limited, options=DiffOptions(is_common=True))
+    assert "only the 3 documents" in found.warnings[0]
+    whole = diff_runs(
+        one, make_run(REFUSALS_SPEC, REFUSALS_GOLD, {"m": REFUSALS_GOLD}, "--bootstrap", 100, name="whole")
+    )
+    assert whole.documents == 8
+    small = diff_runs(
+        make_run(REFUSALS_SPEC, REFUSALS_GOLD[:3], {"m": WORSE}, "--bootstrap", 100, name="a"),
+        make_run(REFUSALS_SPEC, REFUSALS_GOLD[:3], {"m": REFUSALS_GOLD}, "--bootstrap", 100, name="b"),
+    )
+    for left, right in zip(found.overall, small.overall, strict=True):
+        assert {**left.to_dict(), "systems": None} == {**right.to_dict(), "systems": None}
+
+
+def test_common_documents_need_no_evidence(make_run: Make, one: Path) -> None:
+    gold = [{**REFUSALS_GOLD[0], "acceptable_variations": {"total": [77]}}, *REFUSALS_GOLD[1:4]]
+    few = make_run(
+        REFUSALS_SPEC, gold, {"m": REFUSALS_GOLD}, "--bootstrap", 0, "--evidence", "none", name="few"
+    )
+    found = diff_runs(one, few, options=DiffOptions(is_common=True))
+    assert found.documents == 3
+    assert "1 document in common left out" in found.warnings[0]
+
+
+def test_runs_without_a_common_document_are_not_offered_to_be_compared(make_run: Make, one: Path) -> None:
+    strange = [{**row, "id": f"x{row['id']}"} for row in REFUSALS_GOLD]
+    apart = make_run(REFUSALS_SPEC, strange, {"m": strange}, "--bootstrap", 0, name="apart")
+    assert "--common" not in refusal(one, apart)
+    assert "no document in common" in refusal(one, apart, is_common=True)
+
+
+def test_runs_that_were_drawn_differently_are_compared_and_it_is_said(make_run: Make, one: Path) -> None:
+    drawn = make_run(
+        REFUSALS_SPEC,
+        REFUSALS_GOLD,
+        {"m": REFUSALS_GOLD},
+        "--bootstrap",
+        50,
+        "--seed",
+        3,
+        "--level",
+        0.9,
+        name="drawn",
+    )
+    found = diff_runs(one, drawn)
+    assert (found.replicates, found.seed, found.level) == (100, 0, 0.95)
+    assert "this comparison draws 100 replicates, seed 0, level 0.95" in " ".join(found.notes)
+    asked = diff_runs(one, drawn, options=DiffOptions(replicates=0, seed=5, level=0.8))
+    assert (asked.replicates, asked.seed, asked.overall[0].level, asked.overall[0].interval) == (
+        0,
+        5,
+        0.8,
+        None,
+    )
+
+
+def test_another_version_is_remarked(one: Path, tmp_path: Path) -> None:
+    older = edited(one, tmp_path / "older", lambda facts: facts["versions"].update(fieldassay="0.0.1"))
+    assert "different versions of fieldassay" in " ".join(diff_runs(older, one).notes)
+
+
+def test_runs_without_evidence_are_compared_without_values(make_run: Make, one: Path) -> None:
+    bare = make_run(
+        REFUSALS_SPEC,
+        REFUSALS_GOLD,
+        {"m": REFUSALS_GOLD},
+        "--bootstrap",
+        0,
+        "--evidence",
+        "none",
+        name="bare",
+    )
+    found = diff_runs(one, bare)
+    assert found.changes is None
+    assert "kept no judged values" in found.reason
+    assert found.overall[0].difference is not None
+    assert found.overall[0].difference > 0.4
+
+
+def test_answers_that_failed_are_remarked(make_run: Make, one: Path) -> None:
+    lacking = make_run(
+        REFUSALS_SPEC, REFUSALS_GOLD, {"m": REFUSALS_GOLD[:5]}, "--bootstrap", 0, name="lacking"
+    )
+    assert "3 missing" in " ".join(diff_runs(one, lacking).notes)
+
+
+DAMAGED = {
+    "statistics.parquet": "statistics.parquet is not as the run wrote it",
+    "evidence.parquet": "evidence.parquet is not as the run wrote it",
+    "run.json": "is not a run folder",
+}
+
+
+@pytest.mark.parametrize(("file", "said"), DAMAGED.items())
+def test_a_damaged_run_is_said_to_be_damaged(
+    one: Path, other: Path, tmp_path: Path, file: str, said: str
+) -> None:
+    shutil.copytree(one, tmp_path / "bad")
+    (tmp_path / "bad" / file).write_bytes(b"PAR1 nonsense")
+    assert said in refusal(other, tmp_path / "bad")
+
+
+@pytest.mark.parametrize("key", ["bootstrap", "inputs", "versions", "spec", "kept", "models"])
+def test_facts_that_are_missing_are_said_to_be(one: Path, other: Path, tmp_path: Path, key: str) -> None:
+    for value in (None, 5, {}, []):
+        broken = edited(one, tmp_path / f"{value}", lambda facts, value=value: facts.update({key: value}))  # type: ignore[misc]
+        try:
+            diff_runs(other, broken)
+        except ProblemsError as error:
+            assert str(broken) in str(error)
+
+
+def test_systems_are_joined_by_their_labels_and_never_twice_under_one(one: Path) -> None:
+    data = Run.open(one).paired
+    with pytest.raises(ValueError, match="same label"):
+        join_data([Contestant("a", "m", data), Contestant("a", "m", data)])
+    joined = join_data([Contestant("a", "m", data), Contestant("b", "m", data)], ["d3", "d1", "zz"])
+    assert [(system.system, system.documents) for system in joined.systems] == [
+        ("a", ("d1", "d3")),
+        ("b", ("d1", "d3")),
+    ]
+
+
+# The numbers of a diff against plain computations without shared code, and against one run
+
+FIELDS = ("a", "b", "c", "d")
+ORACLE_SPEC = {
+    "fields": {**dict.fromkeys(FIELDS, "text"), "kind": "text"},
+    "slices": ["kind"],
+    "metrics": ["accuracy", "f1", "recall"],
+}
+WRONG = {"wrong": "no", "missing": None}
+
+Row = dict[str, Any]
+Sums = Sequence[float]
+
+
+def make_data(seed: int, documents: int) -> tuple[list[Row], list[Row], list[Row]]:
+    """Return gold and two predictions; some values are missing, wrong or spurious."""
+    draw = random.Random(seed)
+    gold = [
+        {
+            "id": f"d{at}",
+            "kind": draw.choice("xy"),
+            **{field: draw.choice(["v", "w", None]) for field in FIELDS},
+        }
+        for at in range(documents)
+    ]
+    return gold, *([_answer(row, draw, quality) for row in gold] for quality in (0.75, 0.9))
+
+
+def _answer(row: Row, draw: random.Random, quality: float) -> Row:
+    others = ["v", "w", "other", None]
+    return {
+        key: value if key in ("id", "kind") or draw.random() < quality else draw.choice(others)
+        for key, value in row.items()
+    }
+
+
+def is_right(gold: Row, pred: Row, field: str) -> bool:
+    return gold[field] == pred[field]
+
+
+def leaves(gold: Row, pred: Row) -> list[str]:
+    return [field for field in (*FIELDS, "kind") if gold[field] is not None or pred[field] is not None]
+
+
+def accuracy_sums(gold: Row, pred: Row) -> Sums:
+    present = leaves(gold, pred)
+    return (sum(is_right(gold, pred, field) for field in present) / len(present), 1)
+
+
+def f1_sums(gold: Row, pred: Row) -> Sums:
+    correct = sum(is_right(gold, pred, field) for field in leaves(gold, pred))
+    return (
+        2 * correct,
+        sum((gold[field] is not None) + (pred[field] is not None) for field in (*FIELDS, "kind")),
+    )
+
+
+def field_sums(field: str) -> Callable[[Row, Row], Sums]:
+    return lambda gold, pred: (
+        float(field in leaves(gold, pred) and is_right(gold, pred, field)),
+        float(field in leaves(gold, pred)),
+    )
+
+
+def oracle(
+    sums: Callable[[Row, Row], Sums], gold: list[Row], before: list[Row], after: list[Row]
+) -> dict[str, Any]:
+    """Return difference, p by all halves, wins, losses and ties, of a ratio of sums over documents."""
+    first, second = (
+        np.array([sums(one, other) for one, other in zip(gold, side, strict=True)])
+        for side in (before, after)
+    )
+    known = [
+        (one[0] / one[1], other[0] / other[1])
+        for one, other in zip(first, second, strict=True)
+        if one[1] and other[1]
+    ]
+    wins, losses = (sum(sign * (other - one) > 1e-9 for one, other in known) for sign in (1, -1))
+    documents = sum(bool(one[1] or other[1]) for one, other in zip(first, second, strict=True))
+    spread = [other - one for one, other in known]
+    effect = float(np.mean(spread) / np.std(spread, ddof=1)) if np.std(spread, ddof=1) > 1e-12 else 0.0
+    return {
+        "difference": ratio(second) - ratio(first),
+        "p": p_of_halves(first, second),
+        "drawn": p_of_signs(first, second),
+        "wins": wins,
+        "losses": losses,
+        "ties": documents - wins - losses,
+        "effect_size": effect,
+    }
+
+
+def p_of_halves(first: Any, second: Any) -> float:
+    """Return twice the share of halves of the documents with the rarer sign; half of those that say neither."""
+    halves = np.array(list(product((0, 1), repeat=len(first))))
+    with np.errstate(invalid="ignore"):
+        one, other = ((side[:, 0] / side[:, 1]) for side in (halves @ first, halves @ second))
+    below, above = int((other - one < -1e-9).sum()), int((other - one > 1e-9).sum())
+    return (2 * min(below, above) + len(halves) - below - above) / len(halves)
+
+
+def p_of_signs(first: Any, second: Any) -> Any:
+    """Return the p value under every pattern of signs, of the difference to first order."""
+    top, bottom = (first + second).sum(axis=0)
+    linear = (second - first) @ np.array([1.0, -top / bottom]) * 2.0 / bottom
+    signs = np.array(list(product((1, -1), repeat=len(first))))
+    sizes = np.abs(signs @ linear)
+    ordered = np.sort(sizes)
+    least, most = (np.searchsorted(ordered, sizes + step) / len(sizes) for step in (-1e-9, 1e-9))
+    return 1.0 - (least + most) / 2.0
+
+
+def ratio(sums: Any) -> float:
+    top, bottom = sums.sum(axis=0)
+    return float(top / bottom)
+
+
+def min_p(family: Sequence[dict[str, Any]]) -> list[float]:
+    """Return the step-down min-P adjustment over every pattern of signs; take what it needs out of the numbers."""
+    p_values = [one.pop("drawn") for one in family]
+    left, adjusted, highest = list(range(len(family))), [0.0] * len(family), 0.0
+    for at in sorted(left, key=lambda at: family[at]["p"]):
+        limit = family[at]["p"] + 1e-9
+        others = np.array([p_values[other] <= limit for other in left if other != at]).any(axis=0)
+        highest = max(highest, family[at]["p"] + np.mean(others & (p_values[at] > limit)))
+        adjusted[at] = highest
+        left.remove(at)
+    return adjusted
+
+
+DRAWN = 0.02
+"""How far p values from random exchanges may be from those of all."""
+
+
+def check(one: Comparison, wanted: dict[str, Any]) -> None:
+    for name, value in wanted.items():
+        assert getattr(one, name) == pytest.approx(value, abs=1e-8), (one.metric, one.field, one.slice, name)
+
+
+Case = tuple[list[Row], list[Row], list[Row], Diff]
+
+
+@pytest.fixture(scope="module", params=[1, 2, 3])
+def case(request: pytest.FixtureRequest, make_run: Callable[..., Path]) -> Case:
+    gold, before, after = make_data(request.param, 13)
+    runs = [
+        make_run(ORACLE_SPEC, gold, {"m": rows}, "--bootstrap", 200, name=name)
+        for name, rows in (("before", before), ("after", after))
+    ]
+    return gold, before, after, diff_runs(*runs, options=DiffOptions(metrics=("accuracy", "f1")))
+
+
+def test_overall_numbers_are_those_of_a_plain_computation(case: Case) -> None:
+    gold, before, after, found = case
+    wanted = [oracle(sums, gold, before, after) for sums in (accuracy_sums, f1_sums)]
+    adjusted = min_p(wanted)
+    assert [one.metric for one in found.overall] == ["accuracy", "f1"]
+    for one, numbers, p in zip(found.overall, wanted, adjusted, strict=True):
+        check(one, numbers)
+        assert one.p_adjusted == pytest.approx(p, abs=DRAWN)
+        assert one.interval is not None
+        assert one.interval[0] <= one.difference <= one.interval[1]
+
+
+def test_fields_are_one_family_and_right_each(case: Case) -> None:
+    gold, before, after, found = case
+    fields = [one.field for one in found.by_field]
+    assert sorted(map(str, fields)) == sorted([*FIELDS, "kind"])
+    wanted = [oracle(field_sums(str(field)), gold, before, after) for field in fields]
+    for one, numbers, p in zip(found.by_field, wanted, min_p(wanted), strict=True):
+        if one.verdict != "identical":
+            del numbers["ties"]  # documents in which only one of the two has a leaf are ties too
+            check(one, numbers)
+            assert one.p_adjusted == pytest.approx(p, abs=DRAWN)
+        assert one.wins + one.losses + one.ties == one.documents
+
+
+def test_each_slice_key_is_one_family(case: Case) -> None:
+    gold, before, after, found = case
+    wanted = []
+    for one in found.by_slice:
+        rows = [at for at, row in enumerate(gold) if row["kind"] == one.slice["kind"]]
+        wanted.append(oracle(accuracy_sums, *([side[at] for at in rows] for side in (gold, before, after))))
+    assert [one.slice["kind"] for one in found.by_slice] == ["x", "y"]
+    for one, numbers in zip(found.by_slice, wanted, strict=True):
+        check(one, {name: numbers[name] for name in ("difference", "p", "wins", "losses")})
+    apart, together = (one.p_adjusted or 0.0 for one in sorted(found.by_slice, key=lambda one: one.p or 0.0))
+    least, most = sorted(one["p"] for one in wanted)
+    assert apart == pytest.approx(1.0 - (1.0 - least) ** 2, abs=0.15) and together == max(apart, most)
+
+
+def test_fixed_and_broken_are_found_by_a_plain_loop_too(case: Case) -> None:
+    gold, before, after, found = case
+    wanted: dict[str, set[tuple[str, str]]] = {"fixed": set(), "broken": set()}
+    still = 0
+    for row, one, other in zip(gold, before, after, strict=True):
+        for field in FIELDS:
+            was, now = is_right(row, one, field), is_right(row, other, field)
+            still += not was and not now
+            if was != now:
+                wanted["fixed" if now else "broken"].add((row["id"], field))
+    assert found.changes is not None
+    assert {
+        change: {(row.doc, row.path) for row in found.changes.rows(change)} for change in wanted
+    } == wanted
+    assert {change: found.changes.count(change) for change in wanted} == {
+        change: len(places) for change, places in wanted.items()
+    }
+    assert found.changes.still_wrong == still
+    for name in ("by_field", "by_document", "by_diagnosis"):
+        tallies = getattr(found.changes, name)()
+        assert (sum(one.fixed for one in tallies), sum(one.broken for one in tallies)) == (
+            len(wanted["fixed"]),
+            len(wanted["broken"]),
+        )
+
+
+def test_the_detectable_difference_is_that_of_the_verdict_by_hand(case: Case) -> None:
+    """Means over documents: v is their variance, c their sum of squares by the sum of absolute differences."""
+    gold, before, after, found = case
+    one = found.overall[0]
+    sides = [
+        [accuracy_sums(row, pred)[0] for row, pred in zip(gold, side, strict=True)]
+        for side in (before, after)
+    ]
+    each = np.subtract(sides[1], sides[0])
+    assert one.p_needed is not None and one.metric == "accuracy"
+    z, c, v = (
+        NormalDist().inv_cdf(1 - one.p_needed / 2),
+        (each**2).sum() / np.abs(each).sum(),
+        each.var(ddof=1),
+    )
+    candidates = np.linspace(0.001, 2.0, 200_000)
+    spread = v + candidates * c
+    lacks = (
+        z * np.sqrt(spread)
+        + 0.8416 * np.sqrt(np.maximum(spread - candidates**2, 0))
+        - np.sqrt(13) * candidates
+    )
+    least = Alike.at(one.p_needed).expected * c / 13
+    if np.count_nonzero(np.abs(each) > 1e-9) < 6:
+        assert one.detectable is None
+    else:
+        assert one.detectable == pytest.approx(max(float(candidates[lacks <= 0][0]), least), abs=1e-3)
+
+
+@pytest.mark.parametrize("documents", [9, 40])
+def test_two_runs_compare_as_the_same_systems_in_one_run(
+    make_run: Callable[..., Path], documents: int
+) -> None:
+    gold, before, after = make_data(7, documents)
+    one, other = (
+        make_run(ORACLE_SPEC, gold, {name: rows}, name=name) for name, rows in (("a", before), ("b", after))
+    )
+    both = make_run(ORACLE_SPEC, gold, {"a": before, "b": after})
+    apart, together = diff_runs(one, other), diff_runs(both)
+    assert [side.label for side in apart.sides] == [side.label for side in together.sides] == ["a", "b"]
+    for name in ("overall", "by_field", "by_slice"):
+        assert [found.to_dict() for found in getattr(apart, name)] == [
+            found.to_dict() for found in getattr(together, name)
+        ]
+        assert getattr(apart, name)
+    written = read_comparisons((both / COMPARISONS).read_bytes()).comparisons
+    assert list(written) == [*apart.overall, *apart.by_slice]
+    assert apart.changes is not None
+    assert together.changes is not None
+    assert apart.changes.table.equals(together.changes.table)
+
+
+def test_three_runs_are_ranked_as_three_systems_of_one_run(make_run: Callable[..., Path]) -> None:
+    gold, before, after = make_data(11, 30)
+    systems = {"a": before, "b": after, "c": gold}
+    runs = [make_run(ORACLE_SPEC, gold, {name: rows}) for name, rows in systems.items()]
+    found = diff_runs(*runs)
+    written = read_comparisons((make_run(ORACLE_SPEC, gold, systems) / COMPARISONS).read_bytes())
+    assert found.rankings == written.rankings
+    assert found.rankings[0].places[0].system == "c"
+    assert [one.to_dict() for one in (*found.overall, *found.by_slice)] == [
+        one.to_dict() for one in written.comparisons
+    ]
+    assert (found.by_field, found.changes) == ((), None)
+
+
+def test_after_and_before_exchanged_turn_everything_around(make_run: Callable[..., Path]) -> None:
+    gold, before, after = make_data(5, 12)
+    one, other = (make_run(ORACLE_SPEC, gold, {name: rows}) for name, rows in (("a", before), ("b", after)))
+    there, back = diff_runs(one, other), diff_runs(other, one)
+    for first, second in zip((*there.overall, *there.by_field), (*back.overall, *back.by_field), strict=True):
+        assert first.difference is not None
+        assert second.difference is not None
+        assert (first.p, first.wins, first.losses) == (second.p, second.losses, second.wins)
+        assert math.isclose(first.difference, -second.difference, abs_tol=1e-12)
+    assert there.changes is not None
+    assert back.changes is not None
+    assert (there.changes.count("fixed"), there.changes.count("broken")) == (
+        back.changes.count("broken"),
+        back.changes.count("fixed"),
+    )
