@@ -17,7 +17,7 @@ from fieldassay.io.text.shown import clip
 from fieldassay.metrics.evidence import FLAG, Evidence, Kind, Outcome
 from fieldassay.metrics.result.headline import find_headline
 from fieldassay.metrics.result.result import Result
-from fieldassay.paths import join_path, split_path
+from fieldassay.paths import ITEM, join_path, split_path
 from fieldassay.records.answers.misplaced import find_misplaced
 from fieldassay.records.answers.tool_calls import find_wrapped
 from fieldassay.records.matching import Matching
@@ -138,16 +138,25 @@ def find_misfits(
     any; `apart` names the sides without a value in any declared field, or at any place of gold's trees.
     """
     if "" in plan.slots and GOLD in sources:
-        return [_describe_apart(sources[GOLD], sources[name], name) for name in apart if name]
+        told = [_describe_apart(sources[GOLD], sources[name], name) for name in apart if name]
+        return [each for each in told if each is not None]
     sides = [sources] if len(apart) == len(sources) else [{name: sources[name]} for name in apart if name]
     return [said for side in sides if (said := describe_misfit(plan, side, undeclared)) is not None]
 
 
-def _describe_apart(gold: Source, source: Source, system: str) -> str:
-    """Return the sentence for trees none of whose values stands at a place of gold's trees."""
+def _describe_apart(gold: Source, source: Source, system: str) -> str | None:
+    """Return the sentence for trees none of whose values stands at a place of gold's trees.
+
+    None if any place is common: nulls have places, too.
+    """
+    places = [{place for record in _probe(side) for place in _places(record, ())} for side in (gold, source)]
+    if not places[0].isdisjoint(places[1]):
+        return None
     ours, theirs = ({key: None for record in _probe(side) for key in record} for side in (gold, source))
     near = (
-        f"{clip(key, _LONGEST_NAME)!r} may be {name!r}" for name in ours if (key := near_key(name, theirs))
+        f"{clip(key, _LONGEST_NAME)!r} may be {name!r}"
+        for name in ours
+        if name not in theirs and (key := near_key(name, theirs))
     )
     return "; ".join(
         (
@@ -158,6 +167,17 @@ def _describe_apart(gold: Source, source: Source, system: str) -> str:
             or next(near, "name the key that holds the record: `--pred-key KEY`"),
         )
     )
+
+
+def _places(value: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+    """Yield the place of each member of a tree that holds no other, the items of a list alike."""
+    members: list[tuple[Any, Any]] = [*value.items()] if isinstance(value, Mapping) else []
+    if isinstance(value, list):
+        members = [(ITEM, item) for item in value]
+    if not members:
+        yield above
+    for step, member in members:
+        yield from _places(member, (*above, step))
 
 
 def describe_misfit(
