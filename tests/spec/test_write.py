@@ -55,7 +55,7 @@ def test_a_frozen_value_survives_thawing(value):
 
 @pytest.mark.parametrize(
     "key",
-    ["x" * 5000, "\ud800", "a\nb", "\0", "\u2028", "\ufeff", "? a", "- a", "&a", "*a*", "!t", "%d", "@", "`"],
+    ["x" * 5000, "a\nb", "\0", "\u2028", "\ufeff", "? a", "- a", "&a", "*a*", "!t", "%d", "@", "`"],
 )
 def test_hostile_names_survive(key):
     spec = Spec("s", (Field(key, "text", description=key), Field("o", "object", fields=(Field(key),))))
