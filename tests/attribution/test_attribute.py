@@ -211,7 +211,10 @@ def test_a_field_whose_values_are_found_anywhere_or_nowhere_has_no_share(tmp_pat
     assert "100% of foreign values" in shares["flag"].share("reading").why
 
 
-def test_extractions_keep_what_they_sent(tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["stem", "exact", "{id}.html={id}"])
+def test_extractions_keep_what_they_sent(
+    tmp_path: Path, form: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     for name, row in (("a", GOLD[0]), ("b", GOLD[1]), ("c", GOLD[2])):
         (tmp_path / "docs").mkdir(exist_ok=True)
         (tmp_path / "docs" / f"{name}.html").write_text(
@@ -226,12 +229,16 @@ def test_extractions_keep_what_they_sent(tmp_path: Path) -> None:
     (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, GOLD[:3])))
     fa.extract(tmp_path / "docs", SPEC, tmp_path / "out", system, fa.ExtractOptions(jobs=0))
     run = fa.score(
-        tmp_path / "gold.jsonl", {"m": tmp_path / "out"}, SPEC, match_ids="stem", replicates=800
+        tmp_path / "gold.jsonl", {"m": tmp_path / "out"}, SPEC, match_ids=form, replicates=800
     ).save(tmp_path / "run")
     found = fa.attribute(run)
     assert set(labels(found).values()) == {"model_omitted"}
     assert len(found.labelled) == 9
     assert all(one.finding.page == 1 for one in found.labelled)
+    (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, GOLD[:4])))
+    assert main(["explain", str(tmp_path / "run"), "a"]) == 0
+    said = "gold.jsonl, which has changed since it was scored" in " ".join(capsys.readouterr().out.split())
+    assert said == (form != "stem")  # which takes no gold to be known
 
 
 @pytest.mark.parametrize("shape", ["table", "json", "markdown", "html"])
@@ -329,7 +336,7 @@ def test_a_share_of_no_wrong_values_is_undefined_and_passes_no_gate(
     assert "failed" not in err
 
 
-@pytest.mark.parametrize("form", ["corpus", "folder", "documents", "gold"])
+@pytest.mark.parametrize("form", ["corpus", "corpus of files", "folder", "documents", "gold"])
 def test_the_missed_share_is_measured_on_documents_that_are_read_perfectly(tmp_path: Path, form: str) -> None:
     rows = [right(row) for row in GOLD]
     rows[0]["pred"]["number"] = None
@@ -344,13 +351,14 @@ def test_the_missed_share_is_measured_on_documents_that_are_read_perfectly(tmp_p
         )
         (tmp_path / "clean").mkdir(exist_ok=True)
         (tmp_path / "clean" / f"{name}.pdf").write_bytes(make_pdf([f"BT /F1 9 Tf {lines} ET"]))
-    documents = [{"id": name, "text": f"perfect/{name}.txt"} for name in texts]
+    ending = ".pdf" if form == "corpus of files" else ""
+    documents = [{"id": f"{name}{ending}", "text": f"perfect/{name}.txt"} for name in texts]
     (tmp_path / "corpus.json").write_text(json.dumps({"documents": documents}), encoding="utf-8")
     twins = [{"id": "z", "twin_of": name} for name in texts]
     (tmp_path / "twins.jsonl").write_text("\n".join(map(json.dumps, twins)), encoding="utf-8")
     places = {"corpus": "corpus.json", "folder": "perfect", "documents": "clean", "gold": "twins.jsonl"}
-    named = places[form]
-    found = fa.attribute(scored(tmp_path, GOLD, rows), twins=tmp_path / named).system("m")
+    named = tmp_path / places[form.split(maxsplit=1)[0]]
+    found = fa.attribute(scored(tmp_path, GOLD, rows), twins=named).system("m")
     rates = {one.field: one.rates for one in found.fields}
     assert found.perfect_from == "twins"
     assert rates["number"] is not None

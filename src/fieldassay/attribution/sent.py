@@ -20,7 +20,6 @@ from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import lines_of
 from fieldassay.extraction.extract import split_job
 from fieldassay.extraction.places.search import Known
-from fieldassay.io.text.shown import make_printable
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
 from fieldassay.scoring.inputs.open_inputs import pred_options
@@ -142,7 +141,7 @@ class Extractions(Struct, frozen=True, eq=False, dict=True):
 
     def _of_extraction(self, held: PredictedRows, document: str, row: Mapping[str, Any]) -> Sent:
         if held.folder not in self._stores:
-            self._stores[held.folder] = _Store.open(held.folder, held.form)
+            self._stores[held.folder] = _Store.open(held.folder, held.key)
         store = self._stores[held.folder]
         if store.are_images:
             return Sent(row, None, "pictures of its pages were sent, not text")
@@ -167,10 +166,10 @@ class _Store(Struct, frozen=True, dict=True):
     are_images: bool
 
     @classmethod
-    def open(cls, folder: Path, form: Callable[[str], str]) -> _Store:
+    def open(cls, folder: Path, key: Callable[[str], str]) -> _Store:
         """Return the transcripts of a folder, or of the sweep that it is in."""
         documents = {
-            form(make_printable(split_job(line["document"])[0])): str(line["sha256"])
+            key(split_job(line["document"])[0]): str(line["sha256"])
             for line in lines_of(folder / JOURNAL)
             if line.get("kind") == "load" and line.get("sha256")
         }
@@ -198,6 +197,6 @@ def open_extractions(run: Run, transcripts: Path | None = None) -> Extractions:
     reading = replace(pred_options(run.plan, options), systems_key=None)
     if options.systems_key is not None:
         reading = replace(reading, data_key=None)
-    rows, changed = open_predictions(run.inputs, reading)
+    rows, changed = open_predictions(run.inputs, run.spec.text, run.documents["doc"].to_list(), reading)
     folder = None if transcripts is None else TextFolder(transcripts)
     return Extractions(rows, changed, folder)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from fieldassay.attribution.presence import SentText
 from fieldassay.attribution.sent import TextFolder, read_text
 from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.text.shown import format_count, make_printable
-from fieldassay.records.ids import ID_FORMS
+from fieldassay.records.ids import ID_FORMS, join_names
 from fieldassay.scoring.inputs.open_inputs import gold_twins
 from fieldassay.scoring.provenance.inputs import digest_input
 
@@ -86,17 +86,26 @@ def find_twins(run: Run, given: Path | None) -> Twins:
             raise problem(given, what, "write the text of each as ID.txt, or put in ID.pdf", "no_twins")
         return Twins(folder=folder)
     path = given / "corpus.json" if given.is_dir() else given
-    form = ID_FORMS.get(run.input_options.match_ids, str)
     try:
         rows = [row for row in _rows(path) if isinstance(row, dict) and row.get("id")]
     except (OSError, ValueError) as error:
         raise problem(path, f"cannot be read ({error})", _WHAT, "unreadable_file") from None
-    named = [(form(make_printable(str(row["id"]))), row) for row in rows]
-    pairs = {name: form(make_printable(row[TWIN_OF])) for name, row in named if row.get(TWIN_OF)}
+    key = _documents_of([make_printable(str(row["id"])) for row in rows], run)
+    named = [(key(make_printable(str(row["id"]))), row) for row in rows]
+    pairs = {name: key(make_printable(row[TWIN_OF])) for name, row in named if row.get(TWIN_OF)}
     files = {name: path.parent / row["text"] for name, row in named if isinstance(row.get("text"), str)}
     if not pairs and not files:
         raise problem(path, f"names no {TWIN_OF!r}", _WHAT, "no_twins")
     return Twins(pairs, files=files)
+
+
+def _documents_of(names: Sequence[str], run: Run) -> Callable[[str], str]:
+    """Return the documents of a run by names that belong to them as its predictions do."""
+    form, documents = run.input_options.match_ids, run.documents["doc"].unique().to_list()
+    if form in ID_FORMS and (form != "exact" or not {*documents}.isdisjoint(names)):
+        return ID_FORMS[form]
+    owners = join_names(names, documents, None if form == "exact" else form).owners
+    return lambda name: owners.get(name, name)
 
 
 def _rows(path: Path) -> list[Any]:

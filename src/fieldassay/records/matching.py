@@ -221,7 +221,7 @@ def match(
     problems += [problem for source in predictions.values() for problem in _compare_numbering(gold, source)]
     if problems:
         raise ProblemsError(problems)
-    joined = {system: _join(gold, source, form) for system, source in predictions.items()}
+    joined = {system: join_ids(gold, source, form) for system, source in predictions.items()}
     is_shared = any(one.is_shared for one in joined.values())
     gold, chosen = _share(gold, joined.values(), chosen) if is_shared else (gold, chosen)
     place_of = {name: position for position, name in enumerate(gold.ids())}
@@ -249,7 +249,7 @@ def match(
     return replace(part, notes=(*gold.notes, *notes))
 
 
-def _join(gold: Source, source: Source, form: str) -> Joined:
+def join_ids(gold: Source, source: Source, form: str) -> Joined:
     """Return the gold ids of the predictions of a system. Raises `ProblemsError` for twins of one id."""
     if form in ID_FORMS:
         folded = ID_FORMS[form]

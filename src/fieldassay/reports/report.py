@@ -70,7 +70,7 @@ def _read(run: Run, label: str, root: Path | None) -> Reported:
         kept=_kept(run.kept),
         label=label,
         facts=run.facts,
-        open_sources=_sources_of(run.facts),
+        open_sources=_sources_of(run.facts, run.result),
         folder=run.folder,
     )
     return reported if root is None else replace(reported, find_places=places_of_run(run.result, root))
@@ -112,18 +112,21 @@ def report_scored(
     rows = evidence if evidence is not None or result.evidence is None else result.evidence.lazy()
     rows = mark_failed_answers(rows, result.documents)
     has = _kept("all" if kept is None else kept) if rows is not None else "none"
-    run = Reported(result, rows, decisions, has, open_sources=_sources_of(result.run))
+    run = Reported(result, rows, decisions, has, open_sources=_sources_of(result.run, result))
     return run if root is None else replace(run, find_places=places_of_run(result, root))
 
 
-def _sources_of(facts: Mapping[str, Any]) -> Callable[[], ValueSources]:
+def _sources_of(facts: Mapping[str, Any], result: Result) -> Callable[[], ValueSources]:
     """Return a function that opens the sources of a run's values."""
     given = facts.get("inputs")
     try:
         inputs = None if given is None else convert(given, RecordedInputs)
     except ValueError:  # an old or foreign run: its report is as good without sources
         inputs = None
-    return partial(open_value_sources, inputs)
+    spec = facts.get("spec")
+    text = str(spec.get("text", "")) if isinstance(spec, Mapping) else ""
+    documents = () if result.documents is None else result.documents["doc"].to_list()
+    return partial(open_value_sources, inputs, text, documents)
 
 
 def _kept(word: object) -> Kept:

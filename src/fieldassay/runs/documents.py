@@ -38,7 +38,7 @@ def document_of_run(run: Run, document: str) -> DocumentExplanation:
 
 def _with_sources(run: Run, found: DocumentExplanation) -> DocumentExplanation:
     """Return the explanation with the `source` of each predicted value, for systems that were extracted."""
-    sources = open_value_sources(run.inputs)
+    sources = open_value_sources(run.inputs, run.spec.text, run.documents["doc"].to_list())
     rows = tuple(sources.add_to(found.rows))
     remarks = {
         system: (*found.remarks.get(system, ()), f"the source of its values is not shown: {why}")

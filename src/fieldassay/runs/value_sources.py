@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -11,16 +11,21 @@ from typing import Any, TypeAlias
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import ProblemsError
+from fieldassay.errors import FieldassayError, ProblemsError
 from fieldassay.extraction.predictions import evidence_data, read_evidence
 from fieldassay.extraction.strategy import Evidence
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.recorded import RecordedInputs
 from fieldassay.records.formats.extractions import is_extraction
 from fieldassay.records.ids import ID_FORMS
+from fieldassay.records.matching import join_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import Source, open_source
+from fieldassay.runs.run import recorded_options
+from fieldassay.scoring.inputs.open_inputs import open_gold
 from fieldassay.scoring.provenance.inputs import digest_input
+from fieldassay.spec.language.source import RecordedSpec
+from fieldassay.spec.plan.compile import read_plan
 
 SourceOfValue: TypeAlias = "list[tuple[str, Evidence]]"
 """The paths of a value, or of the parts of one that is a list, with their evidence."""
@@ -43,13 +48,20 @@ class PredictedRows(Struct, frozen=True, eq=False, dict=True):
     form: Callable[[str], str]
     folder: Path
     """The path that was given: of an extraction, its folder."""
+    owners: Mapping[str, str] | None = None
+    """The documents by the ids of their predictions; None where those are equal in that form."""
 
     @cached_property
     def _positions(self) -> Mapping[str, list[int]]:
         found: dict[str, list[int]] = defaultdict(list)
         for position, name in enumerate(self.source.ids()):
-            found[self.form(make_printable(name))].append(position)
+            found[self.key(name)].append(position)
         return found
+
+    def key(self, name: str) -> str:
+        """Return the document of the run to which a prediction with this id belongs, in the form of ids."""
+        own = name if self.owners is None else self.owners.get(name, "")
+        return self.form(make_printable(own))
 
     def document(self, name: str) -> ExtractedDocument | None:
         """Return a document of the run as the extraction names it."""
@@ -124,22 +136,23 @@ Opened: TypeAlias = "Mapping[tuple[str, int | None], PredictedRows]"
 """The rows of predictions by system and number of the run; None for a system without repeated runs."""
 
 
-def open_value_sources(inputs: RecordedInputs | None) -> ValueSources:
+def open_value_sources(inputs: RecordedInputs | None, spec: str, documents: Sequence[str]) -> ValueSources:
     """Return the sources of the values of a run with these inputs: of its systems that are extractions.
 
-    An extraction whose predictions are not as they were scored, byte for byte, has none.
+    An extraction whose predictions are not as they were scored, byte for byte, has none. `spec` is the text
+    of the run's spec, and `documents` are the ids of its documents.
     """
-    return ValueSources() if inputs is None else ValueSources(*open_predictions(inputs))
+    return ValueSources() if inputs is None else ValueSources(*open_predictions(inputs, spec, documents))
 
 
 def open_predictions(
-    inputs: RecordedInputs, reading: SourceOptions | None = None
+    inputs: RecordedInputs, spec: str, documents: Sequence[str], reading: SourceOptions | None = None
 ) -> tuple[Opened, Mapping[str, str]]:
     """Return the rows of a run's predictions, and by system why they cannot be read as they were scored.
 
     Without `reading`, which says how rows are read, only those of extractions are opened.
     """
-    form = ID_FORMS.get(str((inputs.options or {}).get("match_ids")), str)
+    form = str((inputs.options or {}).get("match_ids", "exact"))
     repeats = {
         name: (system, number)
         for system, names in inputs.repeats.items()
@@ -158,8 +171,36 @@ def open_predictions(
         if isinstance(one, str):
             changed[make_printable(system)] = one
         elif one is not None:
-            found[make_printable(system), repeat] = replace(one, form=form)
-    return found, changed
+            found[make_printable(system), repeat] = replace(one, form=ID_FORMS.get(form, str))
+    named = frozenset(documents)
+    is_joined = form not in ID_FORMS or (
+        form == "exact" and any(named.isdisjoint(map(one.key, one.source.ids())) for one in found.values())
+    )
+    if not is_joined or not found:
+        return found, changed
+    joined = _join(inputs, spec, found, named)
+    if isinstance(joined, str):
+        return {}, changed | {system: joined for system, _ in found}
+    return joined, changed
+
+
+def _join(inputs: RecordedInputs, spec: str, rows: Opened, documents: Collection[str]) -> Opened | str:
+    """Return the rows with the documents that they were joined with by names, or why nobody knows them."""
+    digest = (inputs.sha256 or {}).get(inputs.gold)
+    if digest is None or digest_input(inputs.gold) != digest:
+        return f"its ids were joined with those of {inputs.gold}, which has changed since it was scored"
+    try:
+        options = recorded_options(inputs.options, "run.json")
+        gold = open_gold(read_plan(RecordedSpec(spec)), inputs.gold, options)
+        joined = {key: join_ids(gold, one.source, options.match_ids) for key, one in rows.items()}
+    except (FieldassayError, OSError, ValueError):
+        return f"its ids were joined with those of {inputs.gold}, which cannot be read"
+    owned = {make_printable(own) for one in joined.values() for own in one.owners.values()}
+    is_shared = any(one.is_shared for one in joined.values()) or owned.isdisjoint(documents)
+    return {
+        key: replace(rows[key], owners={name: name if is_shared else own for name, own in one.owners.items()})
+        for key, one in joined.items()
+    }
 
 
 def _open(
