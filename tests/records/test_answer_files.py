@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.judging import score_alone as score
 
-from fieldassay.errors import NothingEvaluatedError, ProblemsError
+from fieldassay.errors import FieldassayError
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import open_source
 
@@ -23,6 +23,7 @@ FILES = {
     "broken JSON": {"R-001.json": FIRST, "R-002.pdf.json": SECOND},
     "mixed": {"R-001.json": '{"shop": "Oak", "total": 5}', "R-002.pdf.TXT": SECOND},
     "in folders of their own name": {"sub/x.json": "{}", "R-001.txt": FIRST, "R-002.pdf.md": SECOND},
+    "without a record": {"R-001.txt": FIRST, "R-002.pdf.txt": "I cannot read it."},
     "beside other files": {
         "README.md": "# Run 7",
         ".hidden.txt": "x",
@@ -43,57 +44,49 @@ def fill(folder: Path, files: dict[str, str]) -> str:
 @pytest.mark.parametrize("name", FILES)
 def test_a_folder_of_raw_answers_is_read_file_by_file(name: str, tmp_path: Path) -> None:
     result = score(GOLD, {"m": fill(tmp_path, FILES[name])}, SPEC)
-    assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (1.0, 0)
-
-
-def test_a_file_of_no_document_is_reported_as_unmatched(tmp_path: Path) -> None:
-    result = score(GOLD, {"m": fill(tmp_path, FILES["beside other files"])}, SPEC)
-    assert result.counts["systems"]["m"]["unmatched"] == 1
-    assert any("'README'" in warning for warning in result.warnings)
-
-
-def test_an_answer_without_a_record_is_invalid(tmp_path: Path) -> None:
-    result = score(
-        GOLD, {"m": fill(tmp_path, {"R-001.txt": FIRST, "R-002.pdf.txt": "I cannot read it."})}, SPEC
+    counts, strangers = (
+        result.counts["systems"]["m"],
+        {"beside other files": "README", "in folders of their own name": "sub/x"},
     )
-    assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.5, 1)
+    accuracy, invalid = (0.5, 1) if name == "without a record" else (1.0, 0)
+    assert (result.value("accuracy"), counts["invalid"], counts["unmatched"]) == (
+        accuracy,
+        invalid,
+        int(name in strangers),
+    )
+    assert any(f"{strangers.get(name)!r}" in warning for warning in result.warnings) == (name in strangers)
 
 
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "cp1252"])
-def test_raw_answers_may_have_any_encoding(encoding: str, tmp_path: Path) -> None:
-    (tmp_path / "R-001.txt").write_bytes('Voilà, señor: {"shop": "Oak", "total": 5}'.encode(encoding))
+VOILA = 'Voilà, señor: {"shop": "Oak", "total": 5}'
+
+
+@pytest.mark.parametrize("form", ["utf-8-sig", "utf-16", "cp1252", "gz"])
+def test_raw_answers_may_have_any_encoding_and_be_packed(form: str, tmp_path: Path) -> None:
+    is_packed = form == "gz"
+    content = gzip.compress(FIRST.encode()) if is_packed else VOILA.encode(form)
+    (tmp_path / ("R-001.txt.gz" if is_packed else "R-001.txt")).write_bytes(content)
     assert score(GOLD[:1], {"m": str(tmp_path)}, SPEC).value("accuracy") == 1.0
 
 
-def test_packed_answers_are_unpacked(tmp_path: Path) -> None:
-    (tmp_path / "R-001.txt.gz").write_bytes(gzip.compress(FIRST.encode()))
-    assert score(GOLD[:1], {"m": str(tmp_path)}, SPEC).value("accuracy") == 1.0
+REFUSED = {
+    "two files of one document": ("m", {"R-001.txt": FIRST, "R-001.json": "{}"}, "duplicate id 'R-001'"),
+    "gold of broken JSON": ("gold", {"R-001.json": FIRST}, "not JSON"),
+    "gold of a text": ("gold", {"R-001.txt": "a text"}, "not JSON"),
+    "no answers": (
+        "m",
+        {"a.pdf": "x"},
+        r"has no files of answers; give a directory with one \.json, \.txt or \.md file per document",
+    ),
+    "other documents": ("m", {"README.md": "# Run 7"}, "no prediction by m has the id of a gold document"),
+}
 
 
-def test_two_files_of_one_document_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ProblemsError, match="duplicate id 'R-001'"):
-        score(GOLD, {"m": fill(tmp_path, {"R-001.txt": FIRST, "R-001.json": "{}"})}, SPEC)
-
-
-@pytest.mark.parametrize(
-    "files", [{"R-001.json": FIRST}, {"R-001.txt": "a text"}], ids=["broken JSON", "a text"]
-)
-def test_a_folder_of_gold_is_json(files: dict[str, str], tmp_path: Path) -> None:
-    with pytest.raises(ProblemsError, match=r"not JSON|has no JSON files"):
-        score(fill(tmp_path, files), {"m": GOLD}, SPEC)
-
-
-def test_a_folder_without_answers_says_what_it_should_hold(tmp_path: Path) -> None:
-    with pytest.raises(
-        ProblemsError,
-        match=r"has no files of answers; give a directory with one \.json, \.txt or \.md file per document",
-    ):
-        score(GOLD, {"m": fill(tmp_path, {"a.pdf": "x"})}, SPEC)
-
-
-def test_a_folder_of_other_documents_is_not_evaluated(tmp_path: Path) -> None:
-    with pytest.raises(NothingEvaluatedError):
-        score(GOLD, {"m": fill(tmp_path, {"README.md": "# Run 7"})}, SPEC)
+@pytest.mark.parametrize("case", REFUSED)
+def test_a_folder_that_cannot_be_meant_is_refused(case: str, tmp_path: Path) -> None:
+    side, files, told = REFUSED[case]
+    sides = {"gold": GOLD, "m": GOLD} | {side: fill(tmp_path, files)}
+    with pytest.raises(FieldassayError, match=told):
+        score(sides["gold"], {"m": sides["m"]}, SPEC)
 
 
 @pytest.mark.parametrize(
