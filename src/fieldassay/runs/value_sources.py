@@ -173,28 +173,32 @@ def open_predictions(
         elif one is not None:
             found[make_printable(system), repeat] = replace(one, form=ID_FORMS.get(form, str))
     named = frozenset(documents)
-    is_joined = form not in ID_FORMS or (
-        form == "exact" and any(named.isdisjoint(map(one.key, one.source.ids())) for one in found.values())
-    )
-    if not is_joined or not found:
-        return found, changed
-    joined = _join(inputs, spec, found, named)
+    by_name = {
+        key: one
+        for key, one in found.items()
+        if form not in ID_FORMS or (form == "exact" and named.isdisjoint(map(one.key, one.source.ids())))
+    }
+    joined = _join(inputs, spec, by_name, named) if by_name else {}
     if isinstance(joined, str):
-        return {}, changed | {system: joined for system, _ in found}
-    return joined, changed
+        rest = {key: one for key, one in found.items() if key not in by_name}
+        return rest, changed | {system: joined for system, _ in by_name}
+    return found | joined, changed
 
 
-def _join(inputs: RecordedInputs, spec: str, rows: Opened, documents: Collection[str]) -> Opened | str:
+def _join(
+    inputs: RecordedInputs, spec: str, rows: Opened, documents: Collection[str]
+) -> dict[tuple[str, int | None], PredictedRows] | str:
     """Return the rows with the documents that they were joined with by names, or why nobody knows them."""
+    unknown = f"its ids were joined with those of {inputs.gold}, which cannot be read as it was scored"
     digest = (inputs.sha256 or {}).get(inputs.gold)
-    if digest is None or digest_input(inputs.gold) != digest:
-        return f"its ids were joined with those of {inputs.gold}, which has changed since it was scored"
     try:
+        if digest is None or digest_input(inputs.gold) != digest:
+            return unknown
         options = recorded_options(inputs.options, "run.json")
         gold = open_gold(read_plan(RecordedSpec(spec)), inputs.gold, options)
         joined = {key: join_ids(gold, one.source, options.match_ids) for key, one in rows.items()}
     except (FieldassayError, OSError, ValueError):
-        return f"its ids were joined with those of {inputs.gold}, which cannot be read"
+        return unknown
     owned = {make_printable(own) for one in joined.values() for own in one.owners.values()}
     is_shared = any(one.is_shared for one in joined.values()) or owned.isdisjoint(documents)
     return {
