@@ -33,7 +33,7 @@ def find_delimiter(text: str) -> str:
 
 
 def split_rows(text: str, delimiter: str, broken: list[int] | None = None) -> Iterator[tuple[int, list[str]]]:
-    """Yield the physical line number at which each row starts, and its cells; empty lines are passed over.
+    r"""Yield the physical line number at which each row starts, and its cells; empty lines are passed over.
 
     A quotation mark that is never closed takes the rows below into its cell. `broken` gets the first lines of
     the rows that go on over several lines, and end in no closing mark or in text behind one.
