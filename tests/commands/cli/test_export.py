@@ -120,7 +120,7 @@ def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path
         "overall_accuracy", "overall_correct", "overall_total", "field_accuracies", "detailed_results",
         "images_evaluated", "perfect_documents",
         "best_performing_image", "best_performance_accuracy", "worst_performing_image",
-        "worst_performance_accuracy", "summary_stats",
+        "worst_performance_accuracy", "summary_stats", "scores",
     ]  # fmt: skip
     assert (atlas["overall_total"], atlas["images_evaluated"], atlas["perfect_documents"]) == (110, 8, 1)
     assert atlas["field_accuracies"]["SUPPLIER_NAME"] == pytest.approx(
@@ -264,6 +264,12 @@ def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
         "accuracy_score": 0.0,
     }
     assert found["detailed_results"][1]["fields"] == {}
+    alone = guide_result(score(gold, pred, spec, ScoreOptions(replicates=0, metrics=("correct",))))
+    assert (alone["overall_correct"], alone["field_accuracies"], alone["scores"]) == (
+        None,
+        {},
+        {"correct": 2},
+    )
 
 
 @pytest.mark.parametrize(
@@ -272,7 +278,6 @@ def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
         (ScoreOptions(replicates=0), None, "several systems"),
         (ScoreOptions(replicates=0), "aa", "no system 'aa'"),
         (ScoreOptions(replicates=0, evidence="none"), "a", "kept no evidence"),
-        (ScoreOptions(replicates=0, metrics=("f1",)), "a", "lacks a metric"),
     ],
 )
 def test_what_a_result_lacks_is_told(options: ScoreOptions, system: str | None, said: str) -> None:

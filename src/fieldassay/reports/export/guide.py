@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.metrics.catalogue.grammar import parse_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.headline import POOLED, find_main, find_named, list_fields
 from fieldassay.metrics.result.result import Result
@@ -24,10 +25,12 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     """Return one system's result as the guide's programmatic evaluation does; any spec will do.
 
     `overall_accuracy` is the main metric (the spec's score, else the accuracy); `overall_correct` and
-    `overall_total` are numerator and denominator of the pooled one. Each field has `accuracy`, `correct` (a
-    sum of scores) and `total`; each image its accuracy and its fields. A missing value is None, and so is an
-    undefined figure. `best_fields` and `worst_fields` pair names and figures. Raises `ProblemsError` if the
-    system is ambiguous, if the result kept no evidence or not all of it, or lacks one of these metrics.
+    `overall_total` are numerator and denominator of the pooled one; `scores` has every metric of the run.
+    What the run has no metric for is None; without `field_accuracy` no field is listed. Each field has
+    `accuracy`, `correct` (a sum of scores) and `total`; each image its accuracy and its fields. A missing
+    value is None, and so is an undefined figure. `best_fields` and `worst_fields` pair names and figures.
+
+    Raises `ProblemsError` if the system is ambiguous, or if the result kept no evidence or not all of it.
 
     >>> from fieldassay.scoring.score import score
     >>> gold = [{"image_file": "a.png", "SUPPLIER_NAME": "Liberty Oil", "TOTAL_AMOUNT": "$94.87"}]
@@ -45,11 +48,6 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     main = find_main(result)
     overall = None if main is None else find_named(result, name, (main.metric,))
     pooled, fields = find_named(result, name, POOLED), list_fields(result, name)
-    if overall is None or pooled is None or not fields:
-        raise _refusal(
-            "the result lacks a metric",
-            "score with a metric of the whole, accuracy_pooled (or pooled_accuracy) and field_accuracy",
-        )
     table = {
         field: {"accuracy": estimate.value, "correct": _numerator(estimate), "total": estimate.n}
         for field, estimate in fields.items()
@@ -57,9 +55,9 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     own = documents.filter(documents["system"] == name)
     perfect = find_named(result, name, ("perfect_documents",))
     return {
-        "overall_accuracy": overall.value,
-        "overall_correct": _numerator(pooled),
-        "overall_total": pooled.n,
+        "overall_accuracy": None if overall is None else overall.value,
+        "overall_correct": None if pooled is None else _numerator(pooled),
+        "overall_total": None if pooled is None else pooled.n,
         "field_accuracies": table,
         "detailed_results": _images(
             own, list(list_judgements(evidence.lazy(), name, with_silence=counts_silence(result)))
@@ -68,6 +66,18 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
         "perfect_documents": _count_perfect(perfect, own),
         **_extremes(own),
         "summary_stats": _summary(table),
+        "scores": _scores(result, name),
+    }
+
+
+def _scores(result: Result, system: str) -> dict[str, float | None]:
+    """Return the system's value of each metric of the run over all documents and fields, as it is written."""
+    found = {text: result.select(parse_metric(text)) for text in result.run.get("metrics", ())}
+    return {
+        text: one.value
+        for text, estimates in found.items()
+        for one in estimates
+        if (one.system, one.field, one.slice) == (system, None, {})
     }
 
 
