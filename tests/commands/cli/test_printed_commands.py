@@ -40,7 +40,7 @@ def printed() -> Iterator[tuple[str, str]]:
 def fault_of(line: str) -> str | None:
     """Return what is wrong with a command, None if nothing is: each word is a command, each option its own."""
     command: click.Command = commands
-    context = click.Context(commands, info_name="fieldassay")
+    context = click.Context(commands, info_name="fieldassay", **commands.context_settings)
     for word in WORD.findall(line):
         if isinstance(command, click.Group):
             inner = command.get_command(context, word)
