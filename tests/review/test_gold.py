@@ -401,6 +401,13 @@ def written(
     return row
 
 
+def test_a_skipped_key_of_a_map_or_a_tree_is_unreviewed(tmp_path: Path) -> None:
+    labels = {"mp.x": SKIPPED, "mp.y": Label("value", "2"), "mp.z": Label("value", "?"), "tree.t": SKIPPED}
+    spec = "fields: {mp: {type: map, values: number}, tree: any}"
+    row = written(tmp_path, labels | {"tree.u": VALUE}, spec=spec)
+    assert row["unreviewed_fields"] == ["mp.x", "mp.z", "tree.t"]
+
+
 @pytest.mark.parametrize(
     ("labels", "unreviewed"),
     [

@@ -20,6 +20,7 @@ fields:
   place: {type: object, fields: {city: text, street: text}}
   lines: {type: list, items: {type: object, fields: {sku: id, amount: money, tags: {type: list, items: text}}}}
   tags: {type: list, items: text}
+  rates: {type: map, values: money}
 """
 LINES = [{"sku": "A", "amount": "5"}, {"sku": "B", "amount": "6"}]
 
@@ -50,6 +51,9 @@ LINES = [{"sku": "A", "amount": "5"}, {"sku": "B", "amount": "6"}]
         ),
         pytest.param({}, {"lines": LINES}, ["lines"], id="a list of objects"),
         pytest.param({}, {"tags": ["x", "y"]}, ["tags"], id="a list of values"),
+        pytest.param(
+            {"rates": {"a": "1"}}, {"rates": {"a": "1", "b": "2"}}, ["rates.b"], id="a key of a map"
+        ),
     ],
 )
 def test_no_row_and_no_metric_knows_what_is_unreviewed(gold: Any, pred: Any, paths: list[str]) -> None:

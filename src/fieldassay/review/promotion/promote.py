@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import deepcopy
 from pathlib import Path
@@ -119,6 +120,9 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     same = same_text if form is None else same_by(form)
     problems: list[Problem] = []
     sheets, items, standing = _promotable(sheets, records, plan)
+    asked: dict[str, set[str]] = defaultdict(set)
+    for sheet in sheets:
+        asked[sheet.document] |= {path for path in sheet.labels if "[" not in path}
     agreed = _agree(sheets, same, gold, problems)
     unknown = () if options.adds_documents or not records else tuple(agreed.keys() - records.keys())
     agreed = {name: labels for name, labels in agreed.items() if name not in unknown}
@@ -140,7 +144,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
                     Problem(f"{gold}: {document}: {change.path}", what, f"{_CHANGED}{gold}", "gold_conflict")
                 )
         if document not in records:
-            _name_unreviewed(record, labels, fields(record))
+            _name_unreviewed(record, labels, {*fields(record), *asked[document]})
         if document not in records or any(change.is_changed for change in effects):
             rows[document] = _close(file.rows.get(document, {}), record, options.gold_key)
             unreviewed += [(document, path) for path in sorted(named_places(record, UNREVIEWED_FIELDS))]
@@ -195,7 +199,7 @@ def _fields(form: Form | None, agreed: Mapping[str, Labels]) -> Callable[[Mappin
 
 
 def _name_unreviewed(record: dict[str, Any], labels: Labels, fields: Iterable[str]) -> None:
-    """Write the fields that no label is at, above or below into a record that is new."""
+    """Write the fields, and keys of maps and trees, that no label is at, above or below into a new record."""
     names = named_places(record, UNREVIEWED_FIELDS)
     names |= {
         path for path in fields if not any(is_at(label, path) or is_at(path, label) for label in labels)

@@ -128,7 +128,12 @@ class _Places(Struct, frozen=True):
     partners: dict[int, dict[int, int]]
 
     def of(self, block: Block, info: FieldInfo, rows: _Rows) -> list[str]:
+        from fieldassay.scoring.engine.paths_of_rows import gather, take
+
         expected = self.paths.expected(block, info, rows).to_list()
+        if "[]" not in info.path:  # a key of a map is the same place on both sides
+            own = take(gather([self.paths.of(block, info, "pred")]), rows).to_list()
+            return [path or named or info.path for path, named in zip(expected, own, strict=True)]
         preds = block.pairs.pred[rows].tolist()
         return [
             path or self._of_lone(block.pairs.prefix, info.path, pred)

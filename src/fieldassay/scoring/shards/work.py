@@ -25,7 +25,7 @@ from fieldassay.records.record import Batch, Repeat
 from fieldassay.scoring.engine.applicability import applicability
 from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.candidates import MOST_PAIRS, count_pairs
-from fieldassay.scoring.engine.critical import mark_critical
+from fieldassay.scoring.engine.critical import is_at_or_under, mark_critical
 from fieldassay.scoring.engine.flatten import Undeclared
 from fieldassay.scoring.engine.illegible import judge_reviewed, mark_failed
 from fieldassay.scoring.engine.judge import Judged, judge
@@ -259,14 +259,15 @@ def _find_unreadable(evidence: Evidence, batch: Batch) -> dict[tuple[str, str], 
 
 
 def _count_unreviewed(plan: Plan, batch: Batch) -> Counter[str]:
-    """Return how many declared fields nobody was asked about, and in how many documents."""
+    """Return how many fields and keys of maps and trees were never reviewed, and of how many documents."""
     known = {info.path for info in plan.fields}
+    keyed = frozenset(info.path for info in plan.fields if info.type in ("any", "map"))
     found = [
         len(
             {
                 path
                 for path in _plain_paths(record.meta.unreviewed_paths)
-                if "" in known or field_of(path) in known
+                if "" in known or field_of(path) in known or is_at_or_under(path, keyed)
             }
         )
         for record in batch.gold
