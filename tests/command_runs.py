@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -98,3 +99,12 @@ def write_tiny(folder: Path) -> Files:
     made.write("gold.jsonl", GOLD)
     made.write("llama.jsonl", PRED)
     return made
+
+
+def write_inputs(folder: Path, spec: str, gold: Sequence[Any], pred: Sequence[Any]) -> list[str]:
+    """Return the options that name a spec, gold and the predictions of a system `m`, written to a folder."""
+    (folder / "spec.yaml").write_text(spec)
+    for name, rows in (("gold", gold), ("m", pred)):
+        (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    names = {"--spec": "spec.yaml", "--gold": "gold.jsonl", "--pred": "m.jsonl"}
+    return [word for option, name in names.items() for word in (option, str(folder / name))]

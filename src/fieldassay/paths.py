@@ -81,6 +81,20 @@ def value_at(data: Any, path: str | Iterable[Step], missing: Any = None) -> Any:
     return data
 
 
+def leaves_of(value: Any, at: tuple[Step, ...] = ()) -> Iterator[tuple[tuple[Step, ...], Any]]:
+    """Yield each value of a tree that holds no other, with its steps: null, empty lists and objects too.
+
+    >>> list(leaves_of({"a": [1, None, {"b": "x"}], "c": {}}))
+    [(('a', 0), 1), (('a', 1), None), (('a', 2, 'b'), 'x'), (('c',), {})]
+    """
+    if isinstance(value, dict | list) and (value or not at):
+        members: Any = value.items() if isinstance(value, dict) else enumerate(value)
+        for step, inner in members:
+            yield from leaves_of(inner, (*at, step))
+    else:
+        yield at, value
+
+
 def plain_path(text: str) -> str:
     """Return a path as written by `join_path`, whatever its quoting; an invalid path unchanged.
 

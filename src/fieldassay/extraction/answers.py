@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from fieldassay.extraction.schema import QUOTE, VALUE, AnswerShape, enum_values, is_tree, quote_key
 from fieldassay.io.json_value import Json
-from fieldassay.paths import Step, join_path
+from fieldassay.paths import Step, join_path, leaves_of
 from fieldassay.spec.plan.renaming import loosen
 
 if TYPE_CHECKING:
@@ -185,20 +185,6 @@ class _Walk(Struct):
         """Take every value of a tree without declared fields."""
         for steps, leaf in leaves_of(value, at):
             self.values[steps] = Given(leaf, None, steps)
-
-
-def leaves_of(value: Json, at: Steps = ()) -> Iterator[tuple[Steps, Any]]:
-    """Yield each value of a tree that holds no other, with its steps: null, empty lists and objects too.
-
-    >>> list(leaves_of({"a": [1, None, {"b": "x"}], "c": {}}))
-    [(('a', 0), 1), (('a', 1), None), (('a', 2, 'b'), 'x'), (('c',), {})]
-    """
-    if isinstance(value, dict | list) and (value or not at):
-        members: Any = value.items() if isinstance(value, dict) else enumerate(value)
-        for step, inner in members:
-            yield from leaves_of(inner, (*at, step))
-    else:
-        yield at, value
 
 
 def build_record(

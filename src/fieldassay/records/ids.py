@@ -319,7 +319,7 @@ def _by_pattern(names: Sequence[str], ids: Sequence[str], pattern: str) -> Joine
         if not core:
             continue
         (owners[name],) = cores[core]
-        said = re.fullmatch(_regex(left.replace("{id}", "\0")).replace("\0", re.escape(core)), text)
+        said = re.fullmatch(re.escape(core).join(map(_regex, left.split("{id}"))), text)
         if "{reading}" in left and said:
             readings[name] = said["reading"]
     return Joined(owners, readings)
@@ -341,7 +341,7 @@ def _splits(name: str, pattern: str, lengths: Sequence[int] | None = None) -> It
 
 def _regex(pattern: str) -> str:
     parts = re.split(r"(\{reading\}|\*)", pattern)
-    return "".join(_PLACES.get(part, part if part == "\0" else re.escape(part)) for part in parts)
+    return "".join(_PLACES.get(part, re.escape(part)) for part in parts)
 
 
 def find_twins(owners: Mapping[str, str], readings: Mapping[str, str] | None = None) -> list[list[str]]:

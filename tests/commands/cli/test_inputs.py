@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_runs import Ran
+from command_runs import Ran, write_inputs
 from scored_runs import linked, scored, stamp
 
 from fieldassay import score
@@ -517,19 +517,7 @@ PRED = [
 
 @pytest.fixture
 def data(tmp_path: Path) -> list[str]:
-    (tmp_path / "spec.yaml").write_text(SPEC)
-    for name, rows in (("gold", GOLD), ("m", PRED)):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return [
-        "--spec",
-        str(tmp_path / "spec.yaml"),
-        "--gold",
-        str(tmp_path / "gold.jsonl"),
-        "--pred",
-        str(tmp_path / "m.jsonl"),
-        "--bootstrap",
-        "0",
-    ]
+    return [*write_inputs(tmp_path, SPEC, GOLD, PRED), "--bootstrap", "0"]
 
 
 def accuracy(

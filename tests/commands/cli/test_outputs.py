@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 import pytest
-from command_runs import Files, Ran, write_tiny
+from command_runs import Files, Ran, write_inputs, write_tiny
 from scored_runs import scored
 
 from fieldassay.commands.cli.grouping import FiniteRange
@@ -242,17 +242,7 @@ PRED = [{**row, "total": 1} for row in GOLD]
 
 @pytest.fixture
 def data(tmp_path: Path) -> list[str]:
-    (tmp_path / "spec.yaml").write_text("name: r\nfields: {kind: text, total: money}\n")
-    for name, rows in (("gold", GOLD), ("m", PRED)):
-        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    return [
-        "--spec",
-        str(tmp_path / "spec.yaml"),
-        "--gold",
-        str(tmp_path / "gold.jsonl"),
-        "--pred",
-        str(tmp_path / "m.jsonl"),
-    ]
+    return write_inputs(tmp_path, "name: r\nfields: {kind: text, total: money}\n", GOLD, PRED)
 
 
 def test_the_run_says_which_documents_it_has_and_reads_the_same_again(

@@ -31,6 +31,7 @@ from fieldassay.commands.cli.main import main
 from fieldassay.documents.pool import DocumentPool
 from fieldassay.documents.sources import list_documents
 from fieldassay.errors import ProblemsError
+from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.draw import Shares
 from fieldassay.review.sheets.make import Request, make_review
 from fieldassay.review.sheets.sheets import RefusedError
@@ -585,6 +586,16 @@ def work_until(is_so: Callable[[], bool], clients: list[Client], server: Server)
         work(clients, server.port, 0.5)
 
 
+def work_on(store: Store, clients: list[Client]) -> None:
+    """Assert that a new server takes more labels, and that none that was acknowledged is lost."""
+    server = Server(store.folder)
+    work_until(lambda: sum(len(client.acknowledged) for client in clients) > 30, clients, server)
+    server.stop()
+    acknowledged, faults = check(store, clients)
+    assert faults == []
+    assert acknowledged > 30
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
 @pytest.mark.parametrize(
     "kills", [pytest.param(1, id="once"), pytest.param(3, id="three times", marks=pytest.mark.full)]
@@ -595,12 +606,7 @@ def test_killed_under_load_nothing_acknowledged_is_lost(tmp_path: Path, kills: i
     for _ in range(kills):
         server = Server(tmp_path)
         work(clients, server.port, 0.2 + chance.random() * 0.6, server)
-    server = Server(tmp_path)
-    work_until(lambda: sum(len(client.acknowledged) for client in clients) > 30, clients, server)
-    server.stop()
-    acknowledged, faults = check(store, clients)
-    assert faults == []
-    assert acknowledged > 30
+    work_on(store, clients)
 
 
 LIMITED = pytest.mark.skipif(sys.platform == "win32", reason="no limit of a file's size")
@@ -619,12 +625,7 @@ def test_on_a_full_disk_a_label_is_kept_or_its_client_is_told(tmp_path: Path) ->
     assert not any("Traceback" in one for one in told)
     for client in clients:
         client.errors.clear()
-    server = Server(tmp_path)
-    work_until(lambda: sum(len(client.acknowledged) for client in clients) > 30, clients, server)
-    server.stop()
-    acknowledged, faults = check(store, clients)
-    assert faults == []
-    assert acknowledged > 30
+    work_on(store, clients)
 
 
 @LIMITED

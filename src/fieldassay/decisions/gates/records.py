@@ -16,7 +16,7 @@ from fieldassay.errors import Problem, ProblemsError, nearest, problem
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import id_text
-from fieldassay.io.text.delimited import find_delimiter, refuse_open_quotes, split_rows
+from fieldassay.io.text.delimited import find_delimiter, read_rows
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.cursor import Cursor, kind_of
@@ -356,9 +356,7 @@ def _read_manifest(source: Source, folder: Path) -> tuple[frozenset[str], str]:
     if not isinstance(value, str):
         raise problem(where, f"{what}, not {kind_of(value)}", "write the path", "wrong_kind")
     text = _read_text(folder / value, where)
-    broken: list[int] = []
-    rows = [cells for _, cells in split_rows(text, find_delimiter(text), broken)]
-    refuse_open_quotes(broken, str(folder / value))
+    rows = [cells for _, cells in read_rows(text, find_delimiter(text), str(folder / value))]
     names = {name.strip(): number for number, name in enumerate(rows[0])} if len(rows) > 1 else {}
     if "doc_id" not in names:
         what = f"{folder / value}: has no column 'doc_id' with rows below it"

@@ -33,8 +33,37 @@ CallInput = Literal["text", "file"]
 """What is made ready for a call: the text of the document's pages, or nothing beside its file."""
 
 
+class _Called:
+    """A system that is called once for each document: with its file, and its text unless it opens that."""
+
+    __slots__ = ()
+    input: CallInput
+
+    @property
+    def uses_text(self) -> bool:
+        """Return whether the text of documents is loaded."""
+        return self.input == "text"
+
+    def extract(
+        self, document: Transcript, task: Task
+    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
+        """Yield one call with the document, and return its record."""
+        name = PurePath(task.path or document.id).name
+        body: dict[str, Json] = {
+            "id": document.id,
+            "name": name,
+            "media_type": find_media_type(task.path or name),
+            "sha256": document.sha256,
+            "pages": [transcript_text(document, page.number).text for page in document.pages],
+            "schema": AnswerShape().schema(task.spec.fields),
+            "repeat": task.repeat,
+        }
+        (answer,) = yield (Request("call", CALL, body, repeat=task.repeat, path=task.path),)
+        return read_called(answer, document, task)
+
+
 @dataclass(frozen=True, slots=True)
-class Command:
+class Command(_Called):
     """A program of the user: a line of JSON in, a line of JSON out; `workers` copies of it run and stay.
 
     It reads an object with the keys `id`, `path`, `name`, `media_type`, `sha256`, `pages`, `schema` and
@@ -47,51 +76,14 @@ class Command:
     max_answer_mb: float = field(default=64.0, metadata={"least": 0.001})
     input: CallInput = "text"
 
-    @property
-    def uses_text(self) -> bool:
-        """Return whether the text of documents is loaded."""
-        return self.input == "text"
-
-    def extract(
-        self, document: Transcript, task: Task
-    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
-        """Yield one call with the document, and return its record."""
-        return (yield from _call(document, task))
-
 
 @dataclass(frozen=True, slots=True)
-class Function:
+class Function(_Called):
     """A Python function of the user, `module:name`: from the same object to the record."""
 
     call: str
     workers: int = field(default=1, metadata=AT_LEAST_ONE)
     input: CallInput = "text"
-
-    @property
-    def uses_text(self) -> bool:
-        """Return whether the text of documents is loaded."""
-        return self.input == "text"
-
-    def extract(
-        self, document: Transcript, task: Task
-    ) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
-        """Yield one call with the document, and return its record."""
-        return (yield from _call(document, task))
-
-
-def _call(document: Transcript, task: Task) -> Generator[tuple[Request, ...], tuple[Answer, ...], Extracted]:
-    name = PurePath(task.path or document.id).name
-    body: dict[str, Json] = {
-        "id": document.id,
-        "name": name,
-        "media_type": find_media_type(task.path or name),
-        "sha256": document.sha256,
-        "pages": [transcript_text(document, page.number).text for page in document.pages],
-        "schema": AnswerShape().schema(task.spec.fields),
-        "repeat": task.repeat,
-    }
-    (answer,) = yield (Request("call", CALL, body, repeat=task.repeat, path=task.path),)
-    return read_called(answer, document, task)
 
 
 def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.extraction.answers import Reading, Steps, build_record, leaves_of, read_answer
+from fieldassay.extraction.answers import Reading, Steps, build_record, read_answer
 from fieldassay.extraction.endpoints.exchange import Answer, Attachment, Failure, Request
 from fieldassay.extraction.endpoints.outcome import room_left
 from fieldassay.extraction.evidence import Found, as_evidence, field_steps, mark_leaks
@@ -44,7 +44,7 @@ from fieldassay.extraction.strategies.verify import (
 )
 from fieldassay.extraction.strategy import AT_LEAST_ONE, Example, Extracted, Task
 from fieldassay.io.json_value import Json, is_blank
-from fieldassay.paths import join_path
+from fieldassay.paths import join_path, leaves_of
 from fieldassay.spec.presets.catalogue import describes_protocol
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from fieldassay.errors import Problem, ProblemsError
 
@@ -64,12 +64,15 @@ def split_rows(text: str, delimiter: str, broken: list[int] | None = None) -> It
             yield number, cells
 
 
-def refuse_open_quotes(broken: Sequence[int], label: str) -> None:
-    """Raise `ProblemsError` with the first lines of broken rows, if there are any."""
+def read_rows(text: str, delimiter: str, label: str) -> list[tuple[int, list[str]]]:
+    """Return the rows as `split_rows` yields them. Raises `ProblemsError` with the lines of broken ones."""
+    broken: list[int] = []
+    rows = list(split_rows(text, delimiter, broken))
     what = "a quotation mark opens a cell, and none closes it before the next delimiter"
     remedy = "remove it; or put the whole cell in quotation marks, and double each one inside"
     if broken:
         raise ProblemsError([Problem(f"{label}:{line}", what, remedy, "open_quote") for line in broken[:20]])
+    return rows
 
 
 class _Lines:

@@ -199,12 +199,9 @@ def rank_all(arena: PairedMatrix, metrics: Sequence[BoundMetric]) -> list[Ranked
     able = [can_be_redrawn(arena, view) for view in views]
     if not any(able):
         return ranked
-    rows = np.unique(
-        np.concatenate([view.rows for view, is_able in zip(views, able, strict=True) if is_able])
-    )
-    seen = [
-        (view, np.searchsorted(rows, view.rows)) for view, is_able in zip(views, able, strict=True) if is_able
-    ]
+    drawn = [view for view, is_able in zip(views, able, strict=True) if is_able]
+    rows = np.unique(np.concatenate([view.rows for view in drawn]))
+    seen = [(view, np.searchsorted(rows, view.rows)) for view in drawn]
 
     def evaluate(*, is_left_out: bool) -> Iterator[Floats]:
         """Yield each metric in every replicate, systems x replicates."""

@@ -96,8 +96,7 @@ def estimate_slices(
     asked = {bound.call.slice for bound in plan.metrics if bound.call.slice is not None}
     chosen = {key for key in (*slices, *asked) if key is None or key[0] in order or key in asked}
     unseen = unseen_weights(plan.seed, plan.replicates)
-    names = slices[None].sum_plain().values() if None in slices else ()
-    is_large = len(chosen) * max((len(total.fields) for total in names), default=0) > MOST_EMPTY
+    is_large = None in slices and len(chosen) * slices[None].count_fields() > MOST_EMPTY
     estimates: list[Estimate] = []
     for key in sorted(
         chosen, key=lambda key: (-1, "", "") if key is None else (order.get(key[0], len(order)), *key)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
@@ -165,6 +166,15 @@ class SliceSums(Struct, frozen=True, eq=False):
             sums={one: _choose(total, present) for one, total in self.sums.items()},
             undrawn=tuple((documents.choose(present), rows) for documents, rows in self.undrawn),
         )
+
+    def count_fields(self) -> int:
+        """Return how many fields the statistic with most of them has."""
+        names: defaultdict[Statistic, set[str | None]] = defaultdict(set)
+        parts = (documents.statistics.items() for documents, _ in self.undrawn)
+        undrawn = ((one, fields) for part in parts for one, (fields, _) in part)
+        for one, fields in (*((one, total.fields) for one, total in self.sums.items()), *undrawn):
+            names[one].update(fields)
+        return max(map(len, names.values()), default=0)
 
     def size(self, replicates: int) -> int:
         """Return the bytes of the sums when all are drawn."""

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.json_value import id_text
-from fieldassay.io.text.delimited import find_delimiter, refuse_open_quotes, split_rows
+from fieldassay.io.text.delimited import find_delimiter, read_rows
 from fieldassay.io.text.encoding import decode_lines
 from fieldassay.records.formats.columns import Columns, Table
 from fieldassay.records.formats.files import Input
@@ -32,11 +32,7 @@ def read_table(source: Input, options: SourceOptions) -> tuple[HeldRows, tuple[P
     named = _DELIMITER.match(text)
     text = f"\n{text[named.end() :]}" if named else text  # the numbers of lines stay
     delimiter = named[1] if named else "\t" if source.format == "tsv" else find_delimiter(text)
-    broken: list[int] = []
-    lines = split_rows(text, delimiter, broken)
-    number, header = next(lines, (1, []))
-    below = list(lines)
-    refuse_open_quotes(broken, source.label)
+    (number, header), *below = read_rows(text, delimiter, source.label) or [(1, [])]
     table = Table(
         source.label,
         [name.strip() for name in header],

@@ -17,9 +17,9 @@ from msgspec import Struct
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.typed_json import parse_json
 from fieldassay.io.files.whole_files import open_file, stage_file
-from fieldassay.io.text.delimited import find_delimiter, refuse_open_quotes, split_rows
+from fieldassay.io.text.delimited import find_delimiter, read_rows
 from fieldassay.io.text.encoding import detect_encoding
-from fieldassay.paths import Step, field_of, join_path, split_path, value_at
+from fieldassay.paths import Step, field_of, join_path, leaves_of, split_path, value_at
 from fieldassay.records.decode import TOO_DEEP, is_too_deep
 from fieldassay.records.formats.columns import Columns
 from fieldassay.records.formats.folders import read_folder
@@ -348,8 +348,10 @@ class GoldFile(Struct, frozen=True, eq=False):
         columns = _columns(list(names))
         problems = []
         for name, row in changed.items():
-            for path in _leaves(row, ()):
-                if not any(path[: len(steps)] == steps for steps in columns.steps):
+            for path, value in leaves_of(row):
+                if value not in (None, "", [], {}) and not any(
+                    path[: len(steps)] == steps for steps in columns.steps
+                ):
                     where = ".".join(map(str, path))
                     remedy = f"add a column {ILLEGIBLE_FIELDS if path[0] == ILLEGIBLE_FIELDS else path[0]!r}"
                     what = f"there is no column for {where}"
@@ -487,9 +489,7 @@ def _open_table(path: Path, data: bytes, id_names: Sequence[str], separators: Ma
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     text = text.removeprefix(mark)
     delimiter = "\t" if path.suffix.lower() in (".tsv", ".tab") else find_delimiter(text)
-    broken: list[int] = []
-    lines = list(split_rows(text, delimiter, broken))
-    refuse_open_quotes(broken, str(path))
+    lines = read_rows(text, delimiter, str(path))
     if not lines:
         raise problem(path, "is empty", "write its header", "empty_input")
     header = [cell.strip() for cell in lines[0][1]]
@@ -526,12 +526,3 @@ def _json(value: Any, indent: int = 0) -> str:
 
 def _columns(header: Sequence[str]) -> Columns:
     return Columns.of(header, SourceOptions(nested=frozenset(name.partition(".")[0] for name in header)))
-
-
-def _leaves(value: Any, above: tuple[Step, ...]) -> Iterator[tuple[Step, ...]]:
-    """Yield the places of a tree that hold something."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, member in inner:
-        yield from _leaves(member, (*above, key))
-    if not inner and value not in (None, "", [], {}):
-        yield above

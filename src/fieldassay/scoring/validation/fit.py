@@ -17,7 +17,7 @@ from fieldassay.io.text.shown import clip
 from fieldassay.metrics.evidence import FLAG, Evidence, Kind, Outcome
 from fieldassay.metrics.result.headline import find_headline
 from fieldassay.metrics.result.result import Result
-from fieldassay.paths import ITEM, join_path, split_path
+from fieldassay.paths import field_of, join_path, leaves_of, split_path
 from fieldassay.records.answers.misplaced import find_misplaced
 from fieldassay.records.answers.tool_calls import find_wrapped
 from fieldassay.records.matching import Matching
@@ -149,8 +149,11 @@ def _describe_apart(gold: Source, source: Source, system: str) -> str | None:
 
     None if any place is common: nulls have places, too.
     """
-    places = [{place for record in _probe(side) for place in _places(record, ())} for side in (gold, source)]
-    if not places[0].isdisjoint(places[1]):
+    ours_at, theirs_at = (
+        {field_of(join_path(steps)) for record in _probe(side) for steps, _ in leaves_of(record)}
+        for side in (gold, source)
+    )
+    if not ours_at.isdisjoint(theirs_at):
         return None
     ours, theirs = ({key: None for record in _probe(side) for key in record} for side in (gold, source))
     near = (
@@ -167,17 +170,6 @@ def _describe_apart(gold: Source, source: Source, system: str) -> str | None:
             or next(near, "name the key that holds the record: `--pred-key KEY`"),
         )
     )
-
-
-def _places(value: Any, above: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
-    """Yield the place of each member of a tree that holds no other, the items of a list alike."""
-    members: list[tuple[Any, Any]] = [*value.items()] if isinstance(value, Mapping) else []
-    if isinstance(value, list):
-        members = [(ITEM, item) for item in value]
-    if not members:
-        yield above
-    for step, member in members:
-        yield from _places(member, (*above, step))
 
 
 def describe_misfit(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from msgspec import Struct
 
-from fieldassay.extraction.answers import Given, Steps, build_record, leaves_of
+from fieldassay.extraction.answers import Given, Steps, build_record
 from fieldassay.extraction.evidence import Found, as_evidence, field_steps
 from fieldassay.extraction.examples.examples import ExampleFile
 from fieldassay.extraction.fields import field_labels, leaf_fields, locator, plan_leaves, plan_of_spec
@@ -20,7 +20,7 @@ from fieldassay.extraction.strategies.rules.scalars import ScalarRule, extract_s
 from fieldassay.extraction.strategies.rules.tables import Column, as_values, extract_items
 from fieldassay.extraction.strategy import Extracted, Task
 from fieldassay.io.json_value import is_blank
-from fieldassay.paths import ITEM, KEY, join_path
+from fieldassay.paths import ITEM, KEY, join_path, leaves_of
 
 if TYPE_CHECKING:
     from fieldassay.documents.transcript import Transcript
