@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from fieldassay.extraction.answers import Given, Steps
-from fieldassay.extraction.places.search import Place, Search, surface_forms
+from fieldassay.extraction.places.search import Place, Search, order, surface_forms
 from fieldassay.extraction.places.value_words import TEXTS
 from fieldassay.extraction.strategy import Evidence, EvidenceClass
+from fieldassay.io.effort import check_time
 from fieldassay.io.json_value import Json
 from fieldassay.paths import ITEM, KEY
 from fieldassay.regex import lazy_regex
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     from fieldassay.spec.plan.nodes import Leaf
 
 _Places: TypeAlias = "Sequence[Place]"
+_MOST_COMPARED, _FEWEST = 1_000_000, 20
+"""The places that all values of an answer are compared with, and the least of one value."""
 _CAMEL = lazy_regex(r"(?<=[a-z0-9])(?=[A-Z])|[^\w]+|_+")
 
 
@@ -55,34 +60,51 @@ class Locator(Struct, frozen=True, dict=True):
     """The words of each field's labels, by its steps (items as `ITEM`)."""
 
     def locate(self, values: Mapping[Steps, Given], rows: Mapping[Steps, str]) -> dict[Steps, Found]:
-        """Return each value with its place; those of an item of a list as near to its row as they stand."""
-        stands = {
-            steps: [
-                place
-                for place in self.search.places(self.leaves.get(field_steps(steps, self.leaves)), given.value)
-                if place.page in self.pages
-            ]
-            for steps, given in values.items()
-        }
-        anchors = self._anchors(values, stands, rows)
+        """Return each value with its place; those of an item of a list as near to its row as they stand.
+
+        Of a value that stands in very many places, those nearest to its row, or to the row before, count.
+        Raises `OvertimeError` where the time of the document is used up.
+        """
+        most = max(_FEWEST, _MOST_COMPARED // max(len(values), 1))
+        stands = self._stands(values, most)
+        anchors = self._anchors(values, stands, rows, most)
         found: dict[Steps, Found] = {}
         taken: dict[Steps | None, set[Place]] = defaultdict(set)
         for steps, given in values.items():
             item = item_steps(steps)
             anchor = anchors.get(item) if item is not None else None
             quote = given.quote or (rows.get(item) if item is not None else None)
-            free = [place for place in stands[steps] if place not in taken[item]] if item is not None else []
-            found[steps] = self._locate(steps, Given(given.value, quote), free or stands[steps], anchor)
+            check_time()
+            near = nearest(stands[steps], anchor, most)
+            free = [place for place in near if place not in taken[item]] if item is not None else []
+            found[steps] = self._locate(steps, Given(given.value, quote), free or near, anchor, most)
             place = found[steps].place
             if place is not None:
                 taken[item].add(place)
         return found
 
-    def _locate(self, steps: Steps, given: Given, places: Sequence[Place], anchor: Place | None) -> Found:
+    def _stands(self, values: Mapping[Steps, Given], most: int) -> dict[Steps, _Places]:
+        """Return the places of each value, equal ones of a field found once; those of many in order."""
+        known: dict[tuple[Steps, str], _Places] = {}
+        stands: dict[Steps, _Places] = {}
+        for steps, given in values.items():
+            field = field_steps(steps, self.leaves)
+            check_time()
+            key = field, repr(given.value)
+            if key not in known:
+                places = self.search.places(self.leaves.get(field), given.value)
+                places = [place for place in places if place.page in self.pages]
+                known[key] = sorted(places, key=order) if len(places) > most else places
+            stands[steps] = known[key]
+        return stands
+
+    def _locate(
+        self, steps: Steps, given: Given, places: Sequence[Place], anchor: Place | None, most: int
+    ) -> Found:
         """Return a value with the best of its places: in its quote, near its row, or behind its label."""
         window = None
         if given.quote is not None:
-            window = anchor if anchor is not None else self._window(given.quote, places)
+            window = anchor if anchor is not None else self._window(given.quote, places, most)
             inside = next((place for place in places if window is not None and place.overlaps(window)), None)
             if inside is not None:
                 return Found(given.value, None, inside, "found", self.search.text_at(inside), anchor)
@@ -103,15 +125,26 @@ class Locator(Struct, frozen=True, dict=True):
         is_text = isinstance(value, str) and (leaf is None or leaf.is_list or leaf.type in TEXTS)
         return is_text and self.search.holds_words(str(value), self.pages, window)
 
-    def _window(self, quote: str, near: Sequence[Place]) -> Place | None:
+    def _window(self, quote: str, near: Sequence[Place], most: int) -> Place | None:
         """Return where a quote stands: of several places the first one with the value."""
-        places = self._quoted(quote)
+        places = self._quoted(quote, None, most)
         if not places:
             return self.search.find_closely(quote, self.pages)
-        return next((one for one in places if any(map(one.overlaps, near))), places[0])
+        first = [bisect_right(places, (one.page, one.start), key=_end) for one in near]
+        inside = [
+            at for at, one in zip(first, near, strict=True) if at < len(places) and places[at].overlaps(one)
+        ]
+        return places[min(inside, default=0)]
 
-    def _quoted(self, quote: str) -> list[Place]:
-        return [place for place in self.search.find(quote) if place.page in self.pages]
+    @cached_property
+    def _quotes(self) -> dict[str, list[Place]]:
+        return {}
+
+    def _quoted(self, quote: str, beside: Place | None, most: int) -> Sequence[Place]:
+        """Return where a quote stands on the pages; of very many places those nearest to another place."""
+        if quote not in self._quotes:
+            self._quotes[quote] = [one for one in self.search.find(quote) if one.page in self.pages]
+        return nearest(self._quotes[quote], beside, most)
 
     def _best(
         self, places: Sequence[Place], anchor: Place | None, labels: Sequence[tuple[str, ...]]
@@ -139,6 +172,7 @@ class Locator(Struct, frozen=True, dict=True):
         values: Mapping[Steps, Given],
         stands: Mapping[Steps, Sequence[Place]],
         rows: Mapping[Steps, str],
+        most: int,
     ) -> dict[Steps, Place]:
         """Return the row of each item of a list, no row twice, in the order of the items if possible."""
         items: dict[Steps, list[tuple[str, _Places]]] = defaultdict(list)
@@ -148,24 +182,29 @@ class Locator(Struct, frozen=True, dict=True):
                 items[item].append((surface_forms(given.value)[0], stands[steps]))
         anchors: dict[Steps, Place] = {}
         taken: dict[Steps, set[tuple[int, int]]] = defaultdict(set)
-        last: dict[Steps, tuple[int, int]] = {}
+        last: dict[Steps, Place] = {}
         for item in sorted(items, key=lambda steps: (_names(steps), _numbers(steps))):
-            place = self._row(rows.get(item), items[item], taken[item[:-1]], last.get(item[:-1], (-1, -1)))
+            before = last.get(item[:-1])
+            near = [(text, nearest(places, before, most)) for text, places in items[item]]
+            quote = rows.get(item)
+            quoted = self._quoted(quote, before, most) if quote is not None else ()
+            place = self._row(quote, quoted, near, taken[item[:-1]], before)
             if place is not None:
-                anchors[item] = place
-                last[item[:-1]] = self.search.line_of(place)
+                anchors[item] = last[item[:-1]] = place
                 taken[item[:-1]].add(self.search.line_of(place))
         return anchors
 
     def _row(
         self,
         quote: str | None,
+        quoted: Sequence[Place],
         values: Sequence[tuple[str, _Places]],
         taken: set[tuple[int, int]],
-        last: tuple[int, int],
+        before: Place | None,
     ) -> Place | None:
+        last = self.search.line_of(before) if before is not None else (-1, -1)
         if quote is not None:
-            places = [place for place in self._quoted(quote) if self.search.line_of(place) not in taken]
+            places = [place for place in quoted if self.search.line_of(place) not in taken]
             later = [place for place in places if self.search.line_of(place) > last]
             if later or places:
                 return (later or places)[0]
@@ -201,6 +240,24 @@ class Locator(Struct, frozen=True, dict=True):
         best = max(free, key=lambda line: (free[line], line >= last, -line[0], -line[1]))
         start, end = self.search.pages[best[0]].line_span(best[1])
         return Place(best[0], start, end)
+
+
+def nearest(places: Sequence[Place], beside: Place | None, most: int) -> Sequence[Place]:
+    """Return the places, of more than `most` in order those around another place; the first ones without it.
+
+    >>> lines = [Place(0, start, start + 2) for start in range(0, 90, 10)]
+    >>> [place.start for place in nearest(lines, lines[5], 3)], len(nearest(lines, lines[5], 20))
+    ([40, 50, 60], 9)
+    """
+    if len(places) <= most:
+        return places
+    at = bisect_left(places, order(beside), key=order) if beside is not None else 0
+    first = min(max(at - most // 3, 0), len(places) - most)
+    return places[first : first + most]
+
+
+def _end(place: Place) -> tuple[int, int]:
+    return place.page, place.end
 
 
 def field_steps(steps: Steps, fields: Iterable[Steps] = ()) -> Steps:

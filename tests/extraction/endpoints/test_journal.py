@@ -22,6 +22,7 @@ from tests.extraction.endpoints.kills import predictions, two_questions
 from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion, echo
 
 from fieldassay.errors import ProblemsError
+from fieldassay.extraction.endpoints import driver
 from fieldassay.extraction.endpoints.channel import request_key
 from fieldassay.extraction.endpoints.credentials import Key, MissingKeyError, read_key
 from fieldassay.extraction.endpoints.driver import Drive, DriveOptions
@@ -29,6 +30,7 @@ from fieldassay.extraction.endpoints.endpoint import Endpoint
 from fieldassay.extraction.endpoints.exchange import Request
 from fieldassay.extraction.endpoints.jobs import Job
 from fieldassay.extraction.endpoints.journal import NAME, Journal, JournalError, ReadJournal, lines_of
+from fieldassay.io.effort import check_time
 
 # A journal keeps what was written, cuts a torn end, names damage, and has one writer
 
@@ -275,7 +277,9 @@ def test_threads_of_a_run_end_with_it(tmp_path: Path) -> None:
         assert threading.active_count() <= before
 
 
-def test_an_exception_of_a_strategy_fails_its_document(tmp_path: Path) -> None:
+def test_a_strategy_that_fails_or_takes_too_long_fails_its_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken():  # type: ignore[no-untyped-def]
         yield (ask("x"),)
         raise KeyError("total")
@@ -283,11 +287,27 @@ def test_an_exception_of_a_strategy_fails_its_document(tmp_path: Path) -> None:
     def elsewhere():  # type: ignore[no-untyped-def]
         yield (Request("chat", "nowhere", {}),)
 
+    def endless():  # type: ignore[no-untyped-def]
+        yield (ask("y"),)
+        while True:
+            check_time()
+
+    monkeypatch.setattr(driver, "_MOST_SECONDS", 0.2)
     with ScriptedServer() as server:
-        jobs = [Job("a", broken), Job("b", elsewhere), Job("c", lambda: two_questions("c"))]
+        jobs = [
+            Job("a", broken),
+            Job("b", elsewhere),
+            Job("c", lambda: two_questions("c")),
+            Job("d", endless),
+        ]
         found, summary = drive(jobs, tmp_path, channels(server.url))
     kinds = {one.id: one.failure and (one.failure.kind, one.failure.stage) for one in found.values()}
-    assert kinds == {"a": ("exception", "strategy"), "b": ("exception", "strategy"), "c": None}
+    wrong = {
+        "a": ("exception", "strategy"),
+        "b": ("exception", "strategy"),
+        "d": ("loader_timeout", "strategy"),
+    }
+    assert kinds == {**wrong, "c": None}
     assert summary.stop is None and found["a"].usage.calls == 1
     assert json.dumps("KeyError")[1:-1] in (tmp_path / NAME).read_text()
 

@@ -8,10 +8,12 @@ import math
 from pathlib import Path
 
 import pytest
+from tests.effort import costs_at_most
 from tests.extraction.strategies.extraction import INVOICE, RECORD, SPEC, answer, document, play
 
 from fieldassay.documents.transcript import Line, Page, Transcript, Word
 from fieldassay.errors import ProblemsError
+from fieldassay.extraction import evidence
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, TokenChoice
 from fieldassay.extraction.examples.example_files import Given, load_examples
 from fieldassay.extraction.examples.examples import ExampleFile, Scored, Shown, choose_examples, fit_examples
@@ -168,6 +170,32 @@ def test_every_value_has_its_place_equal_rows_their_own():
     assert all(text[one.start : one.end] == one.quote for one in found.evidence.values())
     assert found.evidence["lines[1].amount"].start < found.evidence["lines[2].amount"].start
     assert found.evidence["total"].quote == "EUR 264.00"
+
+
+@pytest.mark.parametrize("rows", [3, 60])
+def test_equal_values_of_a_long_table_stand_each_in_its_own_row(rows: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(evidence, "_MOST_COMPARED", 1)
+    spec = read_spec("fields: {lines: {type: list, items: {fields: {sku: id, amount: number, unit: text}}}}")
+    items = [{"sku": f"A-{row}", "amount": "1", "unit": "box"} for row in range(rows)]
+    text = "\n".join(f"{one['sku']} 1 box" for one in items)
+    _, found = play(BASE, document(text), Task(spec), [answer(json.dumps({"lines": items}))])
+    lines = {path: text.count("\n", 0, one.start) for path, one in found.evidence.items()}
+    assert lines == {f"lines[{row}].{name}": row for row in range(rows) for name in items[0]}
+
+
+@pytest.mark.parametrize(
+    ("text", "items", "spec"),
+    [
+        ("total " * 8_000, ["total"] * 8_000, "text"),
+        ("5 " * 8_000, ["5"] * 8_000, "number"),
+        ("abc5 " * 8_000, ["5"] * 8_000, "number"),
+    ],
+    ids=["words", "numbers", "parts of words"],
+)
+def test_equal_values_in_as_many_places_are_found_in_linear_time(text: str, items: list[str], spec: str):
+    task = Task(read_spec(f"fields: {{xs: {{type: list, items: {spec}}}}}"))
+    with costs_at_most(400):
+        play(BASE, document(text), task, [answer(json.dumps({"xs": items}))])
 
 
 def test_quotes_are_asked_for_and_values_without_one_dropped_or_marked():

@@ -154,6 +154,10 @@ systems:
     [
         pytest.param(b"{{ documnt }} {{ document }}", "did you mean 'document'?", id="an unknown name"),
         pytest.param(b"{% if x %} {{ document }}", "is no template", id="no end of a block"),
+        pytest.param(b"{% for _ in name %}x{% endfor %}{{ document }}", "line 1 has a For", id="a loop"),
+        pytest.param(b"\n{{ 'x' * 10 ** 12 }}{{ document }}", "line 2 has a", id="arithmetic"),
+        pytest.param(b"{{ name | center(1000000000) }}{{ document }}", "has a Filter", id="a filter"),
+        pytest.param(b"{% set x = document ~ document %}{{ document }}", "has a", id="a variable"),
         pytest.param("{{ document }} é".encode("latin-1"), "is not UTF-8", id="another encoding"),
     ],
 )

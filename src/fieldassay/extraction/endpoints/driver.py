@@ -31,11 +31,14 @@ from fieldassay.extraction.endpoints.jobs import DocumentTiming, Finished, Job, 
 from fieldassay.extraction.endpoints.journal import Journal, ReadJournal
 from fieldassay.extraction.endpoints.outcome import read_answer
 from fieldassay.extraction.endpoints.senders import Event, Senders
+from fieldassay.io.effort import OvertimeError, at_most
 
 T = TypeVar("T")
 Price = Callable[[str, Usage], float | None]
 """From the name of an endpoint and tokens to USD, None where that is unknown."""
 _TICK_SECONDS = 0.5
+_MOST_SECONDS = 120.0
+"""The processor time of a strategy for one document, in all of its steps together."""
 
 
 class DriveOptions(Struct, frozen=True):
@@ -222,6 +225,10 @@ class Drive(Generic[T]):
             except StopIteration as end:
                 self._end(active, end.value)
                 return
+            except OvertimeError:
+                said = f"the answers took longer than {_MOST_SECONDS:g} s to read and to find in the document"
+                self._finish(self._result(active, None, Failure("loader_timeout", said, "strategy")))
+                return
             except Exception as error:  # a strategy is the user's code
                 self._fail(active, error)
                 return
@@ -239,7 +246,8 @@ class Drive(Generic[T]):
             if active.steps is None:
                 assert active.job.start is not None
                 active.steps = active.job.start()
-            requests = next(active.steps) if answers is None else active.steps.send(answers)
+            with at_most(_MOST_SECONDS - active.post_ms / 1000):
+                requests = next(active.steps) if answers is None else active.steps.send(answers)
         finally:
             active.post_ms += (time.thread_time() - begun) * 1000
         for request in requests:

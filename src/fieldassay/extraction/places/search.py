@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
@@ -27,6 +27,7 @@ from fieldassay.extraction.places.value_words import (
     variant_readers,
     word_filter,
 )
+from fieldassay.io.effort import check_time
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
@@ -250,7 +251,13 @@ class _Read(Struct, frozen=True):
     """What a type reads on some pages: the places of each value, and of everything."""
 
     by_key: dict[str, list[tuple[Place, str | None]]]
-    places: list[Place]
+    covered: list[Place]
+    """The stretches of the pages that are read as something, in order, none touching another."""
+
+    def covers(self, place: Place) -> bool:
+        """Return whether a place shares a character with one that is read."""
+        at = bisect_right(self.covered, (place.page, place.start), key=lambda one: (one.page, one.end))
+        return at < len(self.covered) and self.covered[at].overlaps(place)
 
 
 @dataclass(frozen=True)
@@ -281,6 +288,7 @@ class Search:
             return []
         wanted = fold(quote.strip())[0].strip()
         if wanted not in self._cache:
+            check_time()
             self._cache[wanted] = list(self._occurrences(wanted)) if wanted else []
         return self._cache[wanted]
 
@@ -315,6 +323,7 @@ class Search:
         >>> [search.text_at(place) for place in search.places(leaves["total",], 1042.78)]
         ['1.042,78']
         """
+        check_time()
         if value is None or isinstance(value, bool | list | dict):
             return []
         if isinstance(value, str) and self.is_too_long(value):
@@ -335,8 +344,9 @@ class Search:
         ]
         exact = self._exact(value)
         if not places:
-            return [place for place in exact if not any(map(place.overlaps, read.places))]
-        return [next(filter(place.holds, exact), place) for place in places]
+            return [place for place in exact if not read.covers(place)]
+        ranks = sorted((order(place), rank) for rank, place in enumerate(exact))
+        return [exact[rank] if (rank := _first_held(place, ranks)) is not None else place for place in places]
 
     def _exact(self, value: Json) -> list[Place]:
         return list(dict.fromkeys(place for text in surface_forms(value) for place in self.find(text)))
@@ -344,7 +354,7 @@ class Search:
     def _named(self, reader: EnumReader, value: Json, reading: Reading) -> list[Place]:
         texts = (*surface_forms(value), *reader.texts(reading.canonical))
         found = dict.fromkeys(place for text in texts for place in self.find(text))
-        return sorted(found, key=_order) or self._worded(None, value)
+        return sorted(found, key=order) or self._worded(None, value)
 
     def _worded(self, leaf: Leaf | None, value: Json) -> list[Place]:
         """Return where the words of a text stand one after another, without case, accents and marks."""
@@ -368,6 +378,7 @@ class Search:
             places: list[Place] = []
             readers = variant_readers(leaf.reader)
             for line in self._lines(leaf):
+                check_time()
                 found: list[tuple[Place, tuple[Key, ...]]] = []
                 for place, text in line:
                     if text not in known:
@@ -378,6 +389,7 @@ class Search:
                 widest = max((place.end - place.start for place, _ in found), default=0)
                 reached = 0
                 for place, keys in found:
+                    check_time()
                     if leaf.type in DATES and place.start < reached:
                         continue  # of "5 Jun 2025 9 Jul 2025", "Jun 2025 9" is no date
                     around = slice(bisect_left(starts, place.end - widest), bisect_right(starts, place.start))
@@ -387,7 +399,7 @@ class Search:
                     reached = place.end
                     for key, unit in keys:
                         by_key.setdefault(key, []).append((place, unit))
-            self._read[name] = _Read(by_key, places)
+            self._read[name] = _Read(by_key, _joined(places))
         return self._read[name]
 
     def _is_part(self, kind: str, place: Place, whole: Place) -> bool:
@@ -465,6 +477,7 @@ class Search:
         most = len(wanted) // _PER_EDIT
         best: tuple[float, Place] | None = None
         for number in pages:
+            check_time()
             found = self.pages[number].most_alike(wanted, _CLOSE)
             if found is None:
                 continue
@@ -492,8 +505,30 @@ class Search:
         return place.page, self.pages[place.page].line_at(place.start)
 
 
-def _order(place: Place) -> tuple[int, int, int]:
+def order(place: Place) -> tuple[int, int, int]:
+    """Return what places are sorted by: where they stand in the document."""
     return place.page, place.start, place.end
+
+
+def _first_held(place: Place, ranks: Sequence[tuple[tuple[int, int, int], int]]) -> int | None:
+    """Return the least rank of the places inside a place; `ranks` are in the order of the places."""
+    first = bisect_left(ranks, ((place.page, place.start, 0), 0))
+    last = bisect_left(ranks, ((place.page, place.end, 0), 0))
+    return min((rank for (_, _, end), rank in ranks[first:last] if end <= place.end), default=None)
+
+
+def _joined(places: Iterable[Place]) -> list[Place]:
+    """Return places in order, those that touch as one.
+
+    >>> _joined([Place(0, 4, 9), Place(0, 0, 5), Place(1, 9, 12)])
+    [Place(page=0, start=0, end=9), Place(page=1, start=9, end=12)]
+    """
+    joined: list[Place] = []
+    for place in sorted(places, key=order):
+        if joined and joined[-1].page == place.page and place.start <= joined[-1].end:
+            place = Place(place.page, joined[-1].start, max(place.end, joined.pop().end))
+        joined.append(place)
+    return joined
 
 
 @lru_cache(maxsize=1 << 14)

@@ -70,6 +70,8 @@ TEMPLATES: Mapping[str, str] = {"extract-1": EXTRACT_1, "detect-1": DETECT_1}
 VARIABLES = ("description", "document", "fields", "name", "quotes", "schema", "typed")
 """The names that a template may use."""
 
+_NODES = ("Template", "Output", "TemplateData", "Name", "If", "Not", "And", "Or")
+"""What a template is made of; loops, macros and arithmetic could make a text of any length."""
 _ROLE = lazy_regex(r"^\[(system|user|assistant)\]\n", re.MULTILINE)
 _TYPES = {"id": "identifier", "enum": "one of", "any": "value"}
 
@@ -106,13 +108,20 @@ class Prompt:
 
     def check(self, where: str) -> list[Problem]:
         """Return the problems of the template: its syntax, and names that no template has."""
-        from jinja2 import TemplateError, meta
+        from jinja2 import TemplateError, meta, nodes
         from jinja2.sandbox import SandboxedEnvironment
 
         try:
-            used = meta.find_undeclared_variables(SandboxedEnvironment().parse(self._template))
+            parsed = SandboxedEnvironment().parse(self._template)
         except TemplateError as error:
             return [Problem(where, f"is no template ({error.message})", "see docs/strategies.md", "invalid")]
+        used = meta.find_undeclared_variables(parsed)
+        allowed = tuple(getattr(nodes, name) for name in _NODES)
+        strange = next((node for node in parsed.find_all(nodes.Node) if not isinstance(node, allowed)), None)
+        if strange is not None:
+            what = f"line {strange.lineno} has a {type(strange).__name__}, which prompts do not use"
+            remedy = "write {{ name }} and {% if name %} only; see docs/strategies.md"
+            return [Problem(where, what, remedy, "invalid")]
         return [
             Problem(where, f"unknown name {name!r} in the prompt", nearest(name, VARIABLES), "unknown_name")
             for name in sorted(used - set(VARIABLES))
