@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ class SweepOptions(Struct, frozen=True):
     match_docs: str | None = None
     """The names of documents and of gold, as in `{id}_scan.pdf={id}_expected`; None: the same, or guessed."""
     holdout: float | None = None
-    """The share of documents that has no part in choosing the best system, and says how good it is."""
+    """The share of cases (documents of one gold record) that has no part in choosing the best system, and says how good it is."""
 
 
 class _Task(Struct, frozen=True):
@@ -79,6 +80,15 @@ class _Task(Struct, frozen=True):
     def ids(self) -> tuple[str, ...]:
         """Return the ids of the documents, each once."""
         return tuple(dict.fromkeys(file.id for files in self.readings.values() for file in files))
+
+    @property
+    def cases(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the ids of the documents by their case: those of one gold record, in any format, are one."""
+        cases: dict[str, tuple[str, ...]] = {}
+        owners = {file.id: file.gold or file.id for files in self.readings.values() for file in files}
+        for name, owner in owners.items():
+            cases[owner] = (*cases.get(owner, ()), name)
+        return cases
 
     def files(self, entry: SystemEntry) -> tuple[DocumentFile, ...]:
         """Return the documents that a system reads."""
@@ -175,15 +185,16 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
     count, ids = sum(map(len, named.readings.values())), {file.gold or file.id for file in chosen}
     is_part, notes = len(chosen) < count, named.notes
     if is_part:
-        notes = (f"{len(chosen):,} of {count:,} documents with gold are extracted and scored",)
-    _check_holdout(options.holdout, len({file.id for file in chosen}), len(entries))
+        notes = (*notes, f"{len(chosen):,} of {count:,} documents with gold are extracted and scored")
 
     def groups_of(name: str) -> frozenset[str]:
         values = gold_values(plan, gold, options.score.inputs, name)
         return frozenset(value for id_, value in values.items() if id_ in ids)
 
     given = Given(Path(docs), chosen, reading, groups_of)
-    return _Task(plan, held, entries, readings, given, notes, is_part)
+    task = _Task(plan, held, entries, readings, given, notes, is_part)
+    _check_holdout(options.holdout, len(task.cases), len(entries))
+    return task
 
 
 def _read_as(entry: SystemEntry, reading: str) -> SystemEntry:
@@ -340,16 +351,18 @@ def _hold_out(
     """Return the system that is best on the documents to choose by, with its value on those held out."""
     if options.holdout is None or len(entries) < 2:
         return None
-    ids = task.ids
-    seed = options.extract.seed
-    drawn = shuffled(ids, f"holdout\n{seed}")
-    held = _held_out(options.holdout, len(ids))
+    cases = task.cases
+    drawn = shuffled(cases, f"holdout\n{options.extract.seed}")
+    first = _held_out(options.holdout, len(cases))
+    held, others = (
+        tuple(chain.from_iterable(map(cases.__getitem__, part))) for part in (drawn[:first], drawn[first:])
+    )
     metric = _main(task.plan)
     plain = replace(_overall(task.plan, options.score), metrics=(metric,), compare=())
-    choosing = score(gold, _folders(entries, place), task.plan, replace(plain, only=tuple(drawn[held:])))
+    choosing = score(gold, _folders(entries, place), task.plan, replace(plain, only=others))
     found = {entry.name: choosing.estimate(metric, system=entry.name) for entry in entries}
     known = {name: one.value for name, one in found.items() if one.value is not None}
     sign = -1.0 if next(iter(found.values())).better == "lower" else 1.0
     best = max(known, key=lambda name: sign * known[name], default=entries[0].name)
-    final = score(gold, {best: place / best}, task.plan, replace(plain, only=tuple(drawn[:held])))
-    return Holdout(best, len(ids) - held, known.get(best), held, final.estimate(metric))
+    final = score(gold, {best: place / best}, task.plan, replace(plain, only=held))
+    return Holdout(best, len(others), known.get(best), len(held), final.estimate(metric))

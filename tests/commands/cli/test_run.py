@@ -94,6 +94,16 @@ def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Swept]:
         yield Swept(place, server, ran.err, sum(server.billed.values()))
 
 
+def test_the_formats_of_a_case_are_held_out_together(run: Run, place: Path) -> None:
+    for file in (place / "docs" / "2025").glob("inv*.txt"):
+        file.with_suffix(".md").write_text(file.read_text())
+    systems = {"a": {"strategy": "rules"}, "b": {"strategy": "rules"}}
+    (place / "systems.json").write_text(json.dumps({"systems": systems}))
+    assert sweep(run, place, "--holdout", 0.2).code == 0  # 2 of 8 cases, not 3 of 16 documents
+    told = json.loads((place / "out" / "sweep.json").read_text())["holdout"]
+    assert (told["chosen_on"], told["held_out"]) == (12, 4)
+
+
 def test_systems_are_extracted_scored_and_compared(swept: Swept) -> None:
     assert "1 document (such as 2025/other.txt) without gold: left out" in swept.err
     place = swept.place
