@@ -93,7 +93,7 @@ def run_command(inputs: tuple[Path, Path, Path], more: list[str]) -> dict[str, A
     command = [str(Path(sys.executable).with_name("fieldassay")), "score", "--spec", spec, "--gold", gold]
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     running = subprocess.Popen(
-        [*command, "--pred", f"bench={predicted}", "--format", "json", *more],
+        [*command, "--pred", f"bench={predicted}", "--json", *more],
         stdout=subprocess.DEVNULL,
     )
     peak = 0

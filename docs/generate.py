@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from fieldassay.commands.cli.grouping import HELP_ALL
 from fieldassay.commands.cli.main import COMMANDS, commands
 
 WIDTH = 100
@@ -63,6 +64,7 @@ def render_reference() -> str:
 def _helps(command: click.Command, name: str, parent: click.Context, level: str) -> list[str]:
     """Return the help of a command, and of those below it."""
     context = click.Context(command, info_name=name, parent=parent, terminal_width=WIDTH)
+    context.meta[HELP_ALL] = True
     lines = "\n".join(line.rstrip() for line in command.get_help(context).split("\n"))
     parts = [f"{level} {context.command_path}\n\n```text\n{lines}\n```\n"]
     below = command.commands if isinstance(command, click.Group) else {}

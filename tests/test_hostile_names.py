@@ -108,7 +108,7 @@ def commands() -> Iterator[tuple[str, ...]]:
     yield ("score", *data, "--bootstrap", "20")
     yield ("score", *data, "--bootstrap", "20", "--format", "markdown")
     yield ("score", *data, "--bootstrap", "20", "--format", "junit")
-    yield ("validate", *data)
+    yield ("score", "--check", *data)
     yield ("explain", "run", f"{ID}1")
     yield ("explain", "run", f"{ID}0", join_path(["lines", -1, FIELD]))
     yield ("explain", "run", "nobody\x1b[31m")
@@ -181,14 +181,14 @@ def test_no_name_is_a_command_to_a_runner_or_calls_anybody(
         assert not CALL.search(re.sub(r"&#\d+;", " ", page)), page
 
 
-@pytest.mark.parametrize("shape", ["table", "json"])
+@pytest.mark.parametrize("shape", ["-v", "--json"])
 def test_json_that_is_printed_keeps_its_values(
     obeyed: Path, shape: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(obeyed)
     data = ("-s", "spec.json", "--gold", "gold.jsonl", "--pred", f"{commanding('system')}=one.jsonl")
-    main(["score", *data, "--bootstrap", "20", "--format", shape, *(["-v"] if shape == "table" else [])])
+    main(["score", *data, "--bootstrap", "20", shape])
     out = capsys.readouterr().out
     assert not COMMAND.search(out)
-    if shape == "json":
+    if shape == "--json":
         assert {one["system"] for one in json.loads(out)["estimates"]} == {commanding("system")}

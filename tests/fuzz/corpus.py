@@ -153,7 +153,7 @@ def _of_answers(file: str, *mutations: Mutation) -> Target:
 
 def _of_spec(file: str, *mutations: Mutation) -> Target:
     """Return a spec, which is scored by and validated."""
-    return Target(file, mutations, (_score("--spec", file, *_GOLD), ("validate", "--spec", file)))
+    return Target(file, mutations, (_score("--spec", file, *_GOLD), ("score", "--check", "--spec", file)))
 
 
 TARGETS: dict[str, Target] = {
@@ -166,7 +166,7 @@ TARGETS: dict[str, Target] = {
     "pred.jsonl": Target(
         "pred.jsonl",
         (mutate_lines, mutate_text),
-        (_score("--spec", "spec.yaml", *_GOLD), ("validate", "--spec", "spec.yaml", *_GOLD)),
+        (_score("--spec", "spec.yaml", *_GOLD), ("score", "--check", "--spec", "spec.yaml", *_GOLD)),
         keeps="pred",
     ),
     "answer": _of_answers("work/d1.md", mutate_text),

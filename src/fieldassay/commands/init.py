@@ -33,7 +33,7 @@ _HEAD = (
     "fields are critical?\n"
     "# Text is compared exactly: `{{type: text, normalize: [case, punctuation, white_space]}}` ignores "
     "case, punctuation and spaces.\n"
-    "# Then: fieldassay validate --spec THIS_FILE --gold GOLD\n"
+    "# Then: fieldassay score --check --spec THIS_FILE --gold GOLD\n"
 )
 _MARGIN = (
     "# Against a baseline: `gates: [regression(accuracy) > -{margin:g}]`, the least usual margin that an "

@@ -59,7 +59,9 @@ class SweepOptions(Struct, frozen=True):
     match_docs: str | None = None
     """The names of documents and of gold, as in `{id}_scan.pdf={id}_expected`; None: the same, or guessed."""
     holdout: float | None = None
-    """The share of cases (documents of one gold record) that has no part in choosing the best system, and says how good it is."""
+    """The share of cases (the documents of one gold record) that has no part in choosing the best system, and
+    says how good it is.
+    """
 
 
 class _Task(Struct, frozen=True):

@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-from fieldassay.errors import FieldassayError
-
 _UNTIL = ContextVar("until", default=float("inf"))
 
 
-class OvertimeError(FieldassayError):
+class OvertimeError(Exception):
     """Work that took all of the time that it had."""
 
 

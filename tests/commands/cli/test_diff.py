@@ -69,7 +69,7 @@ def test_the_ending_of_a_file_says_what_is_written(
 
 
 def test_json_on_standard_output_can_be_read(run: Run, runs: tuple[Path, Path]) -> None:
-    data = json.loads(run("diff", *runs, "--format", "json").out)
+    data = json.loads(run("diff", *runs, "--json").out)
     assert (data["schema_version"], data["format"], data["documents"]) == (1, "fieldassay diff", 3)
     assert {row["path"]: (row["before"], row["after"]) for row in data["changes"]["fixed_values"]} == {
         "lines[0].amount": ("7", "1"),
@@ -102,9 +102,7 @@ def test_metrics_and_slices_can_be_chosen(run: Run, files: Files) -> None:
     given = ["--pred", better, "--out", out, "--slice", "kind", "--bootstrap", 0, "--quiet"]
     assert run("score", *files.inputs, *given).code == 0
     data = json.loads(
-        run(
-            "diff", out, "--metrics", "recall,field_accuracy[total]", "--slice", "kind", "--format", "json"
-        ).out
+        run("diff", out, "--metrics", "recall,field_accuracy[total]", "--slice", "kind", "--json").out
     )
     assert [(one["metric"], one["field"]) for one in data["overall"]] == [
         ("recall", None),
@@ -119,7 +117,7 @@ def test_metrics_and_slices_can_be_chosen(run: Run, files: Files) -> None:
 def test_nothing_of_a_run_is_overwritten(run: Run, made: Files, runs: tuple[Path, Path], place: str) -> None:
     target = made.folder / place
     before = target.read_bytes() if target.exists() else None
-    ran = run("diff", *runs, "--format", "json", "--out", target)
+    ran = run("diff", *runs, "--json", "--out", target)
     assert (ran.code, "is an input of run" in ran.err) == (2, True)
     assert (target.read_bytes() if target.exists() else None) == before
 
@@ -138,7 +136,3 @@ def test_runs_on_other_gold_are_refused_and_compared_where_they_agree(
     assert "WARNING: only the 2 documents that all runs have with the same gold are compared" in " ".join(
         shared.out.split()
     )
-
-
-def test_json_has_an_option_of_its_own(run: Run, runs: tuple[Path, Path]) -> None:
-    assert run("diff", *runs, "--json").out == run("diff", *runs, "--format", "json").out

@@ -284,7 +284,7 @@ SCORED: dict[str, tuple[str, list[str], int, str]] = {
     "fails": ("[accuracy >= 0.99]", [], 1, "failed: llama: accuracy is 70.8%"),
     "fails quietly": ("[accuracy >= 0.99]", ["--quiet"], 1, "at least 99% is asked for"),
     "exits with zero": ("[accuracy >= 0.99]", ["--exit-zero"], 0, "failed: llama"),
-    "threshold exits with zero": ("[]", ["--fail-under", "accuracy=0.99", "--exit-zero"], 0, "failed: llama"),
+    "threshold exits with zero": ("[]", ["--gate", "accuracy=0.99", "--exit-zero"], 0, "failed: llama"),
     "too few": (
         "[lower(accuracy) >= 0.6]",
         ["--bootstrap", "800"],
@@ -335,7 +335,7 @@ def test_gates_of_a_scoring_run(run: Run, files: Files, case: str) -> None:
     assert said in ran.err and "not applied" not in ran.out
     assert ("Gates" in ran.out) == (
         code != 2 and gates != "[]" and "--quiet" not in options
-    ) or "--fail-under" in options
+    ) or "--gate" in options
 
 
 def test_a_run_folder_holds_what_came_of_its_gates(run: Run, files: Files, tmp_path: Path) -> None:
@@ -344,7 +344,7 @@ def test_a_run_folder_holds_what_came_of_its_gates(run: Run, files: Files, tmp_p
         f"{spec.read_text(encoding='utf-8')}gates: [accuracy >= 0.5, 'field_accuracy[total] >= 0.99']\n",
         encoding="utf-8",
     )
-    ran = run("score", *files.inputs, *FAST, "--fail-under", "f1=0.1", "--out", tmp_path / "run")
+    ran = run("score", *files.inputs, *FAST, "--gate", "f1=0.1", "--out", tmp_path / "run")
     assert ran.code == 1 and "gates.json" in ran.err
     [decision] = json.loads((tmp_path / "run" / "gates.json").read_text(encoding="utf-8"))["decisions"]
     assert (decision["system"], decision["answer"]) == ("llama", "NO-GO")

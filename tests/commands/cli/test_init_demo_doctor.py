@@ -29,7 +29,7 @@ SCHEMA = {
 def test_inferred_spec_scores_its_own_gold_as_perfect(run: Run, files: Files) -> None:
     spec = files.folder / "mine.yaml"
     ran = run("init", "--gold", files.folder / "gold.jsonl", "--out", spec)
-    assert ran.code == 0 and f"fieldassay validate --spec {spec}" in ran.err
+    assert ran.code == 0 and f"fieldassay score --check --spec {spec}" in ran.err
     assert "# 3 of 3 documents" in spec.read_text()
     gold = files.folder / "gold.jsonl"
     assert (
@@ -41,7 +41,7 @@ def test_inferred_spec_scores_its_own_gold_as_perfect(run: Run, files: Files) ->
             gold,
             "--pred",
             f"same={gold}",
-            "--fail-under",
+            "--gate",
             "accuracy=1",
             "--bootstrap",
             "0",
@@ -128,7 +128,7 @@ def test_demo_scores_the_sample_and_suggests_what_works(
     assert [words[0] for words in suggested] == ["explain", "explain", "init"]
     for words in suggested:
         assert run(*words).code == 0, words
-    (validate,) = re.findall("`?(validate --spec THIS_FILE --gold GOLD)", run(*suggested[-1][:-2]).out)
+    (validate,) = re.findall("`?(score --check --spec THIS_FILE --gold GOLD)", run(*suggested[-1][:-2]).out)
     named = {"THIS_FILE": "spec.yaml", "GOLD": "YOURS.jsonl"}
     assert run(*(named.get(word, word) for word in validate.split())).code == 0
 
@@ -183,7 +183,7 @@ def test_gold_without_ids_is_scored_by_position_with_every_field(run: Run, files
     pred = files.write("slip.jsonl", [*UNIDENTIFIED[:2], {**UNIDENTIFIED[2], "vendor_tax_id": "INV-9"}])
     spec = files.folder / "plain.yaml"
     assert run("init", "--gold", gold, "--out", spec).code == 0
-    ran = run("score", "--spec", spec, "--gold", gold, "--pred", pred, "--format", "json", "--bootstrap", "0")
+    ran = run("score", "--spec", spec, "--gold", gold, "--pred", pred, "--json", "--bootstrap", "0")
     assert ran.code == 0 and estimate(ran, "accuracy") == pytest.approx(8 / 9)
 
 
@@ -222,8 +222,7 @@ def test_in_a_folder_the_file_name_is_the_id(run: Run, files: Files) -> None:
         folder,
         "--pred",
         f"same={folder}",
-        "--format",
-        "json",
+        "--json",
         "--bootstrap",
         "0",
     )
@@ -237,9 +236,7 @@ def test_gold_key_is_written_into_the_spec(run: Run, files: Files, key: str) -> 
     ran = run("init", "--gold", gold, "--gold-key", key, "--out", spec)
     assert f"--spec {spec} --gold {gold}\n" in ran.err
     pred = files.write("flat.jsonl", [{"doc_id": row["id"], "total": row["total"]} for row in GOLD])
-    scored = run(
-        "score", "--spec", spec, "--gold", gold, "--pred", pred, "--format", "json", "--bootstrap", "0"
-    )
+    scored = run("score", "--spec", spec, "--gold", gold, "--pred", pred, "--json", "--bootstrap", "0")
     assert estimate(scored, "accuracy") == 1
 
 

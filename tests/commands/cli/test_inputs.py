@@ -88,7 +88,7 @@ def test_a_spec_without_a_field_of_the_data_evaluates_nothing(
     assert (
         scored.err.startswith("nothing was evaluated") and told in scored.err and scored.err.count("\n") == 1
     )
-    validated = run("validate", *arguments)
+    validated = run("score", "--check", *arguments)
     assert validated.code == 2 and "No problem found." not in validated.out and told in validated.err
 
 
@@ -197,7 +197,7 @@ def test_predictions_with_nothing_in_common_are_refused_with_what_mends_it(
     ran = run("score", *arguments, "--exit-zero", "--bootstrap", "0")
     assert ran.code == 5 and told in ran.err and "%" not in ran.out
     if spec is SHOP_SPEC:
-        assert told in (validated := run("validate", *arguments)).err and validated.code == 2
+        assert told in (validated := run("score", "--check", *arguments)).err and validated.code == 2
     if all(mended) and not others:
         if mended[0] == "--spec":
             (tmp_path / "spec.yaml").write_text(mended[1])
@@ -259,7 +259,7 @@ def test_what_is_said_of_keys_is_bounded(
     scored = run("score", *arguments, "--bootstrap", "0", "--out", tmp_path / "run")
     assert scored.code == 0 and len(scored.out) < 4000 and "\x1b" not in scored.out
     assert len((tmp_path / "run" / "run.json").read_text()) < 100_000
-    validated = run("validate", *arguments)
+    validated = run("score", "--check", *arguments)
     assert validated.code == 0 and len(validated.out) < 8000
     explained = run("explain", *arguments, "a")
     assert explained.code == 0 and len(explained.out) < 8000
@@ -336,7 +336,7 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
         "fields: {date: date, total: money}",
         [
             "values with two readings were read by the locale: date (1), total (1); set `order`, "
-            "`decimal` or `currency`; see `fieldassay validate`"
+            "`decimal` or `currency`; see `fieldassay score --check`"
         ],
     ),
     "the fields decide": ("fields: {date: {type: date, order: dmy}, total: {type: money, decimal: ','}}", []),
@@ -344,7 +344,7 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
         "fields: {date: {type: date, order: dmy}, total: money}",
         [
             "values with two readings were read by the locale: total (1); set `decimal` or `currency`; "
-            "see `fieldassay validate`"
+            "see `fieldassay score --check`"
         ],
     ),
 }
@@ -372,7 +372,7 @@ REFUSED = [
     (f"{SCORE} --engine cloud", "neither local nor ray"),
     (f"{SCORE} --engine ray=", "neither local nor ray"),
     (f"{SCORE} --protocol squad", "not both"),
-    (f"{SCORE} --json --format table", "give one of them"),
+    (f"{SCORE} --json --format table", "not both"),
     (f"{SCORE} --limit 0", "--limit"),
     (
         "score --gold gold.jsonl --pred llama.jsonl --protocol nothing-like-it",
@@ -401,7 +401,7 @@ REFUSED = [
     (f"{SCORE} --out new --fail-on-regression accuracy=2", "allow a loss of one point"),
     (f"{SCORE} --out new --fail-on-regression latency_p95=20", "not made of sums"),
     (f"{SCORE} --out new --fail-on-regression presence", "presence"),
-    (f"{SCORE} --out new --fail-under accuracy=90", "write 0.9 for 90%"),
+    (f"{SCORE} --out new --gate accuracy=90", "write 0.9 for 90%"),
     (
         "score --protocol clinical-decision --gold x.jsonl --pred y.jsonl",
         "fieldassay gate RUN --protocol clinical-decision",
@@ -452,7 +452,7 @@ REFUSED = [
     ("diff run other --format pdf", "pdf"),
     ("diff run other --metrics zzz", "zzz"),
     ("diff run other --level 1", "--level"),
-    ("diff run other --json --format csv", "give one of them"),
+    ("diff run other --json --format csv", "not both"),
     ("gate run", "has no gates"),
     ("gate run run", "is given twice"),
     ("gate nowhere", "is not a run"),
@@ -641,7 +641,7 @@ def test_rows_of_a_long_table_are_grouped_by_the_option_and_by_the_spec(run: Run
         "--pred",
         tmp_path / "m.jsonl",
         "--quiet",
-        "--fail-under",
+        "--gate",
         "accuracy=1",
     ]
     refused = run("score", *data)

@@ -34,15 +34,15 @@ def test_json_is_the_bytes_of_the_metrics_file(run: Run, files: Files, tmp_path:
     assert len(data["run"]["inputs"]["sha256"]) == 2 and all(data["run"]["inputs"]["sha256"].values())
 
 
-@pytest.mark.parametrize("shape", ["json", "junit"])
+@pytest.mark.parametrize("shape", [["--json"], ["--format", "junit"]], ids=["json", "junit"])
 def test_warnings_that_a_format_has_no_place_for_go_to_standard_error(
-    run: Run, files: Files, shape: str
+    run: Run, files: Files, shape: list[str]
 ) -> None:
     files.write("llama.jsonl", [{**row, "answer": 1} for row in GOLD])
-    ran = run("score", *files.inputs, *FAST, "--format", shape)
+    ran = run("score", *files.inputs, *FAST, *shape)
     assert "warning: llama: predicted keys that the spec does not declare are not judged: answer" in ran.err
     assert "warning:" not in ran.out
-    assert not run("score", *files.inputs, *FAST, "--format", shape, "--quiet").err
+    assert not run("score", *files.inputs, *FAST, *shape, "--quiet").err
 
 
 def test_markdown_has_the_same_numbers_as_the_terminal(run: Run, files: Files) -> None:
@@ -154,7 +154,7 @@ def test_perfect_predictions_leave_an_evidence_table_without_errors(
 def test_threshold_passes_only_if_every_system_reaches_it(
     run: Run, files: Files, thresholds: list[str], code: int, said: str
 ) -> None:
-    arguments = [part for text in thresholds for part in ("--fail-under", text)]
+    arguments = [part for text in thresholds for part in ("--gate", text)]
     ran = run("score", *files.inputs, *FAST, "--quiet", *arguments)
     assert (ran.code, ran.out) == (code, "")
     assert said in ran.err
@@ -162,7 +162,7 @@ def test_threshold_passes_only_if_every_system_reaches_it(
 
 def test_threshold_fails_if_one_of_two_systems_is_below(run: Run, files: Files) -> None:
     other = files.write("perfect.jsonl", GOLD)
-    ran = run("score", *files.inputs, "--pred", other, *FAST, "--quiet", "--fail-under", "accuracy=1")
+    ran = run("score", *files.inputs, "--pred", other, *FAST, "--quiet", "--gate", "accuracy=1")
     assert ran.code == 1 and ran.err.count("failed:") == 1 and "llama" in ran.err
 
 

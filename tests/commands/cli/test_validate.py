@@ -1,4 +1,4 @@
-"""`fieldassay validate`: everything that is wrong at once, and what will be done."""
+"""`fieldassay score --check`: everything that is wrong at once, and what will be done."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ Run = Callable[..., Ran]
 
 
 def test_sound_spec_and_data_exit_with_0(run: Run, files: Files) -> None:
-    ran = run("validate", *files.inputs)
+    ran = run("score", "--check", *files.inputs)
     assert (ran.code, ran.err) == (0, "")
     assert "No problem found." in ran.out
     assert "items aligned by" in ran.out and "critical" in ran.out
 
 
 def test_spec_alone_is_enough(run: Run, files: Files) -> None:
-    ran = run("validate", *files.inputs[:2])
+    ran = run("score", "--check", *files.inputs[:2])
     assert ran.code == 0 and "The data" not in ran.out
 
 
 def test_problems_of_spec_and_data_come_at_once(run: Run, files: Files) -> None:
     (files.folder / "spec.yaml").write_text("fields: {total: mony}\nmetrics: [acuracy]\n")
     (files.folder / "gold.jsonl").write_text("{oops\n")
-    ran = run("validate", *files.inputs[:4], "--pred", files.folder / "nowhere.jsonl")
+    ran = run("score", "--check", *files.inputs[:4], "--pred", files.folder / "nowhere.jsonl")
     assert ran.code == 2
     for said in ("unknown type 'mony'", "acuracy", "gold.jsonl:1", "nowhere.jsonl"):
         assert said in ran.err
@@ -44,7 +44,7 @@ def test_unreadable_ambiguous_missing_and_undeclared_are_counted_with_examples(
             {"id": "d5", "total": "1.234", "lines": "no list"},
         ],
     )
-    data = json.loads(run("validate", "--json", *files.inputs).out)
+    data = json.loads(run("score", "--check", "--json", *files.inputs).out)
     total = next(one for one in data["gold"]["fields"] if one["field"] == "total")
     assert (total["present"], total["unreadable"], total["ambiguous"]) == (5, 1, 1)
     assert total["examples"][0]["document"] == "d4" and total["examples"][0]["value"] == '"about 5"'
@@ -53,14 +53,15 @@ def test_unreadable_ambiguous_missing_and_undeclared_are_counted_with_examples(
     assert llama["missing"] == 2 and llama["undeclared"] == {"colour": 1}
     seven = next(one for one in llama["fields"] if one["field"] == "total")["examples"]
     assert [example["value"] for example in seven] == ['"seven"']
-    text = run("validate", *files.inputs).out
+    text = run("score", "--check", *files.inputs).out
     assert "about 5 in d4" in text and "keys that the spec does not declare: extra (1)" in text
 
 
 def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, files: Files) -> None:
     other = files.write("other.jsonl", [{"id": "d9", "total": "1.234"}, {"id": "d8", "error": "timeout"}])
     arguments = (
-        "validate",
+        "score",
+        "--check",
         *files.inputs[:2],
         "--pred",
         f"a={files.folder / 'llama.jsonl'}",
@@ -126,7 +127,7 @@ def test_predictions_without_gold_that_cannot_be_meant_are_told(
 ) -> None:
     monkeypatch.chdir(files.folder)
     (files.folder / "p.jsonl").write_text(lines)
-    ran = run("validate", *files.inputs[:2], "--pred", "p.jsonl", *arguments)
+    ran = run("score", "--check", *files.inputs[:2], "--pred", "p.jsonl", *arguments)
     assert ran.code == code and said in " ".join((ran.out + ran.err).split())
 
 
@@ -135,7 +136,7 @@ def test_predictions_without_gold_that_cannot_be_meant_are_told(
 )
 def test_text_that_is_no_spec_is_a_problem_and_no_crash(run: Run, files: Files, text: str) -> None:
     (files.folder / "spec.yaml").write_text(text)
-    ran = run("validate", *files.inputs)
+    ran = run("score", "--check", *files.inputs)
     assert ran.code == 2 and "spec.yaml" in ran.err and "internal error" not in ran.err
 
 
@@ -159,7 +160,8 @@ def test_a_value_that_the_field_itself_decides_is_not_ambiguous(
 ) -> None:
     (files.folder / "one.yaml").write_text(f"fields:\n  x: {definition}\n")
     ran = run(
-        "validate",
+        "score",
+        "--check",
         "--spec",
         files.folder / "one.yaml",
         "--gold",

@@ -1,4 +1,4 @@
-"""`fieldassay validate` with checks: with gold and without."""
+"""`fieldassay score --check` with checks: with gold and without."""
 
 import json
 
@@ -23,7 +23,8 @@ def run(tmp_path, capsys):
         capsys.readouterr()
         code = main(
             [
-                "validate",
+                "score",
+                "--check",
                 "--spec",
                 str(tmp_path / "spec.yaml"),
                 *(str(places.get(one, one)) for one in arguments),

@@ -132,9 +132,7 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
     multiple=True,
     help="Compare by these metrics.  [default: those that the baseline shows]",
 )
-@click.option(
-    "--fail-on-regression", "regressions", metavar="METRIC[=MARGIN]", multiple=True, help=REGRESSION_HELP
-)
+@click.option("--fail-on-regression", "regressions", metavar="METRIC", multiple=True, help=REGRESSION_HELP)
 @click.option("--strict", is_flag=True, help="Exit with 4 if a gate cannot be decided.")
 @lookup_option
 @json_option

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.commands.cli.grouping import SHARE
+from fieldassay.commands.cli.grouping import SHARE, Shape, json_option
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from fieldassay.decisions.diff.result import Diff
 
 _ENDINGS = {".json": "json", ".md": "markdown", ".html": "html", ".csv": "csv", ".txt": "table"}
-_SHAPES = ("table", "json", "markdown", "html", "csv")
+_SHAPES = ("table", "markdown", "html", "csv")
 
 
 @click.command()
@@ -79,10 +79,10 @@ _SHAPES = ("table", "json", "markdown", "html", "csv")
     "-f",
     "--format",
     "shape",
-    type=click.Choice(_SHAPES),
+    type=Shape(_SHAPES),
     help="The format.  [default: by the ending of --out, else table]",
 )
-@click.option("-j", "--json", "is_json", is_flag=True, help="The same as --format json.")
+@json_option
 @click.option(
     "-o",
     "--out",
@@ -113,8 +113,8 @@ def diff(**given: Any) -> int:
 def _shape(given: Mapping[str, Any]) -> str:
     """Return the format to write; raise UsageError where the ending of the file does not determine it."""
     target = given["out"]
-    if given["is_json"] and given["shape"] not in (None, "json"):
-        raise click.UsageError("--json is --format json; give one of them.")
+    if given["is_json"] and given["shape"] is not None:
+        raise click.UsageError("Give --json or --format, not both.")
     if given["is_json"]:
         return "json"
     if given["shape"] or target is None:

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 @option(
     "--type",
     "kind",
-    group="Judging",
+    group="Inputs",
     metavar="TYPE",
     help="Explain two values of this type (text, money, date …).",
 )
-@option("--compare", group="Judging", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
+@option("--compare", group="Inputs", metavar="NAME[:KEY=VALUE,…]", help="With --type: the comparator.")
 @option(
     "--normalize",
-    group="Judging",
+    group="Inputs",
     metavar="NAME[:KEY=VALUE,…]",
     multiple=True,
     help="With --type: a normalizer; repeat for more.",
@@ -37,29 +37,27 @@ if TYPE_CHECKING:
 @option(
     "--option",
     "pairs",
-    group="Judging",
+    group="Inputs",
     metavar="KEY=VALUE",
     multiple=True,
     help="With --type: any option of the field; repeat for more.",
 )
 @option(
     "--field",
-    group="Judging",
+    group="Inputs",
     metavar="NAME",
     help="With --spec or --protocol: explain two values of this field.",
 )
-@option(
-    "--gold-value", group="Judging", metavar="VALUE", help="With --field: the gold value. Left out: none."
-)
+@option("--gold-value", group="Inputs", metavar="VALUE", help="With --field: the gold value. Left out: none.")
 @option(
     "--pred-value",
-    group="Judging",
+    group="Inputs",
     metavar="VALUE",
     help="With --field: the predicted value. Left out: none.",
 )
 @option(
     "--locale",
-    group="Judging",
+    group="Inputs",
     metavar="LOCALE",
     help="With --type: how numbers and dates are read, such as en_AU.",
 )

@@ -140,7 +140,7 @@ def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
 )
 @work_options
 @option("-o", "--out", group="Output", metavar="DIR", type=_PATH, help="The folder of the extraction.")
-@option("-j", "--json", "is_json", group="Output", is_flag=True, help="Print the manifest as JSON.")
+@option("--json", "is_json", group="Output", is_flag=True, help="Print the manifest as JSON.")
 @option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
 def extract(**given: Any) -> int:
     """Make predictions from documents.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.commands.cli.grouping import Shape, json_option
 from fieldassay.commands.cli.regressions import BASELINE_HELP, default_baseline
 from fieldassay.commands.cli.storing import lookup_option
 
@@ -43,10 +44,10 @@ _PATH = click.Path(path_type=Path)
     "-f",
     "--format",
     "shape",
-    type=click.Choice(["table", "json", "markdown"]),
+    type=Shape(["table", "markdown"]),
     help="The format of standard output.  [default: table]",
 )
-@click.option("-j", "--json", "is_json", is_flag=True, help="The same as --format json.")
+@json_option
 @click.option(
     "-o",
     "--out",
@@ -92,8 +93,8 @@ def gate(**given: Any) -> int:
 def _shape(given: Mapping[str, Any]) -> str:
     if given["gates"] is not None and given["protocol"] is not None:
         raise click.UsageError("Give --gates or --protocol, not both.")
-    if given["is_json"] and given["shape"] not in (None, "json"):
-        raise click.UsageError("--json is --format json; give one of them.")
+    if given["is_json"] and given["shape"] is not None:
+        raise click.UsageError("Give --json or --format, not both.")
     return "json" if given["is_json"] else given["shape"] or "table"
 
 

@@ -12,11 +12,12 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import click
 
+from fieldassay.commands.cli import moved
+
 Command = TypeVar("Command", bound=Callable[..., Any])
-OptionGroup = Literal["Inputs", "Judging", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
+OptionGroup = Literal["Inputs", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
 ORDER: tuple[OptionGroup, ...] = (
     "Inputs",
-    "Judging",
     "Output",
     "Statistics",
     "Gates and baselines",
@@ -37,17 +38,29 @@ class FiniteRange(click.FloatRange):
         return number
 
 
+class Shape(click.Choice[str]):
+    """The format of an output that people read; JSON has an option of its own."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the format. Raises `click.BadParameter`."""
+        if value == "json":
+            self.fail("for JSON, write: --json", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
 """A share strictly between none and all."""
 POSITIVE = FiniteRange(0, min_open=True)
 
 
 class _Option(click.Option):
-    """An option with its group."""
+    """An option with its group; a rare one stands in `--help-all` alone."""
 
-    def __init__(self, names: Sequence[str], group: OptionGroup, **attributes: Any) -> None:
+    def __init__(
+        self, names: Sequence[str], group: OptionGroup, *, is_rare: bool = False, **attributes: Any
+    ) -> None:
         super().__init__(names, **attributes)
-        self.group = group
+        self.group, self.is_rare = group, is_rare
 
 
 def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Command], Command]:
@@ -62,17 +75,42 @@ def add_options(command: Command, options: Sequence[Callable[[Command], Command]
     return command
 
 
-json_option = click.option("-j", "--json", "is_json", is_flag=True, help="Print JSON.")
+json_option = click.option("--json", "is_json", is_flag=True, help="Print JSON.")
 """`--json` of commands with no other format than their text."""
 
 
 class GroupedCommand(click.Command):
-    """A command with its options listed by group in `--help`."""
+    """A command with its options listed by group in `--help`: the usual ones, and all in `--help-all`."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Return the arguments. Raises `click.UsageError` with today's line for an option of old."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            today = moved.OPTIONS.get(" ".join(ctx.command_path.split()[1:]), {}).get(error.option_name)
+            if today is None:
+                raise
+            raise click.UsageError(f"no option {error.option_name}; write: {today}", ctx) from None
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """Return the parameters, with `--help-all` where an option is rare."""
+        own = super().get_params(ctx)
+        if not any(map(_is_rare, own)):
+            return own
+        names, text = ["--help-all"], "Show all options and exit."
+        return [
+            *own,
+            click.Option(
+                names, is_flag=True, expose_value=False, is_eager=True, callback=_help_all, help=text
+            ),
+        ]
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options under the titles of their groups."""
+        """Write the options under the titles of their groups; rare ones in `--help-all` alone."""
         sections: dict[OptionGroup, list[tuple[str, str]]] = {title: [] for title in ORDER}
         for parameter in self.get_params(ctx):
+            if _is_rare(parameter) and not ctx.meta.get(HELP_ALL):
+                continue
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 sections[parameter.group if isinstance(parameter, _Option) else "Options"].append(record)
@@ -83,6 +121,18 @@ class GroupedCommand(click.Command):
 
 
 _ANY_LENGTH = 1000
+HELP_ALL = "fieldassay.help_all"
+
+
+def _is_rare(parameter: click.Parameter) -> bool:
+    return isinstance(parameter, _Option) and parameter.is_rare
+
+
+def _help_all(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
+    if is_asked:
+        ctx.meta[HELP_ALL] = True
+        click.echo(ctx.get_help())
+        ctx.exit()
 
 
 class GroupedCommands(click.Group):
@@ -97,6 +147,19 @@ class GroupedCommands(click.Group):
         for title, names in groups.items():
             with formatter.section(title):
                 formatter.write_dl([(name, self.summary_of(ctx, name)) for name in names])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command. Raises `click.UsageError` with today's line or a near name."""
+        names = self.list_commands(ctx)
+        if args and args[0] not in names and not args[0].startswith("-"):
+            from fieldassay.errors import nearest
+
+            words = " ".join([*ctx.command_path.split()[1:], args[0]])
+            today = moved.COMMANDS.get(words)
+            ctx.fail(f"no command {args[0]!r}; " + (f"write: {today}" if today else nearest(args[0], names)))
+        return super().resolve_command(ctx, args)
 
     def summary_of(self, ctx: click.Context, name: str) -> str:
         """Return the first sentence of the help of a command."""

@@ -67,7 +67,7 @@ def init(
         return 0
     _save(out, draft.text, force)
     complain(
-        f"written to {out}; read it through, then: fieldassay validate --spec "
+        f"written to {out}; read it through, then: fieldassay score --check --spec "
         f"{out}{f' --gold {gold}' if gold is not None else ''}"
     )
     return 0

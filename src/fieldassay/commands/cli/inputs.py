@@ -38,15 +38,15 @@ _SPEC = (
     option(
         "-s",
         "--spec",
-        group="Judging",
+        group="Inputs",
         metavar="FILE",
         help="How each field is judged: YAML, JSON, a JSON Schema, or module:Model.",
     ),
     option(
         "--protocol",
-        group="Judging",
+        group="Inputs",
         metavar="NAME",
-        help="A published protocol instead of a spec of your own.",
+        help="A published protocol in place of a spec.",
     ),
 )
 _READING = (
@@ -54,6 +54,7 @@ _READING = (
         "--id-key",
         "id_keys",
         group="Inputs",
+        is_rare=True,
         metavar="KEY",
         multiple=True,
         help=(
@@ -64,18 +65,21 @@ _READING = (
     option(
         "--wrap",
         group="Inputs",
+        is_rare=True,
         metavar="KEY",
         help="Put an answer that is a list under this key. Default: such an answer is invalid.",
     ),
     option(
         "--group",
         group="Inputs",
+        is_rare=True,
         is_flag=True,
         help="Take the rows of a table that have one id as the items of one record.",
     ),
     option(
         "--encoding",
         group="Inputs",
+        is_rare=True,
         metavar="NAME",
         help="The encoding of files that are not in Unicode, such as cp1252. Default: found out.",
     ),
@@ -83,6 +87,7 @@ _READING = (
         "--max-unpacked",
         "unpacked",
         group="Inputs",
+        is_rare=True,
         metavar="SIZE",
         type=_Size(),
         help="The limit of an unpacked file, such as 8GB.  [default: 2GB, or 100 times the packed size]",
@@ -96,11 +101,12 @@ _GOLD = (
         "--gold",
         group="Inputs",
         metavar="PATH",
-        help="The right values: CSV, TSV, Excel, JSONL, JSON, Parquet, a folder of JSON files, or -.",
+        help="The right values: a file, a folder of JSON, or -.",
     ),
     option(
         "--gold-key",
         group="Inputs",
+        is_rare=True,
         metavar="KEY",
         help="Where in a gold row the record is, as a key or a dotted path. Default: the row is the record.",
     ),
@@ -112,23 +118,28 @@ _DATA = (
         "--pred",
         "preds",
         group="Inputs",
-        metavar="[NAME=]PATH[,PATH…]",
+        metavar="[NAME=]PATH",
         multiple=True,
-        help=(
-            "A system's predictions; repeat for more. Several files are repeated runs of it. Default name: "
-            "the file's."
-        ),
+        help="A system's predictions; repeat for more. PATH,PATH are repeated runs of one system.",
     ),
-    option("--pred-key", group="Inputs", metavar="KEY", help="Where in a row of predictions the record is."),
+    option(
+        "--pred-key",
+        group="Inputs",
+        is_rare=True,
+        metavar="KEY",
+        help="Where in a row of predictions the record is.",
+    ),
     option(
         "--systems-key",
         group="Inputs",
+        is_rare=True,
         metavar="KEY",
         help="An object in each row of --pred with one answer per system, under the system's name.",
     ),
     option(
         "--where",
         group="Inputs",
+        is_rare=True,
         metavar="KEY=VALUE",
         multiple=True,
         help=(
@@ -139,6 +150,7 @@ _DATA = (
     option(
         "--match-ids",
         group="Inputs",
+        is_rare=True,
         metavar="FORM",
         help=(
             "Compare ids as they are (exact), without folders (name), without folders and endings such as "
@@ -150,6 +162,7 @@ _DATA = (
         "--names",
         "key_names",
         group="Inputs",
+        is_rare=True,
         type=click.Choice(["exact", "loose"]),
         help="Take keys as they are, or whatever their case and separators.  [default: exact]",
     ),
@@ -159,6 +172,7 @@ _DATA = (
 bootstrap_option = option(
     "--bootstrap",
     group="Statistics",
+    is_rare=True,
     metavar="N",
     type=click.IntRange(0),
     default=2000,

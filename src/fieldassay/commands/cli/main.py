@@ -23,7 +23,6 @@ GROUPS: dict[str, dict[str, str]] = {
     "Start": {
         "demo": "Score the shipped sample: 72 invented documents, three invented systems.",
         "init": "Write a first spec from gold data or from a schema, with comments.",
-        "validate": "Check a spec, and data against it, and describe the scoring.",
         "protocols": "The published protocols that ship with fieldassay: their list, and their contents.",
     },
     "Extract": {
@@ -87,15 +86,6 @@ class Commands(GroupedCommands):
             return None
         command: click.Command = getattr(importlib.import_module(module), name)
         return command
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        from fieldassay.errors import nearest
-
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            ctx.fail(f"no command {args[0]!r}; {nearest(args[0], COMMANDS)}")
-        return super().resolve_command(ctx, args)
 
 
 @click.command(

@@ -46,13 +46,7 @@ def list_protocols(is_json: bool) -> int:
 
 @protocols.command()
 @click.argument("name")
-@click.option(
-    "-j",
-    "--json",
-    "is_json",
-    is_flag=True,
-    help="Print the protocol as JSON, with the parts inherited from its base.",
-)
+@json_option
 def show(name: str, is_json: bool) -> int:
     """Print a protocol as it ships: its fields, rules, metrics, gates and source."""
     from fieldassay.commands.cli.output import write

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT = "fieldassay-baseline.json"
-BASELINE_HELP = f"The baseline of regression gates.  [default: {DEFAULT}, if it is there]"
+BASELINE_HELP = f"The baseline.  [default: {DEFAULT}]"
 REGRESSION_HELP = (
-    "Exit with 1 if a system is shown to be worse than the baseline by more than the margin (0); "
-    "repeat for more."
+    "Exit with 1 if a system is worse than the baseline by more than a margin: METRIC or METRIC=MARGIN."
 )
 
 
@@ -31,7 +30,7 @@ def baseline_options(command: Command) -> Command:
         "--fail-on-regression",
         "regressions",
         group="Gates and baselines",
-        metavar="METRIC[=MARGIN]",
+        metavar="METRIC",
         multiple=True,
         help=REGRESSION_HELP,
     )

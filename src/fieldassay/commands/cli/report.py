@@ -22,17 +22,22 @@ _PATH = click.Path(path_type=Path)
 SUMMARY, WORKSPACE = "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"
 STDOUT = "-"
 HTML = "html"
-VERBOSE = "Print the whole report, not the answer alone: all metrics, fields, comparisons, gates and notes."
+VERBOSE = "Print all metrics, fields, comparisons, gates and notes."
 
 
 def report_options(command: Command) -> Command:
     """Add `--report` to a command that scores."""
-    text = f"Write a report of the run, into --out or to FILE; repeat for more. {', '.join(FORMATS)}."
+    text = f"Write a report, into --out or to FILE; repeat for more: {', '.join(FORMATS)}."
     reports: Callable[[Command], Command] = option(
         "--report", "reports", group="Output", metavar="FORMAT[=FILE]", multiple=True, help=text
     )
     opens: Callable[[Command], Command] = option(
-        "--open", "opens", group="Output", is_flag=True, help="Open the HTML report in the browser."
+        "--open",
+        "opens",
+        group="Output",
+        is_rare=True,
+        is_flag=True,
+        help="Open the HTML report in the browser.",
     )
     return reports(opens(command))
 

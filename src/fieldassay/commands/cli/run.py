@@ -73,7 +73,7 @@ _PATH = click.Path(path_type=Path)
     required=False,
     help="The folder of the extractions and of the run that compares them.",
 )
-@option("-j", "--json", "is_json", group="Output", is_flag=True, help="Print the content of sweep.json.")
+@option("--json", "is_json", group="Output", is_flag=True, help="Print the content of sweep.json.")
 @option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
 @option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
 def run(**given: Any) -> int:

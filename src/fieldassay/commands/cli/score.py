@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from fieldassay.commands.cli.grouping import SHARE, GroupedCommand, option
+from fieldassay.commands.cli.grouping import SHARE, GroupedCommand, Shape, option
 from fieldassay.commands.cli.inputs import bootstrap_option, data_options, spec_options
 from fieldassay.commands.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
 from fieldassay.commands.cli.report import VERBOSE, read_report_options, report_options, write_reports
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 _PATH = click.Path(path_type=Path)
-_SHAPES = ("table", "json", "markdown", "junit")
+_SHAPES = ("table", "markdown", "junit")
 
 
 def _read_engine(text: str) -> str:
@@ -45,28 +45,30 @@ def _read_engine(text: str) -> str:
     group="Output",
     metavar="DIR",
     type=_PATH,
-    help="Write the run there: estimates, documents, evidence, provenance.",
+    help="Write the run there, for the other commands.",
 )
 @option(
     "-f",
     "--format",
     "shape",
     group="Output",
-    type=click.Choice(_SHAPES),
-    help="The format of standard output.  [default: table]",
+    type=Shape(_SHAPES),
+    metavar="FORMAT",
+    help=f"What is printed: {', '.join(_SHAPES)}.",
 )
-@option("-j", "--json", "is_json", group="Output", is_flag=True, help="The same as --format json.")
+@option("--json", "is_json", group="Output", is_flag=True, help="Print every estimate as JSON.")
 @option(
     "-q",
     "--quiet",
     group="Output",
     is_flag=True,
-    help="Print nothing but errors and gates that did not pass.",
+    help="Print errors and failed gates alone.",
 )
 @option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
 @option(
     "--evidence",
     group="Output",
+    is_rare=True,
     type=click.Choice(["all", "errors", "none"]),
     help="Which judged values are kept.  [default: all with --out or --report]",
 )
@@ -76,7 +78,7 @@ def _read_engine(text: str) -> str:
     group="Statistics",
     metavar="LIST",
     multiple=True,
-    help="Metrics or groups, separated by commas, instead of the spec's.",
+    help="These metrics or groups in place of the spec's.",
 )
 @option(
     "--slice",
@@ -84,17 +86,19 @@ def _read_engine(text: str) -> str:
     group="Statistics",
     metavar="KEY",
     multiple=True,
-    help="Show results by the values of this key too; repeat for more.",
+    help="Results by the values of this key, too; repeat for more.",
 )
 @option(
     "--reference",
     group="Statistics",
+    is_rare=True,
     metavar="NAME",
     help="The system that the others are compared with.  [default: the first]",
 )
 @option(
     "--compare",
     group="Statistics",
+    is_rare=True,
     metavar="LIST",
     multiple=True,
     help="Compare systems by these metrics.  [default: accuracy and F1]",
@@ -102,6 +106,7 @@ def _read_engine(text: str) -> str:
 @option(
     "--correction",
     group="Statistics",
+    is_rare=True,
     type=click.Choice(["min_p", "holm"]),
     default="min_p",
     show_default=True,
@@ -110,6 +115,7 @@ def _read_engine(text: str) -> str:
 @option(
     "--level",
     group="Statistics",
+    is_rare=True,
     metavar="SHARE",
     type=SHARE,
     default=0.95,
@@ -120,6 +126,7 @@ def _read_engine(text: str) -> str:
 @option(
     "--seed",
     group="Statistics",
+    is_rare=True,
     metavar="N",
     type=click.IntRange(0),
     default=0,
@@ -128,49 +135,55 @@ def _read_engine(text: str) -> str:
 )
 @option(
     "--gate",
-    "--fail-under",
-    "fail_under",
+    "thresholds",
     group="Gates and baselines",
     metavar="GATE",
     multiple=True,
-    help=(
-        "Exit with 1 unless every system passes, as in 'accuracy >= 0.9'; repeat for more. accuracy=0.9 "
-        "means the same."
-    ),
+    help="Exit with 1 unless every system passes: 'accuracy >= 0.9'; repeat for more.",
 )
 @option(
     "--strict",
     group="Gates and baselines",
+    is_rare=True,
     is_flag=True,
     help="Exit with 4 if a gate of the spec cannot be decided.",
 )
 @option(
     "--exit-zero",
     group="Gates and baselines",
+    is_rare=True,
     is_flag=True,
     help="Exit with 0 even if a gate or a threshold failed.",
 )
 @option(
     "--only",
     group="Inputs",
+    is_rare=True,
     metavar="DOC",
     multiple=True,
     help="Score the document with this id only; repeat for more.",
 )
 @option(
     "--fields",
-    group="Judging",
+    group="Inputs",
+    is_rare=True,
     metavar="LIST",
     multiple=True,
     help="Score these top-level fields only, separated by commas.",
 )
 @option(
-    "--limit", group="Work", metavar="N", type=click.IntRange(1), help="Score the first N documents only."
+    "--limit",
+    group="Work",
+    is_rare=True,
+    metavar="N",
+    type=click.IntRange(1),
+    help="Score the first N documents only.",
 )
 @option(
     "-w",
     "--workers",
     group="Work",
+    is_rare=True,
     metavar="N",
     type=click.IntRange(1),
     default=1,
@@ -180,6 +193,7 @@ def _read_engine(text: str) -> str:
 @option(
     "--batch",
     group="Work",
+    is_rare=True,
     metavar="N",
     type=click.IntRange(1),
     default=2000,
@@ -189,20 +203,28 @@ def _read_engine(text: str) -> str:
 @option(
     "--engine",
     group="Work",
+    is_rare=True,
     metavar="local|ray[=ADDRESS]",
     default="local",
     show_default=True,
     callback=lambda _, __, text: _read_engine(text),
     help="The place of the work: this machine, Ray on this machine, or the Ray cluster at an address.",
 )
+@option(
+    "--check",
+    "checks",
+    group="Inputs",
+    is_flag=True,
+    help="Check spec and data, and score nothing.",
+)
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
-    Prints which system is best, the verdict of the gates, and what to fix first; with --verbose all metrics,
-    fields and comparisons.
+    Prints the best system, the verdict of the gates, and what to fix first.
 
     \b
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=a.jsonl --pred qwen=b.jsonl --out run
+    fieldassay score --check --spec spec.yaml --gold gold.jsonl
     """
     import sys
 
@@ -211,9 +233,11 @@ def score(**given: Any) -> int:
     from fieldassay.commands.cli.thresholds import read_thresholds
 
     shape = _shape(given)
+    if given["checks"]:
+        return _check(given, shape)
     sources = read_sources(given)
     inputs, spec, given = sources.inputs, sources.spec, dict(sources.given)
-    asked = read_thresholds(given["fail_under"], spec)
+    asked = read_thresholds(given["thresholds"], spec)
     thresholds = tuple(gate for gate in asked if gate.function != "regression")
     baseline = read_baseline_options(given, spec, [gate for gate in asked if gate.function == "regression"])
     options = score_options(given, inputs, (*thresholds, *baseline.gates))
@@ -245,13 +269,36 @@ def score(**given: Any) -> int:
         return _verdict(run, thresholds, baseline, given)
 
 
+def _check(given: Mapping[str, Any], shape: str) -> int:
+    """Print what is wrong with a spec and with data, and how each field is judged; return the exit code."""
+    from fieldassay.commands.cli.inputs import read_inputs, read_spec_option
+    from fieldassay.commands.cli.output import complain, screen, write
+    from fieldassay.reports.content.validation import render_validation
+    from fieldassay.scoring.validation.validate import validate
+
+    inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
+    checked = validate(
+        spec, inputs.gold, inputs.predictions, inputs.options, lists_violations=shape == "json"
+    )
+    if shape == "json":
+        from fieldassay.io.json_value import json_text
+
+        write(json_text(checked.to_dict()))
+    elif not given["quiet"]:
+        write(render_validation(checked, screen()))
+    if checked.problems:
+        complain("\n".join(map(str, checked.problems)))
+        return 2
+    return 1 if any(count.violations for count in checked.counts) else 0
+
+
 def _shape(given: Mapping[str, Any]) -> str:
     if given["quiet"] and given["is_verbose"]:
         raise click.UsageError("--quiet and --verbose contradict each other; give one of them.")
     if given["strict"] and given["exit_zero"]:
         raise click.UsageError("--strict and --exit-zero contradict each other; give one of them.")
-    if given["is_json"] and given["shape"] not in (None, "json"):
-        raise click.UsageError("--json is --format json; give one of them.")
+    if given["is_json"] and given["shape"] is not None:
+        raise click.UsageError("Give --json or --format, not both.")
     return "json" if given["is_json"] else given["shape"] or "table"
 
 

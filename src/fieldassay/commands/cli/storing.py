@@ -33,6 +33,7 @@ def store_options(command: Command) -> Command:
         "--runs",
         "store",
         group="Output",
+        is_rare=True,
         metavar="DIR",
         type=click.Path(path_type=Path),
         help="Write the run into this store of runs, under a name of its own.",
@@ -41,6 +42,7 @@ def store_options(command: Command) -> Command:
         "--run",
         "rerun",
         group="Inputs",
+        is_rare=True,
         metavar="ID",
         help=(
             "Score the predictions of this run again: with --spec or --gold, with others; else as they were."

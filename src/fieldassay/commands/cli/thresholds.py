@@ -1,4 +1,4 @@
-"""Gates of a scoring run: `--gate` (`--fail-under`) and the spec's; their messages and exit code."""
+"""Gates of a scoring run: `--gate` (`--gate`) and the spec's; their messages and exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The output of `fieldassay validate`."""
+"""The output of `fieldassay score --check`."""
 
 from __future__ import annotations
 

@@ -152,7 +152,9 @@ def given_texts(coded: Coded) -> pl.Series:
     """Return the distinct values of a place as JSON text."""
     kinds = set(map(type, coded.raws))
     if kinds <= {int, float}:
-        return text_series(coded.column.texts.tolist())
+        numbers = json_text(list(coded.raws))[1:-1].split(",")
+        if "null" not in numbers and " " not in numbers[-1]:  # else some are outside JSON
+            return text_series(numbers)
     if kinds != {str}:
         return text_series([json_text(raw) for raw in coded.raws])
     raws = text_series(coded.raws)
