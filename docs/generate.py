@@ -19,7 +19,7 @@ This page is made from `fieldassay --help` by `docs/generate.py`. How to use the
 - [Find out why](task-explain.md): `explain`
 - [Compare two runs](task-compare-runs.md): `diff`;
   [compare every run with a baseline](baseline.md): `baseline`
-- [Choose a report](task-reports.md): `report`, `export`
+- [Choose a report](task-reports.md): `report`
 - [Choose what a person reviews](task-review-threshold.md): `calibrate`
 - [Measure how far reviewers agree](task-agreement.md): `agreement`
 - [Decide GO or NO-GO](task-decide.md): `gate`;

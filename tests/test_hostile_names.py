@@ -116,16 +116,18 @@ def commands() -> Iterator[tuple[str, ...]]:
     yield ("report", "run", "--format", "html", "--out", "page.html")
     yield from (("diff", "run", "after", "--format", name) for name in ("table", "markdown", "csv"))
     yield ("diff", "run", "--format", "html", "--out", "diff.html")
-    yield from (("export", "run", "-o", name) for name in ("out.csv", "out.md", "errors.md"))
-    yield from (("export", "run", "--what", "losses", "-o", f"losses.{ending}") for ending in ("csv", "md"))
-    yield from (("export", "run", "--what", what) for what in ("losses", "suspicious-gold"))
+    yield from (
+        ("report", "run", "--table", "errors", "-o", name) for name in ("out.csv", "out.md", "errors.md")
+    )
+    yield from (("report", "run", "--table", "losses", "-o", f"losses.{ending}") for ending in ("csv", "md"))
+    yield from (("report", "run", "--table", what) for what in ("losses", "suspicious-gold"))
     yield ("gate", "run")
     yield ("gate", "run", "--format", "markdown")
     yield ("baseline", "check", "run", "baseline.json")
     yield ("baseline", "show", "baseline.json")
     yield ("runs", "list", "--runs", "store")
     yield ("runs", "show", "latest", "--runs", "store")
-    yield ("export", "run", "-o", f"out{HIDDEN[:5]}.nothing")
+    yield ("report", "run", "-o", f"out{HIDDEN[:5]}.nothing")
     yield ("report", f"no run {HIDDEN}".replace("\x00", ""), "--format", "markdown")
 
 

@@ -272,10 +272,10 @@ FIRST = [
 SECOND = [{"id": 1, "total": 5, "name": "oak"}, {"id": 2, "total": MINUS, "name": "Ash"}]
 COMMANDS = {
     "attribute": ["attribute", "run", "--format", "markdown"],
-    "export-pairs": ["export", "run", "--what", "pairs"],
-    "export-values": ["export", "run", "-o", "values.csv"],
-    "export-results": ["export", "run", "-o", "results.json"],
-    "export-errors": ["export", "run", "-o", "errors.md"],
+    "export-pairs": ["report", "run", "--table", "pairs"],
+    "export-values": ["report", "run", "-o", "values.csv"],
+    "export-results": ["report", "run", "-o", "results.json"],
+    "export-errors": ["report", "run", "--table", "errors", "-o", "errors.md"],
     "explain": ["explain", "run", "1"],
     "report": ["report", "run", "-o", "report.html"],
     "review": [

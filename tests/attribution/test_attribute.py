@@ -697,7 +697,7 @@ def test_a_system_that_failed_everywhere_hides_nothing_and_is_named(
     inputs = [text for name in "abc" for text in ("-p", str(tmp_path / f"{name}.jsonl"))]
     scored = ["-s", str(tmp_path / "spec.yaml"), "-g", str(tmp_path / "gold.csv"), *inputs]
     assert main(["score", *scored, "-o", str(tmp_path / "run"), "-q"]) == 0
-    assert main(["export", str(tmp_path / "run"), "--what", "suspicious-gold"]) == 0
+    assert main(["report", str(tmp_path / "run"), "--table", "suspicious-gold"]) == 0
     printed = capsys.readouterr().out
     assert "Suspicious gold: 1" in printed
     assert "all 2 documents were looked at; c has no answer" in printed
@@ -731,13 +731,13 @@ def test_the_list_is_exported_and_printed(
         main(["score", "-s", spec, "-g", gold, "-p", a, "-p", b, "-o", folder, "-q", "--bootstrap", "0"]) == 0
     )
     target = tmp_path / f"suspicious.{ending}"
-    assert main(["export", folder, "--what", "suspicious-gold", "-o", str(target)]) == 0
+    assert main(["report", folder, "--table", "suspicious-gold", "-o", str(target)]) == 0
     assert "Oak" in target.read_text()
     if ending == "json":
         [row] = json.loads(target.read_text())
         assert row["doc"] == "receipt_00029" and row["agreed"] == '"=Oak"' and row["systems"] == 2
     capsys.readouterr()
-    assert main(["export", folder, "--what", "suspicious-gold"]) == 0
+    assert main(["report", folder, "--table", "suspicious-gold"]) == 0
     printed = capsys.readouterr().out
     assert "receipt_00029" in printed and "=Oak" in printed
     assert main(["report", folder, "--format", "markdown"]) == 0

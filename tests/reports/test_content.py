@@ -462,7 +462,7 @@ def test_a_run_is_exported_as_an_error_report(tmp_path: Path, evidence: str) -> 
     assert (
         main(["score", "--protocol", "engineering-extractor", *files, "--evidence", evidence, "--quiet"]) == 1
     )
-    assert main(["export", run, "--to", str(target), "--system", "p"]) == 0
+    assert main(["report", run, "--table", "errors", "-o", str(target), "--system", "p"]) == 0
     assert "| unit | a.unit | K | F |" in target.read_text()
     assert "0.0% &gt;= 85% FAIL" in target.read_text()
 

@@ -384,7 +384,7 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
             run.matching.gold.label,
             f"{count:,} value{'s' * (count > 1)} of {path!r} cannot be read as {_NAMES.get(kind, kind)} "
             f"(first in {first!r})",
-            "correct gold; `fieldassay score --check` has examples",
+            "correct gold: `fieldassay score --check`",
         )
         for (path, kind), (count, first) in sorted(done.unreadable.items())
     ]

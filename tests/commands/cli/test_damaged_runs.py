@@ -23,7 +23,7 @@ COMMANDS: dict[str, tuple[Any, ...]] = {
     "junit": ("report", "bad", "--format", "junit"),
     "diff": ("diff", "good:llama", "bad:llama"),
     "explain": ("explain", "bad", "d1"),
-    "export": ("export", "bad", "--to", "values.csv"),
+    "export": ("report", "bad", "-o", "values.csv"),
     "gate": ("gate", "bad", "--gates", "gates.yaml"),
     "calibrate": ("calibrate", "bad", "--system", "llama"),
     "baseline": ("baseline", "set", "bad", "--out", "new-baseline.json"),

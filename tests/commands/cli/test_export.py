@@ -1,4 +1,4 @@
-"""`fieldassay export`."""
+"""`fieldassay report`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from fieldassay.reports.export.guide import guide_result
 from fieldassay.reports.export.judgements import Judgement
 from fieldassay.scoring.inputs.options import ScoreOptions
 
-# `fieldassay export`, and what it writes
+# `fieldassay report`, and what it writes
 
 Run = Callable[..., Ran]
 SAMPLE = Path(__file__).parents[3] / "examples" / "business"
@@ -46,7 +46,7 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def test_a_csv_has_every_judged_value_of_every_system(run: Run, folder: Path, tmp_path: Path) -> None:
-    ran = run("export", folder, "--to", tmp_path / "all.csv")
+    ran = run("report", folder, "-o", tmp_path / "all.csv")
     assert (ran.code, ran.out) == (0, "")
     assert "judged values" in ran.err
     rows = rows_of(tmp_path / "all.csv")
@@ -93,14 +93,14 @@ def test_a_csv_has_every_judged_value_of_every_system(run: Run, folder: Path, tm
 
 
 def test_one_system_can_be_chosen(run: Run, folder: Path, tmp_path: Path) -> None:
-    assert run("export", folder, "--to", tmp_path / "one.csv", "--system", "birch", "--quiet").err == ""
+    assert run("report", folder, "-o", tmp_path / "one.csv", "--system", "birch").code == 0
     assert {row["system"] for row in rows_of(tmp_path / "one.csv")} == {"birch"}
-    ran = run("export", folder, "--to", tmp_path / "no.csv", "--system", "birhc")
+    ran = run("report", folder, "-o", tmp_path / "no.csv", "--system", "birhc")
     assert (ran.code, "did you mean 'birch'?" in ran.err, (tmp_path / "no.csv").exists()) == (2, True, False)
 
 
 def test_the_scores_of_a_csv_add_up_to_the_metrics(run: Run, folder: Path, tmp_path: Path) -> None:
-    run("export", folder, "--to", tmp_path / "all.csv")
+    run("report", folder, "-o", tmp_path / "all.csv")
     scores = [float(row["score"]) for row in rows_of(tmp_path / "all.csv") if row["system"] == "atlas"]
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["estimates"]
     pooled = next(
@@ -112,7 +112,7 @@ def test_the_scores_of_a_csv_add_up_to_the_metrics(run: Run, folder: Path, tmp_p
 
 
 def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path, tmp_path: Path) -> None:
-    assert run("export", folder, "--to", tmp_path / "result.json").code == 0
+    assert run("report", folder, "-o", tmp_path / "result.json").code == 0
     found = json.loads((tmp_path / "result.json").read_text(encoding="utf-8"))
     atlas = found["atlas"]
     assert list(found) == ["atlas", "birch"]
@@ -148,7 +148,7 @@ def test_a_json_has_the_dictionary_of_the_guide_by_system(run: Run, folder: Path
 
 
 def test_a_comparison_names_no_leader_among_few_documents(run: Run, folder: Path, tmp_path: Path) -> None:
-    assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
+    assert run("report", folder, "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
     assert (
         "atlas is highest with 95.1% (birch 78.2%); no difference could be shown to birch (p = .12) in 8 documents"
@@ -175,7 +175,7 @@ def test_an_input_is_never_written_over(run: Run, files: Files, tmp_path: Path) 
         tmp_path / "r",
         "--quiet",
     )
-    ran = run("export", tmp_path / "r", "--to", gold)
+    ran = run("report", tmp_path / "r", "-o", gold)
     assert (ran.code, gold.read_text(encoding="utf-8")) == (2, "id,total\n1,5\n")
 
 
@@ -194,9 +194,9 @@ def test_a_run_that_kept_only_errors_says_so(run: Run, tmp_path: Path) -> None:
         "--bootstrap",
         0,
     )
-    ran = run("export", tmp_path / "run", "--to", tmp_path / "x.csv")
+    ran = run("report", tmp_path / "run", "-o", tmp_path / "x.csv")
     assert (ran.code, "--evidence all" in ran.err) == (2, True)
-    assert run("export", tmp_path / "run", "--to", tmp_path / "x.md").code == 0
+    assert run("report", tmp_path / "run", "-o", tmp_path / "x.md").code == 0
 
 
 @pytest.mark.parametrize(
@@ -239,7 +239,7 @@ def test_hostile_values_survive_the_way_through_a_csv(run: Run, tmp_path: Path) 
         tmp_path / "pred.jsonl",
     ]
     run("score", *options, "--out", tmp_path / "run", "--quiet")
-    assert run("export", tmp_path / "run", "--to", tmp_path / "out.csv").code == 0
+    assert run("report", tmp_path / "run", "-o", tmp_path / "out.csv").code == 0
     found = [row["extracted"] for row in rows_of(tmp_path / "out.csv")]
     assert found == ["'" + values[0], values[1], "\\x1b[2J\\u202eevil", "\ufffd", values[4]]
 
@@ -311,7 +311,7 @@ def test_the_curve_of_paired_items_is_a_table_and_a_drawing(run: Run, tmp_path: 
         tmp_path / "=a.jsonl",
     )
     assert run("score", *given, "--out", tmp_path / "run", "--quiet").code == 0
-    assert run("export", tmp_path / "run", "--to", tmp_path / "curve.csv").code == 0
+    assert run("report", tmp_path / "run", "--table", "curve", "-o", tmp_path / "curve.csv").code == 0
     rows = rows_of(tmp_path / "curve.csv")
     assert [(round(float(row["t"]), 3), float(row["share"]), row["n"]) for row in rows] == [
         (0, 1, "2"),
@@ -319,12 +319,12 @@ def test_the_curve_of_paired_items_is_a_table_and_a_drawing(run: Run, tmp_path: 
         (1, 0, "2"),
     ]
     assert {row["system"] for row in rows} == {"'=a"}
-    assert run("export", tmp_path / "run", "--to", tmp_path / "curve.svg").code == 0
+    assert run("report", tmp_path / "run", "--table", "curve", "-o", tmp_path / "curve.svg").code == 0
     assert (tmp_path / "curve.svg").read_text(encoding="utf-8").startswith("<svg")
 
 
 def test_a_run_without_such_lists_has_no_curve(run: Run, folder: Path, tmp_path: Path) -> None:
-    ran = run("export", folder, "--to", tmp_path / "curve.csv")
+    ran = run("report", folder, "--table", "curve", "-o", tmp_path / "curve.csv")
     assert (ran.code, "paired by similarity" in ran.err) == (2, True)
     assert not (tmp_path / "curve.csv").exists()
 
@@ -332,7 +332,7 @@ def test_a_run_without_such_lists_has_no_curve(run: Run, folder: Path, tmp_path:
 def test_a_comparison_comes_with_a_drawing_and_recommends_nothing_that_may_be_chance(
     run: Run, folder: Path, tmp_path: Path
 ) -> None:
-    assert run("export", folder, "--to", tmp_path / "executive.md").code == 0
+    assert run("report", folder, "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
     assert "![Accuracy by system, with intervals](executive.svg)" in text
     assert "8 documents: too few to recommend a system" in text
@@ -356,7 +356,7 @@ def test_every_report_recommends_what_the_gates_let_pass(run: Run, tmp_path: Pat
     inputs = [argument for name in ("good", "cheap") for argument in ("--pred", tmp_path / f"{name}.jsonl")]
     scored = ("--spec", tmp_path / "spec.yaml", "--gold", tmp_path / "gold.csv", *inputs)
     assert run("score", *scored, "--out", tmp_path / "run", "--quiet").code == 1
-    assert run("export", tmp_path / "run", "--out", tmp_path / "executive.md").code == 0
+    assert run("report", tmp_path / "run", "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
     formats = ("markdown", "table", "comment", "html")
     texts = [run("report", tmp_path / "run", "--format", one).out for one in formats]
     for text in ((tmp_path / "executive.md").read_text(encoding="utf-8"), *texts):
@@ -380,7 +380,7 @@ def test_a_system_that_is_ahead_beyond_chance_is_named_without_gates(run: Run, t
     assert (
         run("score", "--spec", tmp_path / "spec.yaml", *given, "--out", tmp_path / "run", "--quiet").code == 0
     )
-    assert run("export", tmp_path / "run", "--to", tmp_path / "executive.md").code == 0
+    assert run("report", tmp_path / "run", "--table", "comparison", "-o", tmp_path / "executive.md").code == 0
     text = (tmp_path / "executive.md").read_text(encoding="utf-8")
     assert "- **good has the highest accuracy; there are no gates, so nothing is decided.**" in text
     assert "good is highest with 100.0% and better than b&lt;a&gt;d by 75.0 points" in text
@@ -388,10 +388,10 @@ def test_a_system_that_is_ahead_beyond_chance_is_named_without_gates(run: Run, t
 
 
 def test_a_parquet_file_has_the_evidence_of_one_system(run: Run, folder: Path, tmp_path: Path) -> None:
-    assert run("export", folder, "--to", tmp_path / "rows.parquet", "--system", "birch").code == 0
+    assert run("report", folder, "-o", tmp_path / "rows.parquet", "--system", "birch").code == 0
     evidence = pl.read_parquet(folder / "evidence.parquet")
     assert pl.read_parquet(tmp_path / "rows.parquet").equals(evidence.filter(pl.col("system") == "birch"))
-    assert run("export", folder, "--to", tmp_path / "all.parquet").code == 0
+    assert run("report", folder, "-o", tmp_path / "all.parquet").code == 0
     assert pl.read_parquet(tmp_path / "all.parquet").equals(evidence)
 
 
@@ -433,8 +433,8 @@ def sheets_of(path: Path) -> dict[str, list[list[Any]]]:
 
 
 def test_a_workbook_has_the_estimates_and_the_values(run: Run, folder: Path, tmp_path: Path) -> None:
-    assert run("export", folder, "-o", tmp_path / "all.xlsx").code == 0
-    assert run("export", folder, "-o", tmp_path / "all.csv").code == 0
+    assert run("report", folder, "-o", tmp_path / "all.xlsx").code == 0
+    assert run("report", folder, "-o", tmp_path / "all.csv").code == 0
     sheets = sheets_of(tmp_path / "all.xlsx")
     assert list(sheets) == ["summary", "fields", "values"]
     rows = rows_of(tmp_path / "all.csv")
@@ -521,7 +521,7 @@ def scored(tmp_path: Path) -> str:
 
 
 def test_the_report_has_the_rows_and_columns_of_scikit_learn(scored: str, tmp_path: Path) -> None:
-    assert main(["export", scored, "--what", "classification", "-o", str(tmp_path / "c.csv")]) == 0
+    assert main(["report", scored, "--table", "fields", "-o", str(tmp_path / "c.csv")]) == 0
     rows = list(csv.reader((tmp_path / "c.csv").open(encoding="utf-8", newline="")))
     assert rows[0] == ["system", "field", "precision", "recall", "f1-score", "support"]
     found = {row[1]: [float(cell) for cell in row[2:]] for row in rows[1:]}
@@ -537,10 +537,10 @@ def test_the_report_has_the_rows_and_columns_of_scikit_learn(scored: str, tmp_pa
 def test_the_report_is_printed_and_written_as_markdown_and_json(
     scored: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["export", scored, "--what", "classification"]) == 0
+    assert main(["report", scored, "--table", "fields"]) == 0
     assert "weighted avg" in capsys.readouterr().out
     for ending in ("md", "json"):
-        assert main(["export", scored, "--what", "classification", "-o", str(tmp_path / f"c.{ending}")]) == 0
+        assert main(["report", scored, "--table", "fields", "-o", str(tmp_path / f"c.{ending}")]) == 0
         assert "weighted avg" in (tmp_path / f"c.{ending}").read_text(encoding="utf-8")
 
 
@@ -549,7 +549,7 @@ def test_a_run_without_the_metrics_is_refused_with_what_to_do(
 ) -> None:
     (tmp_path / "spec.yaml").write_text("fields: {a: text, b: text}\n")
     run = score_run(tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"))
-    assert main(["export", run, "--what", "classification"]) == 2
+    assert main(["report", run, "--table", "fields"]) == 2
     assert "--metrics f1,report" in capsys.readouterr().err
 
 
@@ -558,7 +558,7 @@ def test_business_documents_have_the_report(tmp_path: Path) -> None:
         {"image_file": "a.png", "DOCUMENT_TYPE": "INVOICE", "SUPPLIER_NAME": "Acme", "TOTAL_AMOUNT": "$5"}
     ]
     run = score_run(tmp_path, rows, rows, "--protocol", "business-documents")
-    assert main(["export", run, "--what", "classification", "-o", str(tmp_path / "c.json")]) == 0
+    assert main(["report", run, "--table", "fields", "-o", str(tmp_path / "c.json")]) == 0
     found = {row["field"]: row for row in json.loads((tmp_path / "c.json").read_text(encoding="utf-8"))}
     assert (found["SUPPLIER_NAME"]["f1-score"], found["weighted avg"]["support"]) == (1.0, 3)
 
@@ -582,7 +582,7 @@ def test_the_pairs_that_are_least_alike_come_first_with_both_items(
         {"name": "Dupond", "pages": [1, 3]},
     ]
     run = score_run(tmp_path, gold, [{"id": 1, "entries": entries}], "--protocol", "entry-matching")
-    assert main(["export", run, "--what", "pairs", "-o", str(tmp_path / "pairs.json")]) == 0
+    assert main(["report", run, "--table", "pairs", "-o", str(tmp_path / "pairs.json")]) == 0
     rows = json.loads((tmp_path / "pairs.json").read_text(encoding="utf-8"))
     assert [(row["gold_path"], row["pred_path"]) for row in rows] == [
         ("entries[1]", "entries[1]"),
@@ -591,10 +591,10 @@ def test_the_pairs_that_are_least_alike_come_first_with_both_items(
     assert [row["similarity"] for row in rows] == [pytest.approx(0.0), pytest.approx(8 / 9)]
     assert json.loads(rows[1]["gold"]) == {"name": "Dupont", "pages": [1, 2]}
     assert json.loads(rows[1]["pred"]) == {"name": "Dupond", "pages": [1, 3]}
-    assert main(["export", run, "--what", "pairs"]) == 0
+    assert main(["report", run, "--table", "pairs"]) == 0
     assert "0.889" in capsys.readouterr().out
 
 
 def test_a_run_without_paired_objects_has_no_pairs(scored: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["export", scored, "--what", "pairs"]) == 2
+    assert main(["report", scored, "--table", "pairs"]) == 2
     assert "paired" in capsys.readouterr().err

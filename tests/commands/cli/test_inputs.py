@@ -336,7 +336,7 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
         "fields: {date: date, total: money}",
         [
             "values with two readings were read by the locale: date (1), total (1); set `order`, "
-            "`decimal` or `currency`; see `fieldassay score --check`"
+            "`decimal` or `currency`; see `score --check`"
         ],
     ),
     "the fields decide": ("fields: {date: {type: date, order: dmy}, total: {type: money, decimal: ','}}", []),
@@ -344,7 +344,7 @@ REMARKS: dict[str, tuple[str, list[str]]] = {
         "fields: {date: {type: date, order: dmy}, total: money}",
         [
             "values with two readings were read by the locale: total (1); set `decimal` or `currency`; "
-            "see `fieldassay score --check`"
+            "see `score --check`"
         ],
     ),
 }
@@ -421,17 +421,19 @@ REFUSED = [
     (f"explain {INPUTS} d1 lines[", "did you mean 'lines[]'?"),
     (f"explain {INPUTS} d1 'lines[\"'", "not a path"),
     (f"explain {INPUTS} d1 --system lama", "did you mean 'llama'?"),
-    ("export run --what valeus -o x.csv", "did you mean 'values'?"),
-    ("export run --what values -o x.md", "use one of: .csv, .xlsx, .parquet"),
-    ("export run --what values", "Give -o FILE"),
-    ("export run", "Give -o FILE"),
-    ("export run --to out.xls", ".csv, .json, .md, .parquet"),
-    ("export run --to out", "no ending"),
-    ("export run --to missing/out.csv", "cannot be written"),
-    ("export run --to run/out.csv", "in its folder"),
-    ("report run -o r.json", "fieldassay export"),
-    ("report run -o r.json", ".html"),
-    ("report run --out x.json", "--format"),
+    ("report run --table valeus -o x.csv", "did you mean 'values'?"),
+    ("report run --table values -o x.md", "use one of: .csv, .xlsx, .parquet"),
+    ("report run --table values", "give -o FILE"),
+    ("report run -o out.xls", ".csv, .xlsx, .parquet, .json, .svg"),
+    ("report run -o out --table values", "use one of: .csv"),
+    ("report run -o missing/out.csv", "cannot be written"),
+    ("report run -o run/out.csv", "in its folder"),
+    ("report run run -o out.csv", "one RUN"),
+    ("report run -o r.yaml", "--format"),
+    ("export run", "write: fieldassay report RUN -o FILE"),
+    ("validate", "write: fieldassay score --check"),
+    ("score --fail-under accuracy=1", "write: --gate"),
+    ("score --format json", "write: --json"),
     ("report run --format junit --against run", "--against goes with one RUN"),
     ("report run --format junt", "junt"),
     ("report nowhere --format junit", "nowhere"),

@@ -15,7 +15,7 @@ from scored_runs import scored
 from fieldassay.commands.cli.grouping import FiniteRange
 from fieldassay.commands.cli.main import COMMANDS, commands
 from fieldassay.errors import ProblemsError
-from fieldassay.reports.export.export import EXPORTS
+from fieldassay.reports.export.export import TABLES
 from fieldassay.scoring.provenance import inputs as fingerprints
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.plan.compile import read_plan
@@ -29,7 +29,7 @@ Run = Callable[..., Ran]
 def test_whatever_is_written_is_written_with_the_same_option(name: str) -> None:
     command = commands.get_command(click.Context(commands), name)
     assert command is not None
-    for option in command.params:
+    for option in (one for one in command.params if isinstance(one, click.Option)):
         assert ("--out" in option.opts) == ("-o" in option.opts)
         assert len([name for name in option.opts if name.startswith("--")]) == 1
 
@@ -70,26 +70,22 @@ def test_a_report_without_a_format_is_for_the_terminal(run: Run, folder: str) ->
 
 
 @pytest.mark.parametrize(
-    ("what", "ending"), [(name, ending) for name, export in EXPORTS.items() for ending in export.writers]
+    ("name", "ending"), [(name, ending) for name, table in TABLES.items() for ending in table.writers]
 )
-def test_an_export_can_be_named(run: Run, folder: str, tmp_path: Path, what: str, ending: str) -> None:
+def test_a_table_of_a_run_is_written_in_each_format(
+    run: Run, folder: str, tmp_path: Path, name: str, ending: str
+) -> None:
     target = tmp_path / f"anything{ending}"
-    ran = run("export", folder, "--what", what, "-o", str(target))
-    refused = {"suspicious-gold": "one system", "classification": "--metrics f1,report"}.get(what)
+    ran = run("report", folder, "--table", name, "-o", str(target))
+    refused = {"suspicious-gold": "one system", "fields": "--metrics f1,report"}.get(name)
     if refused is None:
         assert ran.code == 0 and target.stat().st_size
     else:
         assert ran.code == 2 and refused in ran.err
 
 
-@pytest.mark.parametrize("option", ["--to", "--out", "-o"])
-def test_the_old_names_of_exports_still_work(run: Run, folder: str, tmp_path: Path, option: str) -> None:
-    target = tmp_path / "errors.md"
-    assert run("export", folder, option, str(target)).code == 0 and target.exists()
-
-
 def test_what_to_fix_first_can_be_printed(run: Run, folder: str) -> None:
-    ran = run("export", folder, "--what", "losses")
+    ran = run("report", folder, "--table", "losses")
     assert ran.code == 0 and "It costs" in ran.out
 
 

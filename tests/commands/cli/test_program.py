@@ -188,7 +188,7 @@ def test_closed_streams_change_no_exit_code_and_keep_no_file_from_being_written(
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PROGRAM": CLOSED}
     score = f"score {' '.join(files.inputs)} --bootstrap 9 --out run"
     ran = subprocess.run(
-        f'{sys.executable} -c "$PROGRAM" "{score}" "report run -o page.html" "export run -o values.csv" {closed}',
+        f'{sys.executable} -c "$PROGRAM" "{score}" "report run -o page.html" "report run -o values.csv" {closed}',
         shell=True,
         timeout=100,
         env=environment,

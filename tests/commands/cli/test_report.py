@@ -236,7 +236,7 @@ def test_judged_values_that_are_not_those_of_the_run_are_not_reported(
     shutil.copytree(scored, "copy")
     for command in (
         ("report", scored, "--format", "junit"),
-        ("export", scored, "--to", "all.csv"),
+        ("report", scored, "-o", "all.csv"),
         ("diff", "copy", scored),
     ):
         done = run(*command)

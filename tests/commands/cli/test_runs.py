@@ -457,7 +457,7 @@ def test_gate_explain_and_export_take_runs_of_a_store_by_name(
         == run("explain", next(Path("store").iterdir()), "d1").out
         != ""
     )
-    assert run("export", "latest", "--to", "all.csv", *place).code == 0 and Path("all.csv").is_file()
-    for command in (("gate", "nope"), ("explain", "nope", "d1"), ("export", "nope", "--to", "x.csv")):
+    assert run("report", "latest", "-o", "all.csv", *place).code == 0 and Path("all.csv").is_file()
+    for command in (("gate", "nope"), ("explain", "nope", "d1"), ("report", "nope", "-o", "x.csv")):
         ran = run(*command, *place)
         assert ran.code == 2 and "run 'nope': is no run in store" in ran.err

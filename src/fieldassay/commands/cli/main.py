@@ -35,8 +35,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "attribute": (
             "Tell which stage wrong values are due to: reading, the model, decoding or post-processing."
         ),
-        "report": "Print a report of finished runs, or write one, for CI and for people.",
-        "export": "Write the judged values of a run, its comparison, or its next steps, to a file.",
+        "report": "Print a report of finished runs, or write one, or their data, to a file.",
         "calibrate": "Measure how reliable confidences are, and certify which values need no review.",
     },
     "Compare and decide": {

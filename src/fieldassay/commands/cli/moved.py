@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 COMMANDS: Mapping[str, str] = {
+    "export": "fieldassay report RUN -o FILE [--table NAME]",
     "validate": "fieldassay score --check --spec FILE [--gold PATH] [--pred PATH]",
 }
 """By the words of an old command, without `fieldassay`."""

@@ -14,6 +14,7 @@ from fieldassay.commands.cli.storing import lookup_option
 from fieldassay.reports.formats import FORMATS
 
 if TYPE_CHECKING:
+    from fieldassay.reports.export.tables import Listing
     from fieldassay.reports.reported import Reported, ReportOptions
     from fieldassay.runs.run import Run
 
@@ -110,6 +111,16 @@ def write_reports(
             open_page(path)
 
 
+LISTS: Mapping[str, tuple[str, ...]] = {
+    "losses": ("system", "points", "said"),
+    "suspicious-gold": ("doc", "path", "gold", "agreed", "systems", "of", "diagnosis"),
+    "fields": ("system", "field", "precision", "recall", "f1-score", "support"),
+    "pairs": ("system", "doc", "gold_path", "similarity", "gold", "pred"),
+}
+"""The tables that can also be printed, with their columns there."""
+_NUMBERS = ("points", "systems", "of", "precision", "recall", "f1-score", "support", "similarity")
+
+
 @click.command()
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
@@ -123,7 +134,22 @@ def write_reports(
         "[default: by the ending of --out, else table]"
     ),
 )
-@click.option("-o", "--out", metavar="FILE", type=_PATH, help="The output file.  [default: standard output]")
+@click.option(
+    "-o",
+    "--out",
+    metavar="FILE",
+    type=_PATH,
+    help="The file; its ending is the format.  [default: the screen]",
+)
+@click.option(
+    "--table",
+    metavar="NAME",
+    help=(
+        "Its data: values, fields, errors, comparison, losses, suspicious-gold, pairs, curve, results. "
+        "[default: values for .csv, .xlsx and .parquet, results for .json]"
+    ),
+)
+@click.option("--system", metavar="NAME", help="Of --table: this system only.")
 @click.option(
     "--open",
     "opens",
@@ -160,7 +186,7 @@ def write_reports(
     ),
 )
 def report(**given: Any) -> int:
-    """Print a report of finished runs, or write one, for CI and for people.
+    """Print a report of finished runs, or write one, or their data, to a file.
 
     RUN is a folder that `score --out` wrote, or a run in a store. `--format github` without --out is appended
     to the step summary of GitHub, where there is one.
@@ -174,10 +200,17 @@ def report(**given: Any) -> int:
     fieldassay report run --format github
     fieldassay report run --format annotations
     fieldassay report run --format comment --name invoices -o comment.md
+    fieldassay report run -o values.xlsx
+    fieldassay report run --table suspicious-gold
     """
     from fieldassay.commands.cli.output import complain, open_page
+    from fieldassay.reports.export.export import BY_ENDING
     from fieldassay.reports.report import read_reported, write_report
 
+    target = given["out"]
+    is_table = given["shape"] is None and target is not None and target.suffix.lower() in BY_ENDING
+    if given["table"] is not None or is_table:
+        return _table(given)
     given = {**given, "shape": _shape(given)}
     folders = [_find(text, given["store"]) for text in given["runs"]]
     given["out"] = given["out"] or (folders[0] / FORMATS[HTML].file if given["opens"] else None)
@@ -195,6 +228,74 @@ def report(**given: Any) -> int:
     return 0
 
 
+def _table(given: Mapping[str, Any]) -> int:
+    """Write or print a table of one run."""
+    from fieldassay.commands.cli.output import complain
+    from fieldassay.reports.export.export import export_run
+
+    name, target = given["table"], given["out"]
+    if len(given["runs"]) != 1 or given["shape"] is not None or given["opens"]:
+        raise click.UsageError("--table takes one RUN, without --format and --open.")
+    folder = _find(given["runs"][0], given["store"])
+    if target is None and name not in LISTS:
+        raise click.UsageError(f"--table {name}: give -o FILE; {', '.join(LISTS)} can be printed.")
+    if target is None:
+        _print_table(folder, name, given["system"])
+    else:
+        content = export_run(folder, target, given["system"], name)
+        complain(f"written to {target}: {content}")
+    return 0
+
+
+def _print_table(folder: Path, name: str, system: str | None) -> None:
+    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.reports.export.detail import list_classification_of_run, list_pairs_of_run
+    from fieldassay.reports.export.tables import list_losses_of_run, list_suspicious_gold_of_run
+    from fieldassay.reports.writers.page import Column, Page
+    from fieldassay.runs.run import Run, corrupt_run_errors
+
+    run = Run.open(folder)
+    with corrupt_run_errors(run):
+        makers = (
+            list_losses_of_run,
+            list_suspicious_gold_of_run,
+            list_classification_of_run,
+            list_pairs_of_run,
+        )
+        listing: Listing = dict(zip(LISTS, makers, strict=True))[name](run, system)
+    shown = LISTS[name]
+    places = [listing.columns.index(column) for column in shown]
+    page = Page(screen())
+    page.title(f"{listing.title}: {len(listing.rows):,}" if listing.rows else f"{listing.title}: nothing")
+    rows = []
+    for row in listing.rows:
+        cells = zip(shown, (row[at] for at in places), strict=True)
+        rows.append([_cell(column, one) for column, one in cells])
+    if rows:
+        page.table([Column(one, one in _NUMBERS, one in ("doc", "path", "system")) for one in shown], rows)
+    if listing.extent:
+        page.line(listing.extent, "dim")
+    write(page.text())
+
+
+def _cell(name: str, value: Any) -> str:
+    from fieldassay.io.text.shown import clip, format_json
+    from fieldassay.metrics.notation import NOTHING, format_number
+    from fieldassay.reports.wording.terms import DIAGNOSES, describe
+
+    if name in ("precision", "recall", "f1-score", "similarity"):
+        return NOTHING if value is None else format_number(value)
+    if name in ("gold", "agreed", "pred"):
+        return format_json(value, 200)
+    return (
+        f"{100 * value:.1f}"
+        if name == "points"
+        else describe(DIAGNOSES, value)
+        if name == "diagnosis"
+        else clip(str(value), 300)
+    )
+
+
 ENDINGS = {".txt": "table", ".xml": "junit", ".md": "markdown", ".html": "html", ".tex": "latex"}
 """The format for each ending of a file."""
 
@@ -208,14 +309,11 @@ def _shape(given: Mapping[str, Any]) -> str:
     if given["opens"] and target is None and len(given["runs"]) > 1:
         raise click.UsageError("--open with several runs: say where the report goes: --out FILE.")
     if shape is None:
-        data = (
-            "; `fieldassay export` writes data"
-            if target.suffix.lower() in (".json", ".csv", ".parquet")
-            else ""
-        )
+        from fieldassay.reports.export.export import BY_ENDING
+
+        endings = ", ".join([*ENDINGS, *BY_ENDING])
         raise click.UsageError(
-            f"--out {target}: the ending names no format; give --format, or one of: "
-            f"{', '.join(ENDINGS)}{data}."
+            f"--out {target}: the ending names no format; give --format, or one of: {endings}."
         )
     return str(shape)
 

@@ -84,52 +84,40 @@ class _Asked(Struct, frozen=True):
 
 @public
 def export_run(
-    folder: str | Path, target: str | Path, system: str | None = None, what: str | None = None
+    folder: str | Path, target: str | Path, system: str | None = None, table: str | None = None
 ) -> str:
-    """Write a run's export to a file and return its content in words.
+    """Write a table of a run to a file and return its content in words.
 
-    `what` is one of `EXPORTS`, and the ending of the file determines its format. Without it the file's name
-    decides: `.csv`, `.xlsx` and `.parquet` are the judged values, `.json` the results by system, `.md` the
-    executive comparison, `errors.md` (and any name that ends so) the error report, `curve.csv` and
-    `curve.svg` F(t) of lists paired by similarity. The executive comparison has a drawing beside it:
-    `executive.svg` for `executive.md`. The file appears whole or not at all. Raises `ProblemsError` for
-    another ending, an unknown system, a run that kept too little, and a target that is one of the run's own
-    inputs or files.
+    `table` is one of `TABLES`, and the ending of the file determines its format. Without it `.csv`, `.xlsx`
+    and `.parquet` are the judged values, `.json` the results by system, `.svg` the curve F(t) of lists paired
+    by similarity. The comparison has a drawing beside it: `new.svg` for `new.md`. The file appears whole or
+    not at all. Raises `ProblemsError` for another ending, an unknown system, a run that kept too little, and
+    a target that is one of the run's own inputs or files.
     """
     target = Path(target)
-    name, ending = _choose(target, what)
+    name, ending = _choose(target, table)
     run = Run.open(Path(folder))
     _check_target(run, target)
     with corrupt_run_errors(run):
-        write_whole(target, EXPORTS[name].writers[ending](_Asked(run, target, system)))
-    return EXPORTS[name].held
+        write_whole(target, TABLES[name].writers[ending](_Asked(run, target, system)))
+    return TABLES[name].held
 
 
-def _choose(target: Path, what: str | None) -> tuple[str, str]:
-    """Return the name and the ending of the export; raise `ProblemsError` for unknown ones."""
-    named = target.name.lower()
-    if what is None:
-        found = next((choice for ending, choice in _BY_NAME.items() if named.endswith(ending)), None)
-        if found is None:
-            said = (
-                f"the ending {target.suffix!r} is no format of an export"
-                if target.suffix
-                else "the name has no ending"
-            )
-            raise problem(
-                target, said, f"use one of: {', '.join(sorted(_BY_NAME))}; or say --what", "unknown_format"
-            )
-        return found, target.suffix.lower()
-    if what not in EXPORTS:
+def _choose(target: Path, table: str | None) -> tuple[str, str]:
+    """Return the name and the ending of the table; raise `ProblemsError` for unknown ones."""
+    ending = target.suffix.lower()
+    name = BY_ENDING.get(ending, "") if table is None else table
+    if table is None and not name:
+        said = f"the ending {target.suffix!r} is that of no table" if ending else "the name has no ending"
+        raise problem(target, said, f"use one of: {', '.join(sorted(BY_ENDING))}", "unknown_format")
+    if name not in TABLES:
         raise problem(
-            "--what", f"nothing is called {what[:100]!r}", nearest(what[:100], EXPORTS), "unknown_name"
+            "--table", f"no table is called {name[:100]!r}", nearest(name[:100], TABLES), "unknown_name"
         )
-    endings = EXPORTS[what].writers
-    if target.suffix.lower() not in endings:
-        raise problem(
-            target, f"{what} cannot be written so", f"use one of: {', '.join(endings)}", "unknown_format"
-        )
-    return what, target.suffix.lower()
+    if ending not in TABLES[name].writers:
+        remedy = f"use one of: {', '.join(TABLES[name].writers)}"
+        raise problem(target, f"{name} cannot be written so", remedy, "unknown_format")
+    return name, ending
 
 
 def _check_target(run: Run, target: Path) -> None:
@@ -251,37 +239,28 @@ def _listing(listed: Callable[[Run, str | None], Listing]) -> Mapping[str, Write
     return dict.fromkeys((".json", ".csv", ".md"), write)
 
 
-class Export(Struct, frozen=True):
-    """An export: its content in words, and its writers by the ending of the file."""
+class Table(Struct, frozen=True):
+    """A table of a run: its content in words, and its writers by the ending of the file."""
 
     held: str
     writers: Mapping[str, Writer]
 
 
-EXPORTS: Mapping[str, Export] = {
-    "values": Export("judged values", {".csv": _csv, ".xlsx": _workbook, ".parquet": _parquet}),
-    "results": Export("results by system", {".json": _json}),
-    "executive": Export("executive comparison", {".md": _markdown}),
-    "errors": Export("error report", {".md": _errors}),
-    "curve": Export("F(t)", {".csv": _curve_csv, ".svg": _curve_svg}),
-    "losses": Export("what to fix first", _listing(list_losses_of_run)),
-    "classification": Export("classification report", _listing(list_classification_of_run)),
-    "pairs": Export("pairs that are least alike", _listing(list_pairs_of_run)),
-    "suspicious-gold": Export("suspicious gold values", _listing(list_suspicious_gold_of_run)),
+TABLES: Mapping[str, Table] = {
+    "values": Table("judged values", {".csv": _csv, ".xlsx": _workbook, ".parquet": _parquet}),
+    "results": Table("results by system", {".json": _json}),
+    "comparison": Table("comparison of the systems", {".md": _markdown}),
+    "errors": Table("error report", {".md": _errors}),
+    "curve": Table("F(t)", {".csv": _curve_csv, ".svg": _curve_svg}),
+    "losses": Table("what to fix first", _listing(list_losses_of_run)),
+    "fields": Table("precision, recall and F1 of fields", _listing(list_classification_of_run)),
+    "pairs": Table("pairs that are least alike", _listing(list_pairs_of_run)),
+    "suspicious-gold": Table("suspicious gold values", _listing(list_suspicious_gold_of_run)),
 }
-"""The exports by their names for `export --what`."""
+"""The tables by their names for `report --table`."""
 
-_BY_NAME = {
-    "errors.md": "errors",
-    "curve.csv": "curve",
-    "curve.svg": "curve",
-    ".csv": "values",
-    ".xlsx": "values",
-    ".parquet": "values",
-    ".json": "results",
-    ".md": "executive",
-}
-"""The default export by the name of a file; the first ending that fits counts."""
+BY_ENDING = {".csv": "values", ".xlsx": "values", ".parquet": "values", ".json": "results", ".svg": "curve"}
+"""The table that a file is without a name of one."""
 
 
 def _with_evidence(asked: _Asked) -> tuple[Result, pl.LazyFrame]:

@@ -274,7 +274,7 @@ def describe_ambiguity(plan: Plan, fills: Mapping[str, Fill]) -> tuple[str, ...]
     options = list(dict.fromkeys(name for path, _ in ranked for name in open_options[path]))
     named = f"; set {_either(options)}" if options else ""
     what = f"values with two readings were read by the locale: {_counted(ranked)}{named}"
-    return (f"{what}; see `fieldassay score --check`",)
+    return (f"{what}; see `score --check`",)
 
 
 def _either(names: Sequence[str]) -> str:

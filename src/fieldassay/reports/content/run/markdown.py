@@ -133,7 +133,7 @@ def _suspicious(summary: Summary) -> list[str]:
     ]
     lead = f"Systems agree on another value than gold, so gold may be wrong. A person should look. {extent}"
     more = (
-        [f"And {summary.hidden_suspicious} more: `fieldassay export RUN --what suspicious-gold`."]
+        [f"And {summary.hidden_suspicious} more: `fieldassay report RUN --table suspicious-gold`."]
         if summary.hidden_suspicious
         else []
     )
