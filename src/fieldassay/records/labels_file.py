@@ -39,7 +39,8 @@ class Label(Struct, frozen=True):
     """The answer of one reviewer for one place.
 
     `text` is the value as it is written on the document: with the state `value` at a leaf, None at a list or
-    an object. `skipped` is no answer. `origin` and `shown` are None if unknown.
+    an object. `value` is the same as JSON where that is no text: a number, a truth value or an object, as it
+    was shown and confirmed. `skipped` is no answer. `origin` and `shown` are None if unknown.
     """
 
     state: State
@@ -47,6 +48,12 @@ class Label(Struct, frozen=True):
     regions: tuple[Region, ...] = ()
     origin: Origin | None = None
     shown: Shown | None = None
+    value: Any = None
+
+    @property
+    def content(self) -> Json:
+        """Return the value as JSON, else its text; None without a value."""
+        return self.text if self.value is None else self.value
 
 
 class Sheet(Struct, frozen=True):
@@ -74,7 +81,7 @@ class Sheet(Struct, frozen=True):
 
 
 _KEYS = ("version", "id", "reviewer", "sheet", "blind", "labels")
-_LABEL_KEYS = ("state", "text", "regions", "origin", "shown")
+_LABEL_KEYS = ("state", "text", "regions", "origin", "shown", "value")
 _REGION_KEYS = ("page", "box", "text")
 
 
@@ -215,6 +222,8 @@ def _check_label(path: str, given: Any, where: str) -> Iterator[Problem]:
         yield problem
     elif given["state"] != "value" and given.get("text") is not None:
         yield Problem(where, f"has a text, and the state {given['state']!r}", "leave out one of them", _BAD)
+    elif given.get("value") is not None and given.get("text") is None:
+        yield Problem(where, "has a value without its text", "give the text, too", _BAD)
     else:
         yield from _check_regions(given.get("regions", ()), where)
 
@@ -275,9 +284,13 @@ def check_texts(sheets: Iterable[Sheet], leaves: Collection[str], name: str) -> 
                 yield Problem(where, what, "give the text, or the state 'absent' or 'skipped'", _BAD)
 
 
-def record_of(labels: Mapping[str, Label]) -> dict[str, Json]:
-    """Return the labeled values as a record of texts; items keep their order, and gaps in a list are closed.
+def record_of(labels: Mapping[str, Label]) -> Any:
+    """Return the labeled values as a record, or as a list where paths begin with an index.
 
+    Items keep their order, and gaps in a list are closed.
+
+    >>> record_of({"[0]": Label("value", "A"), "[1][0]": Label("value", "5", value=5)})
+    ['A', [5]]
     >>> labels = {"lines[2].sku": Label("value", "B"), "lines[0].sku": Label("value", "A")}
     >>> record_of(labels | {"total": Label("absent")})
     {'lines': [{'sku': 'A'}, {'sku': 'B'}]}
@@ -289,14 +302,14 @@ def record_of(labels: Mapping[str, Label]) -> dict[str, Json]:
             node = tree
             for step in above:
                 node = node.setdefault(step, {})
-            node[last] = label.text
-    return {str(key): _close_gaps(node) for key, node in tree.items()}
+            node[last] = label
+    return _close_gaps(tree)
 
 
 def _close_gaps(node: Any) -> Json:
-    if not isinstance(node, dict):
-        return str(node)
-    if all(isinstance(step, int) for step in node):
+    if isinstance(node, Label):
+        return node.content
+    if node and all(isinstance(step, int) for step in node):
         return [_close_gaps(node[step]) for step in sorted(node)]
     return {str(step): _close_gaps(inner) for step, inner in node.items()}
 
@@ -325,4 +338,5 @@ def _label_dict(label: Label) -> dict[str, Any]:
         for one in label.regions
     ]
     given = {"state": label.state, "text": label.text, "regions": regions, "origin": label.origin}
-    return {key: value for key, value in {**given, "shown": label.shown}.items() if value not in (None, [])}
+    told = {key: value for key, value in {**given, "shown": label.shown}.items() if value not in (None, [])}
+    return told if label.value is None else {**told, "value": label.value}

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from msgspec.structs import replace
 
+from fieldassay.io.json_value import Json, read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
 from fieldassay.review.adjudicate import settled
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.log.store import Store
+from fieldassay.review.promotion.gold import as_kind
 from fieldassay.review.sheets.form_of import read_form
-from fieldassay.review.sheets.forms import Form, split_items
+from fieldassay.review.sheets.forms import Form, show, split_items
 
 
 def finished_sheets(store: Store) -> list[Sheet]:
@@ -99,7 +102,10 @@ def list_sheets(db: sqlite3.Connection, form: Form) -> Iterator[Sheet]:
 
 
 def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> Iterator[tuple[str, Label]]:
-    shown = dict(db.execute("SELECT node, shown FROM asked WHERE document=?", (document,)))
+    asked_of = "SELECT node, shown, predicted FROM asked WHERE document=?"
+    asked_rows = db.execute(asked_of, (document,)).fetchall()
+    shown = {node: how for node, how, _ in asked_rows}
+    predicted = {node: read_given(given) for node, _, given in asked_rows if given is not None}
     live = {node for (node,) in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
     regions = _regions(db, sheet)
     rows = db.execute("SELECT node, state, text, origin FROM label WHERE sheet=?", (sheet,)).fetchall()
@@ -114,20 +120,44 @@ def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> It
         path = _renamed(node, new_names)
         how = origin if state != "skipped" else None
         label = Label(state, text, regions.get(node, ()), how, shown.get(node, "nothing"))
-        leaf = form.leaf(field_of(node))
+        leaf, like = form.leaf(field_of(node)), predicted.get(node)
         if leaf is not None and leaf.is_list and state == "value":
             yield path, Label("value", None, label.regions, how, label.shown)
-            for place, item in enumerate(split_items(leaf, text)):
-                yield f"{path}[{place}]", Label("value", str(item), (), how, label.shown)
+            given = like if how == "confirmed" and isinstance(like, list) else split_items(leaf, text)
+            for place, item in enumerate(given):
+                value = None if isinstance(item, str) else item
+                yield f"{path}[{place}]", Label("value", show(None, item), (), how, label.shown, value)
         else:
-            yield path, label
+            yield path, replace(label, value=_value(form, node, label, like))
     said = {row[0] for row in rows} | {listed for item in live for listed, _ in items_above(item)}
     asked = {
         item for node in shown for listed, item in items_above(node) if listed in finished and item in live
     }
+    labeled = {above for node in said for above in _above(node)}
     for item in asked:
-        unseen = [cell for cell, _ in form.cells(item) if cell not in said]
+        unseen = [cell for cell, _ in form.cells(item) if cell not in labeled]
         yield from ((_renamed(cell, new_names), Label("skipped")) for cell in unseen)
+
+
+def _above(node: str) -> Iterator[str]:
+    """Yield a path and those above it."""
+    steps = split_path(node)
+    yield from (join_path(steps[:end]) for end in range(1, len(steps) + 1))
+
+
+def _value(form: Form, node: str, label: Label, predicted: Json) -> Json:
+    """Return a labeled value as JSON where that is no text: as it was shown, or a correction of its kind.
+
+    The text in a typed field is read by its type, as `1.234` is by its locale; in others its kind counts.
+    """
+    if label.text is None or predicted is None or isinstance(predicted, str):
+        return None
+    if label.origin == "confirmed":
+        return predicted
+    leaf = form.leaf(field_of(node))
+    is_typed = leaf is not None and leaf.type != "any" and not isinstance(predicted, dict | list)
+    is_text = is_typed or isinstance(as_kind(label.text, predicted), str)
+    return None if is_text else json.loads(label.text)
 
 
 def _whole_lists(

@@ -123,7 +123,7 @@ def wanted_at(path: str, labels: Mapping[str, Label], record: Mapping[str, Any],
     if label.state in ("illegible", "absent"):
         return Place(NOTHING, (frozenset([path] * (label.state == "illegible")), frozenset()))
     if label.text is not None:
-        return Place(_alike(field_of(path), label.text, old, (set(), same)))
+        return Place(_alike(field_of(path), label.content, old, (set(), same)))
     return _whole_list(path, labels, old if isinstance(old, list) else [], same)
 
 
@@ -145,7 +145,10 @@ def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], same: Sa
         for rest, label in row.items():
             if label.state in beside:
                 beside[label.state].add(join_path([*split_path(path), at, *split_path(rest)]))
-    items = [(row[""].text if "" in row else None) or record_of(row) for row in rows]
+    is_value = [("" in row and row[""].text is not None) for row in rows]
+    items = [
+        row[""].content if is_one else record_of(row) for is_one, row in zip(is_value, rows, strict=True)
+    ]
     named = {step for steps in inside for step in steps if isinstance(step, str)}
     extra = sorted({key for item in old if isinstance(item, dict) for key in item} - named)
     if extra and len(items) != len(old):
@@ -169,7 +172,7 @@ def _alike(path: str, new: Any, old: Any, context: tuple[set[str], Same]) -> Any
     if isinstance(new, list):
         items = [*(old if isinstance(old, list) else []), *[NOTHING] * len(new)]
         return [_alike(f"{path}[]", value, items[at], context) for at, value in enumerate(new)]
-    typed = as_kind(new, old)
+    typed = as_kind(new, old) if isinstance(new, str) else new
     return old if old is not NOTHING and same(path, old, typed) else typed
 
 
@@ -179,7 +182,7 @@ def as_kind(text: str, like: Any) -> Any:
     >>> as_kind("7.50", Decimal(5)), as_kind("true", False), as_kind("n/a", Decimal(5))
     (Decimal('7.50'), True, 'n/a')
     """
-    kinds: tuple[type[Any], ...] = (type(like),) if isinstance(like, bool | list) else ()
+    kinds: tuple[type[Any], ...] = (type(like),) if isinstance(like, bool | list | dict) else ()
     if isinstance(like, int | float | Decimal) and not kinds:
         kinds = (Decimal,)
     try:

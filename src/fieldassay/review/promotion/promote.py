@@ -32,7 +32,7 @@ from fieldassay.review.promotion.gold import (
     wanted_at,
     write_gold,
 )
-from fieldassay.review.sheets.forms import Form, find_problem
+from fieldassay.review.sheets.forms import Form, find_problem, show
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.spec.language.names import ID_NAMES
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode, Plan, single_values
@@ -214,7 +214,8 @@ def _find_unfit(gold: Path, agreed: Mapping[str, Labels], plan: Plan | None) -> 
     for document, labels in agreed.items():
         for path, label in labels.items():
             where = f"{gold}: {document}: {path}"
-            if label.state == "value" and label.text is None and field_of(path) in singles:
+            is_above = any(is_at(other, path) and other != path for other in labels)
+            if label.state == "value" and label.text is None and field_of(path) in singles and not is_above:
                 what = "the label is a value without its text"
                 yield Problem(where, what, "give the text", "gold_conflict")
             for character in label.text or "":
@@ -233,11 +234,11 @@ def _unread(form: Form, agreed: Mapping[str, Labels]) -> Iterator[tuple[str, str
             leaf = form.leaf(field_of(path))
             if leaf is None or label.state != "value" or leaf.is_list != (label.text is None):
                 continue
-            texts: Any = label.text
+            given: Any = label.content
             if leaf.is_list:
-                texts = [one.text for inner, one in labels.items() if is_at(inner, path) and one.text]
-            if find_problem(leaf.reader.read(texts)) is not None:
-                yield document, path, " | ".join(texts) if leaf.is_list else texts
+                given = [one.content for inner, one in labels.items() if is_at(inner, path) and one.text]
+            if find_problem(leaf.reader.read(given)) is not None:
+                yield document, path, show(leaf, given)
 
 
 def _readable(
