@@ -7,7 +7,6 @@ import os
 import shutil
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -66,8 +65,7 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def few_draws(monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw few samples for what more labels would bring: calibration/test_certify.py is about that number."""
-    from fieldassay.decisions.calibration import planning
+    from fieldassay.decisions.calibration import certificate
 
     for name in ("DRAWS", "FEW_DRAWS"):
-        monkeypatch.setattr(planning, name, 8)
-    monkeypatch.setattr(planning, "plan_labels", partial(planning.plan_labels, draws=8))
+        monkeypatch.setattr(certificate, name, 8)

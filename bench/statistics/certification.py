@@ -1,6 +1,6 @@
 """How often certified thresholds break their promise, and how much they accept, on worlds whose truth is known.
 
-python bench/statistics/certification.py [accepted|left|bounds|promises|plans] [--trials N]
+python bench/statistics/certification.py [accepted|promises] [--trials N]
 """
 
 from __future__ import annotations
@@ -11,13 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from msgspec.structs import replace
 
-from fieldassay.decisions.calibration.bounds import risk_p_value
-from fieldassay.decisions.calibration.certify import SLACK, certify
-from fieldassay.decisions.calibration.labels import Labels
-from fieldassay.decisions.calibration.planning import expect
-from fieldassay.decisions.calibration.result import Promise, PromiseKind
+from fieldassay.decisions.calibration.certificate import SLACK, Labels, Promise, certify, risk_p_value
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -138,31 +133,24 @@ class Certified:
         return f"{self.certified / self.trials:.2f} / {self.accepted:.2f} ({self.broken / self.trials:.1%})"
 
 
-def label(drawn: Drawn, kind: PromiseKind, chance: np.random.Generator | None = None) -> Labels:
-    """Return the labels of drawn documents, in a random order for a proven bound."""
+def label(drawn: Drawn) -> Labels:
+    """Return the labels of drawn documents."""
     confidence, wrong = drawn
     is_there = confidence >= 0.0
-    order = None if chance is None else chance.permutation(len(wrong))
-    if kind is PromiseKind.DOCUMENT:
-        least = np.where(is_there, confidence, 2.0).min(axis=1)
-        sizes = is_there.sum(axis=1).astype(np.float64)
-        return Labels(np.arange(len(wrong)), least, ~wrong.any(axis=1), sizes, order)
     doc = np.repeat(np.arange(len(wrong)), is_there.sum(axis=1))
-    return Labels(doc, confidence[is_there], ~wrong[is_there], None, order)
+    return Labels(doc, confidence[is_there], ~wrong[is_there])
 
 
 def measure(draw: Draw, promise: Promise, n: int, trials: int, seed: int = 1) -> Certified:
     """Return how trials with so many labeled documents went."""
-    truth = label(draw(np.random.default_rng(99), MANY), promise.kind)
+    truth = label(draw(np.random.default_rng(99), MANY))
     certified, accepted, broken = 0, 0.0, 0
     for trial in range(trials):
-        chance = np.random.default_rng((seed, trial, n))
-        labels = label(draw(chance, n), promise.kind, chance if promise.is_proven else None)
-        last = certify(labels, promise, 1.0 - promise.confidence).last
+        last = certify(label(draw(np.random.default_rng((seed, trial, n)), n)), promise).last
         if last is None:
             continue
         count = truth.count_from(last.threshold)
-        losses = truth.losses(count, promise.kind)
+        losses = truth.losses(count)
         certified += 1
         accepted += truth.share(count)
         broken += float(losses.wrong @ losses.count) > promise.risk * losses.size
@@ -173,10 +161,8 @@ def chance_of_one_test(draw: Draw, promise: Promise, n: int, trials: int, seed: 
     """Return how often one test that accepts everything passes."""
     passed = 0
     for trial in range(trials):
-        chance = np.random.default_rng((seed, trial))
-        labels = label(draw(chance, n), promise.kind, chance if promise.is_proven else None)
-        losses = labels.losses(labels.acceptable, promise.kind)
-        passed += risk_p_value(losses, promise.risk, is_proven=promise.is_proven) <= 0.05 * SLACK
+        labels = label(draw(np.random.default_rng((seed, trial)), n))
+        passed += risk_p_value(labels.losses(len(labels)), promise.risk) <= 0.05 * SLACK
     return passed / trials
 
 
@@ -205,73 +191,23 @@ HARD: dict[str, tuple[Draw, int]] = {
 }
 """Worlds and numbers of labeled documents in which a promise of 2% is easily broken."""
 
-BOUNDS = {"Gaffke": Promise(0.02), "proven": Promise(0.02, is_proven=True)}
 
-
-def print_kind(kind: PromiseKind, trials: int) -> None:
+def print_accepted(trials: int) -> None:
     sizes = (150, 200, 300, 500, 1000)
     print("| world, target 2% | " + " | ".join(map(str, sizes)) + " |\n|---|" + "---|" * len(sizes))
     for name, world in WORLDS.items():
         for values in (1, 4, 12):
-            cells = [str(measure(world(values), Promise(0.02, kind=kind), n, trials)) for n in sizes]
+            cells = [str(measure(world(values), Promise(0.02), n, trials)) for n in sizes]
             print(f"| {values} {name} | " + " | ".join(cells) + " |", flush=True)
 
 
-def print_bounds(trials: int) -> None:
-    def errors(risk: float, together: float) -> Draw:
-        def draw(chance: np.random.Generator, n: int) -> Drawn:
-            is_bad = chance.random((n, 1)) < 2.0 * together * risk
-            wrong = chance.random((n, 12)) < np.where(is_bad, 0.5, (1.0 - together) * risk)
-            return chance.random((n, 12)), wrong
-
-        return draw
-
-    print("| 12 values, 2% promised, 200 / 300 / 500 documents | " + " | ".join(BOUNDS) + " |\n|---|---|---|")
-    for name, draw in {
-        "0.8% wrong": errors(0.008, 0.0),
-        "0.8%, half in documents": errors(0.008, 0.5),
-    }.items():
-        cells = [
-            " / ".join(f"{chance_of_one_test(draw, promise, n, trials):.2f}" for n in (200, 300, 500))
-            for promise in BOUNDS.values()
-        ]
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
-
-
 def print_promises(trials: int) -> None:
-    print("| world, documents | promise | certified / accepted (broken) |\n|---|---|---|")
+    print("| world, documents | certified / accepted (broken) |\n|---|---|")
     for name, (draw, n) in {**FLAT, **HARD}.items():
-        for kind in PromiseKind:
-            print(f"| {name}, {n} | {kind} | {measure(draw, replace(Promise(0.02), kind=kind), n, trials)} |")
+        print(f"| {name}, {n} | {measure(draw, Promise(0.02), n, trials)} |", flush=True)
 
 
-def print_plans(trials: int) -> None:
-    """Print what plans from pilots say, and what then happens: share that certifies, mean share accepted."""
-    print("| world | pilot, labels | promise | planned | happens |\n|---|---|---|---|---|")
-    for name, draw in {"4 good": good(4), "4 sharp": sharp(4), "12 bad documents": bad_documents(12)}.items():
-        for kind in (PromiseKind.VALUE, PromiseKind.RESIDUAL):
-            for pilot, n in ((150, 300), (300, 500)):
-                promise = Promise(0.02, kind=kind)
-                plans = [
-                    expect(label(draw(np.random.default_rng((5, at)), pilot), kind), promise, 0.05, n)
-                    for at in range(max(4, trials // 20))
-                ]
-                said = [np.mean([one.chance for one in plans]), np.mean([one.accepted for one in plans])]
-                found = measure(draw, promise, n, trials)
-                print(
-                    f"| {name} | {pilot}, {n} | {kind} | {said[0]:.2f} / {said[1]:.2f} | {found} |",
-                    flush=True,
-                )
-
-
-TABLES: dict[str, Callable[[int], None]] = {
-    "accepted": lambda trials: print_kind(PromiseKind.VALUE, trials),
-    "documents": lambda trials: print_kind(PromiseKind.DOCUMENT, trials),
-    "left": lambda trials: print_kind(PromiseKind.RESIDUAL, trials),
-    "bounds": print_bounds,
-    "promises": print_promises,
-    "plans": print_plans,
-}
+TABLES: dict[str, Callable[[int], None]] = {"accepted": print_accepted, "promises": print_promises}
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from fieldassay.commands.runs import report as report
     from fieldassay.commands.runs import set_baseline as set_baseline
     from fieldassay.commands.score import score as score
-    from fieldassay.decisions.calibration.calibrate import apply_policy as apply_policy
-    from fieldassay.decisions.calibration.result import Promise as Promise
+    from fieldassay.decisions.calibration.certificate import Promise as Promise
+    from fieldassay.decisions.calibration.policy import apply_policy as apply_policy
     from fieldassay.decisions.diff.result import Diff as Diff
     from fieldassay.errors import FieldassayError as FieldassayError
     from fieldassay.errors import NothingEvaluatedError as NothingEvaluatedError
@@ -89,8 +89,8 @@ _HOMES = {
     "check_baseline": "fieldassay.commands.runs",
     "calibrate": "fieldassay.commands.runs",
     "attribute": "fieldassay.commands.attribute",
-    "Promise": "fieldassay.decisions.calibration.result",
-    "apply_policy": "fieldassay.decisions.calibration.calibrate",
+    "Promise": "fieldassay.decisions.calibration.certificate",
+    "apply_policy": "fieldassay.decisions.calibration.policy",
     "agreement": "fieldassay.commands.agreement",
     "report": "fieldassay.commands.runs",
     "export_run": "fieldassay.reports.export.export",

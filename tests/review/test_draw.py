@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from tests.review.receipts import NONE, SPEC, make_receipts, prediction
 
 from fieldassay.commands.cli.main import main
-from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy, Rule
-from fieldassay.decisions.calibration.result import Promise
+from fieldassay.decisions.calibration.certificate import Certificate, Promise
+from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.draw import Shares
@@ -34,13 +35,10 @@ def asked(store: Store, where: str = "1") -> list[dict[str, Any]]:
         return [dict(row) for row in rows]
 
 
-def policy(share: float = 0.5) -> ReviewPolicy:
+def policy() -> ReviewPolicy:
     """Return a policy that accepts totals and shops above 0.9."""
-    rule = Rule(("total", "shop"), 0.9, 400, 300, 0, 0.01, 299, 0.7)
-    plan = read_plan(SPEC)
-    return ReviewPolicy(
-        "llama", Promise(), (rule,), Basis("", 1, 1, ""), {"spec": plan.digest}, audit_share=share
-    )
+    certificate = Certificate(("total", "shop"), 0.9)
+    return ReviewPolicy("llama", Promise(), certificate, digests={"spec": read_plan(SPEC).digest})
 
 
 def test_without_a_policy_every_predicted_value_is_asked_and_shown(tmp_path: Path) -> None:
@@ -57,7 +55,8 @@ def test_the_policy_decides_what_is_flagged_audited_and_accepted(tmp_path: Path)
         prediction(number, confidence={"total": 0.95, "shop": 0.5, "kind": 0.99}) for number in range(1, 41)
     ]
     made = make_review(
-        tmp_path, Request(predictions={"llama": rows}, policy=policy(), spec=SPEC, shares=NONE)
+        tmp_path,
+        Request(predictions={"llama": rows}, policy=policy(), spec=SPEC, shares=replace(NONE, audited=0.5)),
     )
     found = asked(made.store, "field IN ('total', 'shop')")
     audits = [row for row in found if row["node"] == "total"]
@@ -120,12 +119,9 @@ def test_sheets_come_by_their_worth_and_audits_among_them(tmp_path: Path) -> Non
         for number in range(1, 61)
     ]
     only = "fields: {shop: text, total: money}"
-    plan = read_plan(only)
-    chosen = ReviewPolicy(
-        "llama", Promise(), (Rule(("total", "shop"), 0.9, 400, 300, 0, 0.01, 299, 0.7),),
-        Basis("", 1, 1, ""), {"spec": plan.digest}, audit_share=0.3,
-    )  # fmt: skip
-    store = make_review(tmp_path, Request(only, {"llama": rows}, chosen, shares=NONE)).store
+    chosen = replace(policy(), digests={"spec": read_plan(only).digest})
+    shares = replace(NONE, audited=0.3)
+    store = make_review(tmp_path, Request(only, {"llama": rows}, chosen, shares=shares)).store
     with store.reading() as db:
         order = db.execute(
             "SELECT sheet.margin, max(asked.shown='prediction') FROM sheet JOIN asked USING(document) "

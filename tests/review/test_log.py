@@ -20,8 +20,7 @@ from tests.review.test_draw import policy
 from tests.review.test_promotion_of_review import fill
 
 from fieldassay.commands.cli.main import main
-from fieldassay.decisions.calibration.policy import Basis
-from fieldassay.decisions.calibration.policy_file import write_policy
+from fieldassay.decisions.calibration.policy import Basis, write_policy
 from fieldassay.errors import ProblemsError
 from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.store import FILE, Store, check_place, create_store, read_facts

@@ -13,11 +13,11 @@ from tests.effort import trials
 from tests.review.receipts import NOW, SPEC, add, form_of, make_receipts, prediction, say, take
 
 from fieldassay.commands.cli.main import main
-from fieldassay.decisions.calibration.audit import ReviewedValue
-from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy, Rule
-from fieldassay.decisions.calibration.result import Promise
+from fieldassay.decisions.calibration.certificate import Certificate, Promise
+from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.review.audits import ReviewedValue
 from fieldassay.review.controls import Status, bound_residual, close_review, read_status
 from fieldassay.review.export import list_sheets
 from fieldassay.review.log.journal import Journal
@@ -484,16 +484,10 @@ def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path
         row["confidence"] = {
             name: 0.95 if row[name] == right[name] and chance.random() < 0.9 else 0.5 for name in FIELDS
         }
-    rule = Rule(tuple(FIELDS), 0.9, 400, 300, 0, 0.01, 299, 0.7)
-    policy = ReviewPolicy(
-        "llama",
-        Promise(),
-        (rule,),
-        Basis("", 1, 1, ""),
-        {"spec": read_plan(CONTROLS_SPEC).digest},
-        audit_share=0.2,
-    )
-    request = Request(CONTROLS_SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0))
+    certificate = Certificate(tuple(FIELDS), 0.9)
+    digests = {"spec": read_plan(CONTROLS_SPEC).digest}
+    policy = ReviewPolicy("llama", Promise(), certificate, digests=digests)
+    request = Request(CONTROLS_SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0, audited=0.2))
     store = make_review(tmp_path, request).store
     with pytest.raises(ProblemsError, match="audits are open"):
         close_review(store)

@@ -12,13 +12,15 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from fieldassay.decisions.calibration.audit import AuditEstimate, ReviewedValue, estimate_accuracy
-from fieldassay.decisions.calibration.binomial import clopper_pearson_lower, clopper_pearson_upper
-from fieldassay.decisions.calibration.policy import ReviewReason
-from fieldassay.decisions.calibration.ratios import ratio_replicates
+from fieldassay.decisions.calibration.certificate import (
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    ratio_replicates,
+)
 from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
+from fieldassay.review.audits import AuditEstimate, ReviewedValue, estimate_accuracy
 from fieldassay.review.figures import (
     FEWEST,
     Doubled,
@@ -36,7 +38,7 @@ from fieldassay.review.sheets.draw import Reason, Shown
 from fieldassay.review.sheets.forms import Form
 
 LEVEL = 0.95
-_ACCEPTED = (ReviewReason.AUDIT, Reason.DOUBLE)
+_ACCEPTED = (Reason.AUDIT, Reason.DOUBLE)
 
 
 class Count(Struct, frozen=True):
@@ -180,7 +182,7 @@ def count_open_audits(db: sqlite3.Connection) -> int:
     row = db.execute(
         "SELECT count(*) FROM asked JOIN sheet USING(document) WHERE reason=? AND state NOT IN "
         "('done', 'adjudicated')",
-        (ReviewReason.AUDIT.value,),
+        (Reason.AUDIT.value,),
     ).fetchone()
     return int(row[0])
 

@@ -10,9 +10,9 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from fieldassay.decisions.calibration.audit import ReviewedValue
-from fieldassay.decisions.calibration.ratios import ratio_interval
+from fieldassay.decisions.calibration.certificate import ratio_interval
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.review.audits import ReviewedValue
 from fieldassay.review.sheets.draw import Reason, Shown
 
 FEWEST = 20

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from fieldassay.decisions.calibration.certify import Found, certify
-from fieldassay.decisions.calibration.labels import Labels
+from fieldassay.decisions.calibration.certificate import Found, Labels, Promise, certify
 from fieldassay.decisions.calibration.observations import Observations
-from fieldassay.decisions.calibration.result import Promise
 
 Floats = npt.NDArray[np.float64]
 
@@ -47,14 +45,11 @@ class Scorer:
         return wrong[count - 1] / count
 
 
-def certify_single(confidence: Floats, is_right: npt.NDArray[np.bool_], risk: float, delta: float) -> Found:
+def certify_single(
+    confidence: Floats, is_right: npt.NDArray[np.bool_], risk: float, delta: float = 0.05
+) -> Found:
     """Return what labels of one value a document certify."""
-    return certify(single(confidence, is_right), Promise(risk), delta)
-
-
-def single(confidence: Floats, is_right: npt.NDArray[np.bool_]) -> Labels:
-    """Return labels of documents that have one value each."""
-    return Labels(np.arange(len(confidence)), confidence, is_right)
+    return certify(Labels(np.arange(len(confidence)), confidence, is_right), Promise(risk, 1.0 - delta))
 
 
 def clustered(generator: np.random.Generator, documents: int, values: int, bad: float) -> Observations:
@@ -67,5 +62,5 @@ def clustered(generator: np.random.Generator, documents: int, values: int, bad: 
     is_right = np.repeat(generator.random((documents, 1)) >= bad, values, axis=1)
     names = tuple(f"d{number}" for number in range(documents))
     doc = np.repeat(np.arange(documents, dtype=np.int32), values)
-    flat = (confidence.ravel(), is_right.ravel(), np.ones(len(doc)))
+    flat = (confidence.ravel(), is_right.ravel())
     return Observations(names, ("total",), doc, np.zeros(len(doc), np.int32), *flat)

@@ -10,16 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.decisions.calibration.confidence_simulations import certify_single
 
-from fieldassay.decisions.calibration.binomial import (
+from fieldassay.decisions.calibration.certificate import (
+    Labels,
+    Promise,
+    certify,
+    chance_to_certify,
     clopper_pearson_lower,
     clopper_pearson_upper,
+    find_enough,
+    list_tests,
     needed_labels,
     passes,
+    start_sizes,
 )
-from fieldassay.decisions.calibration.certify import certify, list_tests, start_sizes
-from fieldassay.decisions.calibration.labels import Labels
-from fieldassay.decisions.calibration.planning import expect, expect_more, find_enough, plan_labels
-from fieldassay.decisions.calibration.result import Promise, PromiseKind
 
 BOUNDS = [
     (0, 10, 0.05, 1 - 0.05**0.1),
@@ -196,7 +199,7 @@ def test_documents_are_counted_not_values() -> None:
     confidence = np.tile([0.99, 0.3, 0.2, 0.1], 160) + np.linspace(0, 0.001, 640)
     is_right = np.tile([True, False, True, False], 160)
     held = Labels(np.repeat(np.arange(160), 4), confidence, is_right)
-    last = certify(held, Promise(0.02), 0.05).last
+    last = certify(held, Promise(0.02)).last
     assert last is not None and last.labels == 160 and held.share(held.count_from(last.threshold)) == 0.25
 
 
@@ -206,27 +209,10 @@ def test_values_of_one_document_lose_together() -> None:
     together[0], apart[:8, 0] = False, False
     doc, confidence = np.repeat(np.arange(450), 8), np.full(3600, 0.9)
     found = [
-        certify(Labels(doc, confidence, right.ravel()), Promise(0.01, kind=kind), 0.05).last is not None
+        certify(Labels(doc, confidence, right.ravel()), Promise(0.01)).last is not None
         for right in (together, apart)
-        for kind in (PromiseKind.VALUE, PromiseKind.RESIDUAL)
     ]
-    assert found == [False, False, True, True]
-
-
-def test_a_proven_bound_of_what_is_left_is_tried_from_the_top() -> None:
-    generator = np.random.default_rng(1)
-    confidence = generator.beta(8, 0.6, (400, 4))
-    held = Labels(
-        np.repeat(np.arange(400), 4),
-        confidence.ravel(),
-        (generator.random((400, 4)) < confidence).ravel(),
-        order=generator.permutation(400),
-    )
-    proven = certify(held, Promise(0.02, kind=PromiseKind.RESIDUAL, is_proven=True), 0.05)
-    default = certify(held, Promise(0.02, kind=PromiseKind.RESIDUAL), 0.05)
-    assert proven.last is not None and default.last is not None
-    assert proven.last.threshold >= default.last.threshold
-    assert [step.passed for step in proven.steps] == [True, False]
+    assert found == [False, True]
 
 
 def test_all_confidences_equal_leave_all_or_nothing() -> None:
@@ -259,18 +245,6 @@ def test_neither_the_order_of_labels_nor_the_scale_of_confidences_matters(
     assert told[0] == told[1] == told[2]
 
 
-def test_several_thresholds_share_the_confidence() -> None:
-    plan = plan_labels(Promise(0.01, 0.95, by_field=True), 5, draws=1)
-    assert plan.delta == pytest.approx(0.01)
-    assert plan.needed[0] == 459
-
-
-def good(generator: np.random.Generator, n: int, values: int = 4) -> Labels:
-    confidence = generator.beta(8, 0.6, (n, values))
-    is_right = generator.random((n, values)) < confidence
-    return Labels(np.repeat(np.arange(n), values), confidence.ravel(), is_right.ravel())
-
-
 def test_documents_drawn_again_are_whole_and_one_may_be_unseen() -> None:
     held = Labels(np.array([0, 0, 1, 1, 1]), np.array([0.9, 0.8, 0.7, 0.6, 0.5]), np.ones(5, bool))
     wrong = 0
@@ -283,25 +257,8 @@ def test_documents_drawn_again_are_whole_and_one_may_be_unseen() -> None:
     assert 10 <= wrong <= 40  # the unseen one is among three of three in 19 of 27 cases, half of them wrong
 
 
-def test_what_is_left_after_review_is_planned_within_a_tenth() -> None:
-    promise, generator = Promise(0.02, kind=PromiseKind.RESIDUAL), np.random.default_rng(8)
-    planned = [expect(good(generator, 200), promise, 0.05, 300).accepted for _ in range(4)]
-    done = []
-    for _ in range(40):
-        held = good(generator, 300)
-        last = certify(held, promise, 0.05).last
-        done.append(0.0 if last is None else held.share(held.count_from(last.threshold)))
-    assert np.mean(planned) == pytest.approx(np.mean(done), abs=0.06)
-
-
-@pytest.mark.parametrize("kind", [PromiseKind.VALUE, PromiseKind.DOCUMENT])
-def test_hopeless_labels_are_planned_as_unlikely(kind: PromiseKind) -> None:
+def test_hopeless_labels_are_planned_as_unlikely() -> None:
     generator = np.random.default_rng(3)
     held = Labels(np.arange(200), generator.random(200), generator.random(200) < 0.5)
-    expected = expect_more(held, Promise(0.02, kind=kind), 0.05, is_certified=False)
-    assert [one.labels for one in expected] == [600]
-    assert expected[0].chance < 0.25 and find_enough(expected) is None
-
-
-def test_a_plan_is_the_same_every_time() -> None:
-    assert plan_labels(Promise(0.03), draws=3) == plan_labels(Promise(0.03), draws=3)
+    assert chance_to_certify(held, Promise(0.02), 600) < 0.25
+    assert find_enough(held, Promise(0.02)) is None

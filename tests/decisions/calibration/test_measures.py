@@ -10,26 +10,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.effort import few_examples
 
-from fieldassay.decisions.calibration.binomial import (
+from fieldassay.decisions.calibration.certificate import (
+    Labels,
+    Losses,
     allowed_errors,
     chance_of_errors,
     clopper_pearson_lower,
     clopper_pearson_upper,
-    passes,
-)
-from fieldassay.decisions.calibration.bins import calibration_error, cut_bins, draw_errors, list_bins
-from fieldassay.decisions.calibration.bounds import (
-    Losses,
     lower_p_value,
+    passes,
     risk_lower,
     risk_p_value,
     risk_upper,
 )
-from fieldassay.decisions.calibration.discrimination import Standing, auroc, discriminate
-from fieldassay.decisions.calibration.labels import Labels
-from fieldassay.decisions.calibration.measure import brier_parts, log_loss, select
+from fieldassay.decisions.calibration.measures import (
+    Standing,
+    auroc,
+    brier_parts,
+    calibration_error,
+    cut_bins,
+    discriminate,
+    draw_errors,
+    list_bins,
+    log_loss,
+    select,
+)
 from fieldassay.decisions.calibration.observations import Observations
-from fieldassay.decisions.calibration.result import PromiseKind
 
 # Reliability bins and calibration error: the cuts, worked examples, uniform p values if calibrated
 
@@ -129,27 +135,19 @@ def losses(*documents: tuple[float, float, int]) -> Losses:
 
 
 BY_HAND = [
-    # one of two wrong, at most half: P(at most 1 of 2) = 3/4, the exact binomial by either bound
-    ("one of two", losses((0, 1, 1), (1, 1, 1)), 0.5, 0.75, 0.75),
-    ("two clean", losses((0, 1, 2)), 0.5, 0.25, 0.25),
-    # half of its values accepted, clean: P(0.5 G2 > 0.25 G1) = 0.5 / 0.75; one loss of 0.25 where at most 0.5
-    # may be: the bet is 0.25 / (0.125 + 0.25^2), its wealth 1 + 4 / 3 x 0.25
-    ("half accepted", losses((0, 0.5, 1)), 0.5, 2 / 3, 3 / 4),
+    # one of two wrong, at most half: P(at most 1 of 2) = 3/4, the exact binomial
+    ("one of two", losses((0, 1, 1), (1, 1, 1)), 0.5, 0.75),
+    ("two clean", losses((0, 1, 2)), 0.5, 0.25),
+    # half of its values accepted, clean: P(0.5 G2 > 0.25 G1) = 0.5 / 0.75
+    ("half accepted", losses((0, 0.5, 1)), 0.5, 2 / 3),
     # half of its values wrong, at most a quarter: P(0.25 G1 + 0.75 G2 > 0)
-    ("half wrong", losses((0.5, 1, 1)), 0.25, 1.0, 1.0),
+    ("half wrong", losses((0.5, 1, 1)), 0.25, 1.0),
 ]
 
 
-@pytest.mark.parametrize(("name", "given_", "risk", "gaffke", "proven"), BY_HAND)
-def test_p_values_by_hand(name: str, given_: Losses, risk: float, gaffke: float, proven: float) -> None:
+@pytest.mark.parametrize(("name", "given_", "risk", "gaffke"), BY_HAND)
+def test_p_values_by_hand(name: str, given_: Losses, risk: float, gaffke: float) -> None:
     assert risk_p_value(given_, risk) == pytest.approx(gaffke, rel=1e-9)
-    assert risk_p_value(given_, risk, is_proven=True) == pytest.approx(proven, rel=1e-7)
-
-
-def test_the_best_wealth_counts_in_whatever_order_losses_come() -> None:
-    late, early = losses((0, 1, 398), (0.5, 1, 2)), losses((0.5, 1, 2), (0, 1, 398))
-    assert risk_p_value(late, 0.01, is_proven=True) < 0.05 < risk_p_value(early, 0.01, is_proven=True)
-    assert risk_p_value(late, 0.01) == pytest.approx(risk_p_value(early, 0.01))
 
 
 def test_the_lower_p_value_by_hand() -> None:
@@ -224,16 +222,14 @@ def test_allowed_errors_are_the_most_that_pass(n: int, risk: float) -> None:
     assert not passes(most + 1, n, risk, 0.05)
 
 
-def test_losses_are_shares_of_accepted_values_or_of_all() -> None:
+def test_losses_are_shares_of_accepted_values() -> None:
     # a: 0.9 right, 0.8 wrong, 0.1 right; b: 0.7 right. Down to 0.8: a has two accepted, one wrong, b nothing
     labels = Labels(
         np.array([0, 0, 0, 1]), np.array([0.9, 0.8, 0.1, 0.7]), np.array([True, False, True, True])
     )
-    found = labels.losses(2, PromiseKind.VALUE)
+    found = labels.losses(2)
     assert (found.wrong.tolist(), found.whole.tolist(), found.count.tolist()) == ([0.5], [1.0], [1.0])
-    left = labels.losses(2, PromiseKind.RESIDUAL)
-    assert math.isclose(left.wrong @ left.count, 1 / 3) and left.size == 2
-    assert (found.count_errors(), left.count_errors()) == (1, 1)
+    assert found.count_errors() == 1
 
 
 # Brier score, log loss, AUROC and the curve: worked by hand, and by the laws they keep
@@ -305,9 +301,7 @@ def seen(confidence: np.ndarray, is_right: np.ndarray) -> Observations:
     """Return values of documents: one row each."""
     n, values = confidence.shape
     doc, names = np.repeat(np.arange(n, dtype=np.int32), values), tuple(f"d{at}" for at in range(n))
-    return Observations(
-        names, ("f",), doc, doc * 0, confidence.ravel(), is_right.ravel(), np.ones(n * values)
-    )
+    return Observations(names, ("f",), doc, doc * 0, confidence.ravel(), is_right.ravel())
 
 
 def test_copies_within_documents_do_not_narrow_an_interval() -> None:

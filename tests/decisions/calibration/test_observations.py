@@ -16,9 +16,9 @@ from tests.effort import trials
 
 from fieldassay import score
 from fieldassay.decisions.calibration.calibrate import CalibrationOptions, calibrate
-from fieldassay.decisions.calibration.measure import calibrate_values
+from fieldassay.decisions.calibration.certificate import Promise
+from fieldassay.decisions.calibration.measures import calibrate_values
 from fieldassay.decisions.calibration.observations import Observations, read_observations
-from fieldassay.decisions.calibration.result import Promise
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
@@ -234,7 +234,7 @@ def test_the_p_value_allows_for_documents_that_are_right_or_wrong_as_a_whole() -
     for _ in range(number):
         sure = generator.beta(5, 1, 60)
         is_right = np.repeat(generator.random(60) < sure, 10)
-        seen = Observations(names, ("f",), doc, doc * 0, np.repeat(sure, 10), is_right, np.ones(600))
+        seen = Observations(names, ("f",), doc, doc * 0, np.repeat(sure, 10), is_right)
         found = calibrate_values(seen, BootstrapSettings(0))
         small += found.p_value <= 0.05
     assert small / number <= 0.12

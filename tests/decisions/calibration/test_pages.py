@@ -11,11 +11,10 @@ import pytest
 from msgspec.structs import replace
 from tests.decisions.calibration.confidence_runs import bills, score_rows
 
-from fieldassay.decisions.calibration.calibrate import CalibrationOptions, apply_policy, calibrate
-from fieldassay.decisions.calibration.measure import select
-from fieldassay.decisions.calibration.planning import plan_labels
-from fieldassay.decisions.calibration.policy import describe_promise
-from fieldassay.decisions.calibration.result import CalibrationPage, Promise, PromiseKind, thin
+from fieldassay.decisions.calibration.calibrate import CalibrationOptions, CalibrationPage, calibrate
+from fieldassay.decisions.calibration.certificate import Promise, describe_promise
+from fieldassay.decisions.calibration.measures import select, thin
+from fieldassay.decisions.calibration.policy import apply_policy
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.content.calibration import render_calibration, render_check, render_plan
 from fieldassay.reports.writers.page import Screen
@@ -32,21 +31,21 @@ def page_of(wrong: int = 40, **options: object) -> CalibrationPage:
 
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_pages_fit_the_screen(width: int) -> None:
-    promise = Promise(0.05, by_field=True)
+    promise = Promise(0.05)
     found = calibrate(bills(400, 40), CalibrationOptions(promise=promise, slices=("kind",)))
     policy = found.make_policy(datetime(2026, 1, 1, tzinfo=UTC))
     checked = apply_policy(bills(400, 40, first=500), policy, "policy.json")
     texts = [
-        render_calibration(found.page, describe_promise(promise), Screen(width)),
-        render_check(checked, describe_promise(promise), Screen(width)),
-        render_plan(plan_labels(promise, 3, draws=2), describe_promise(promise, 3), Screen(width)),
+        render_calibration(found.page, Screen(width)),
+        render_check(checked, Screen(width)),
+        render_plan(promise, Screen(width)),
     ]
     assert all(len(line) <= width for text in texts for line in text.split("\n"))
     assert all("\x1b" not in text for text in texts)
 
 
 def test_ascii_screens_get_ascii() -> None:
-    assert render_calibration(page_of(), "words", Screen(80, is_ascii=True)).isascii()
+    assert render_calibration(page_of(), Screen(80, is_ascii=True)).isascii()
 
 
 def test_names_cannot_move_the_cursor() -> None:
@@ -57,9 +56,9 @@ def test_names_cannot_move_the_cursor() -> None:
     )
     named = replace(
         named,
-        certificates=(replace(page.certificates[0], fields=(HOSTILE,), threshold=None, reason=HOSTILE),),
+        certificate=replace(page.certificate, fields=(HOSTILE,), threshold=None, reason=HOSTILE),
     )
-    text = render_calibration(named, "words", Screen(100))
+    text = render_calibration(named, Screen(100))
     assert len(text) < 12_000
     assert {unicodedata.category(char) for char in text if char != "\n"}.isdisjoint({"Cc", "Cf", "Cs"})
 
@@ -67,7 +66,7 @@ def test_names_cannot_move_the_cursor() -> None:
 @pytest.mark.parametrize("wrong", [0, 400])
 def test_what_is_undefined_is_said_to_be(wrong: int) -> None:
     page = page_of(wrong)
-    text = " ".join(render_calibration(page, "words", Screen(100)).split())
+    text = " ".join(render_calibration(page, Screen(100)).split())
     assert "undefined: all values are right, or all are wrong" in text
     assert json.loads(json.dumps(page.to_dict(), allow_nan=False))["pooled"]["calibration"]["auroc"] is None
 
@@ -78,7 +77,7 @@ def test_a_field_without_confidences_has_a_line_without_numbers() -> None:
     page = calibrate(score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {a: text, b: text}}")).page
     assert [group.census.without_confidence for group in page.fields] == [0, 30]
     assert page.fields[1].calibration is None
-    assert "30 predicted values have no confidence" in render_calibration(page, "words", Screen(200))
+    assert "30 predicted values have no confidence" in render_calibration(page, Screen(200))
 
 
 def test_curves_are_thinned_evenly_with_both_ends() -> None:
@@ -89,13 +88,10 @@ def test_curves_are_thinned_evenly_with_both_ends() -> None:
     assert (len(few), few[0], few[-1]) == (200, points[0], points[-1])
 
 
-@pytest.mark.parametrize("kind", list(PromiseKind))
-@pytest.mark.parametrize("by_field", [True, False])
-def test_a_promise_says_its_numbers_and_how_it_counts(kind: PromiseKind, by_field: bool) -> None:
-    words = describe_promise(Promise(0.005, 0.9, by_field, kind), 3)
+def test_a_promise_says_its_numbers_and_how_it_counts() -> None:
+    words = describe_promise(Promise(0.005, 0.9))
     assert "errs in at most 10% of cases" in words and "at most 0.5%" in words
-    assert ("every document counted once" in words) == (kind is not PromiseKind.DOCUMENT)
-    assert ("for all fields at once" in words) == (by_field and kind is not PromiseKind.DOCUMENT)
+    assert "every document counted once" in words
 
 
 def four_values(n: int, seed: int, *, is_useless: bool = False, is_upside_down: bool = False) -> Result:
@@ -119,29 +115,19 @@ def four_values(n: int, seed: int, *, is_useless: bool = False, is_upside_down: 
 
 
 def shown(page: CalibrationPage) -> str:
-    return " ".join(render_calibration(page, "words", Screen(100)).split())
+    return " ".join(render_calibration(page, Screen(100)).split())
 
 
-def test_300_documents_have_a_certificate_and_three_promises_side_by_side() -> None:
+def test_300_documents_have_a_certificate() -> None:
     page = calibrate(four_values(300, 1)).page
-    assert [one.kind.value for one in page.promises] == ["residual", "value", "document"]
-    residual, value, document = page.promises
-    assert residual.threshold is not None and residual.coverage > 0.4
-    assert value.threshold is not None and value.interval is not None
-    assert document.threshold is None and document.expected
-    assert page.certificates == (value,)
-    text = shown(page)
-    assert "after review: of 100 values in the output at most 2 are wrong if everything below" in text
-    assert "accepted values: of 100 values from" in text and "every document counted once" in text
-    assert "accepted documents: not certified: of the" in text
-    assert text.index("after review:") < text.index("accepted values:")
-    assert "more labels" not in text.replace("with more labels", "")
+    assert page.certificate.threshold is not None and page.certificate.interval is not None
+    assert "of 100 values from" in shown(page) and "every document counted once" in shown(page)
 
 
 @pytest.mark.parametrize("n", [120, 200])
 def test_where_nothing_is_certified_one_number_says_what_is_missing(n: int) -> None:
     page = calibrate(four_values(n, 5), CalibrationOptions(promise=Promise(0.01))).page
-    assert page.certificates[0].threshold is None
+    assert page.certificate.threshold is None
     assert f"it takes at least {299 - n} more labeled documents (299 in all" in shown(page)
 
 
@@ -156,22 +142,5 @@ def test_useless_and_upside_down_confidences_are_called_so() -> None:
 
 def test_useless_confidences_do_no_harm_where_everything_keeps_the_promise() -> None:
     page = calibrate(four_values(300, 2, is_useless=True), CalibrationOptions(promise=Promise(0.08))).page
-    [value] = page.certificates
+    value = page.certificate
     assert value.threshold is not None or "will not help" not in value.reason
-
-
-def test_where_labels_suffice_but_one_number_is_left_it_bounds_the_first_start() -> None:
-    [one] = [one for one in calibrate(four_values(300, 1)).page.promises if one.kind is PromiseKind.DOCUMENT]
-    step = one.steps[0]
-    assert (step.labels, step.upper is not None) == (166, True)
-    assert f"of the 166 most confident documents {step.errors} have an error: at most" in one.reason
-
-
-def test_documents_without_all_confidences_are_not_asked_for_as_labels() -> None:
-    gold = [{"id": f"d{at}", "a": 1, "b": 1} for at in range(200)]
-    pred = [
-        {**row, "confidence": {"a": 0.9, **({"b": 0.9} if at < 20 else {})}} for at, row in enumerate(gold)
-    ]
-    page = calibrate(score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {a: number, b: number}}")).page
-    [one] = [one for one in page.promises if one.kind is PromiseKind.DOCUMENT]
-    assert one.reason.startswith("20 of 200 documents can be accepted as a whole")

@@ -7,10 +7,8 @@ import pytest
 from tests.decisions.calibration.confidence_simulations import Floats, Scorer, certify_single, clustered
 from tests.effort import trials
 
-from fieldassay.decisions.calibration.measure import count_accepted
-from fieldassay.decisions.calibration.observations import Observations
-from fieldassay.decisions.calibration.result import Promise
-from fieldassay.decisions.calibration.thresholds import Family, certify_fields
+from fieldassay.decisions.calibration.certificate import Promise, make_certificate
+from fieldassay.decisions.calibration.measures import count_accepted
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 
 TRIALS = trials(1000)
@@ -71,10 +69,9 @@ def share_certified(bad: float, number: int = trials(200)) -> float:
     generator = np.random.default_rng(5)
     drawn = (clustered(generator, 400, 10, bad) for _ in range(number))
     found = [
-        certify_fields(Family(("total",), one, one), Promise(0.03), BootstrapSettings(0), has_plans=False)
-        for one in drawn
+        make_certificate(("total",), one, Promise(0.03), BootstrapSettings(0)).threshold for one in drawn
     ]
-    return sum(one.threshold is not None for (one,) in found) / number
+    return sum(threshold is not None for threshold in found) / number
 
 
 def test_errors_that_come_together_do_not_break_the_promise() -> None:
@@ -83,33 +80,3 @@ def test_errors_that_come_together_do_not_break_the_promise() -> None:
 
 def test_good_documents_are_certified() -> None:
     assert share_certified(0.0005, 20) > 0.85
-
-
-def two_fields(n: int, wrong: int) -> Family:
-    """Return a field that is right everywhere, and one with so many errors at the least confidences."""
-    doc, field = np.tile(np.arange(n, dtype=np.int32), 2), np.repeat(np.arange(2, dtype=np.int32), n)
-    is_right = np.append(np.ones(n, bool), np.arange(n) < n - wrong)
-    names = tuple(f"d{number}" for number in range(n))
-    seen = Observations(
-        names, ("a", "b"), doc, field, np.tile(1 - np.arange(n) / n, 2), is_right, np.ones(2 * n)
-    )
-    return Family(("a", "b"), seen, seen)
-
-
-def test_a_field_that_passes_whole_hands_its_level_on() -> None:
-    # 473 documents allow an error at 1% with all of delta, and none with half of it
-    promise, chance = Promise(0.01, by_field=True), BootstrapSettings(0)
-    first, second = certify_fields(two_fields(473, 1), promise, chance, has_plans=False)
-    assert (first.coverage, second.coverage) == (1.0, 1.0)
-    assert (second.errors, second.level) == (1, pytest.approx(0.05))
-    alone = certify_fields(two_fields(472, 1), promise, chance, has_plans=False)[1]
-    assert alone.coverage < 1.0
-
-
-def test_promises_of_several_fields_hold_together() -> None:
-    scorer, generator, number = Scorer(2, 1, 2), np.random.default_rng(6), trials(300)
-    found = [certify_single(*scorer.draw(generator, 800), 0.03, 0.05 / 4).last for _ in range(4 * number)]
-    thresholds = np.array([2.0 if step is None else step.threshold for step in found])
-    is_broken = (thresholds <= 1.0) & (scorer.true_risk(thresholds) > 0.03)
-    assert (thresholds <= 1.0).mean() > 0.2
-    assert is_broken.reshape(number, 4).any(axis=1).mean() <= 0.085

@@ -19,8 +19,7 @@ import fieldassay as fa
 from fieldassay import score
 from fieldassay.commands.cli.main import main
 from fieldassay.decisions.calibration.calibrate import CalibrationOptions, calibrate
-from fieldassay.decisions.calibration.policy import describe_promise
-from fieldassay.decisions.calibration.sentences import describe_promises
+from fieldassay.decisions.calibration.certificate import describe_certificate, describe_promise
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.result.result import Result
@@ -384,16 +383,14 @@ def test_the_page_has_the_numbers_and_the_promise_of_calibrate(result: Result) -
     shown = {one["system"]: one for one in read_blocks(fa.report(result))["confidences"]}
     for system, one in shown.items():
         page = calibrate(result, CalibrationOptions(system=system)).page
-        assert one["threshold"] == page.certificates[0].threshold
+        assert one["threshold"] == page.certificate.threshold
         assert page.pooled.calibration is not None
         assert [row[2] for row in one["bins"]] == [bin_.n for bin_ in page.pooled.calibration.bins]
         assert one["promise"] == describe_promise(page.promise)
-        assert one["sentences"] == describe_promises(page.promises, page.promise)
+        assert one["sentences"] == [describe_certificate(page.certificate, page.promise)]
     assert shown["sure"]["threshold"] is not None
-    assert shown["sure"]["sentences"][0].startswith(
-        "after review: of 100 values in the output at most 2 are wrong"
-    )
-    assert any("accepted documents: not certified" in sentence for sentence in shown["wild"]["sentences"])
+    assert "at most 2 are wrong, every document counted once" in shown["sure"]["sentences"][0]
+    assert shown["wild"]["sentences"][0].startswith("not certified: ")
 
 
 def test_the_page_never_says_that_labels_do_not_help_where_they_do() -> None:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.commands.cli.grouping import SHARE, json_option
+from fieldassay.commands.cli.grouping import json_option
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
-    from fieldassay.decisions.calibration.calibrate import CalibrationOptions
-    from fieldassay.decisions.calibration.result import Promise
+    from fieldassay.decisions.calibration.certificate import Promise
 
 _PATH = click.Path(path_type=Path)
 
@@ -34,30 +33,9 @@ _PATH = click.Path(path_type=Path)
     type=float,
     default=0.02,
     show_default=True,
-    help="The share of errors that is promised at the most; see --promise.",
+    help="The share of the accepted values that is wrong at the most.",
 )
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure that has to be.")
-@click.option(
-    "--per-field/--pooled",
-    "by_field",
-    default=False,
-    help="A threshold for each field, or one for all.  [default: pooled]",
-)
-@click.option(
-    "--promise",
-    "kind",
-    type=click.Choice(["value", "document", "residual"]),
-    default="value",
-    show_default=True,
-    help="The promise of the policy, on a share: accepted values that are wrong, documents accepted as "
-    "a whole that have an error, or values of the output that are wrong after review. All three are shown.",
-)
-@click.option(
-    "--proven",
-    "is_proven",
-    is_flag=True,
-    help="Only by bounds that are proven; by default one is conjectured and takes fewer labels.",
-)
 @click.option(
     "--scale",
     type=click.Choice(["probability", "percent", "logprob"]),
@@ -72,19 +50,12 @@ _PATH = click.Path(path_type=Path)
     multiple=True,
     help="Calibration by this slice key, too; repeat for more.",
 )
-@click.option("--audit-share", type=float, help="The audited share of accepted values.  [default: 0.03]")
-@click.option(
-    "--cost-error",
-    type=float,
-    help="The cost of a missed error, for the order of review.  [default: 20]",
-)
-@click.option("--cost-review", type=float, help="The cost of reviewing a value.  [default: 1]")
 @click.option(
     "-o",
     "--out",
     metavar="FILE",
     type=_PATH,
-    help="Write the review policy there, as JSON; with --policy the queue: .csv, .json, .jsonl or .xlsx.",
+    help="Write the review policy there, as JSON; with --policy the queue: .csv or .jsonl.",
 )
 @click.option(
     "--apply",
@@ -115,17 +86,7 @@ _PATH = click.Path(path_type=Path)
     "--plan",
     "is_plan",
     is_flag=True,
-    help="Only report how many labels the promise takes: with documents like those of RUN, or without a run.",
-)
-@click.option(
-    "--values",
-    type=click.IntRange(1, 1000),
-    help="With --plan and no RUN: values of a document.  [default: 4]",
-)
-@click.option(
-    "--accuracy",
-    type=SHARE,
-    help="With --plan and no RUN: the share of values that is right.  [default: 0.95]",
+    help="Only report how many labels the promise takes at the least.",
 )
 @json_option
 def calibrate(**given: Any) -> int:
@@ -135,8 +96,7 @@ def calibrate(**given: Any) -> int:
     Exits with 1 if --apply finds a promise broken.
 
     \b
-    fieldassay calibrate --plan --risk 0.02 --values 6 --accuracy 0.97
-    fieldassay calibrate runs/labeled --plan --risk 0.02
+    fieldassay calibrate --plan --risk 0.02
     fieldassay calibrate runs/labeled --system llama --risk 0.01 --out policy.json
     fieldassay calibrate runs/held-out --apply policy.json
     fieldassay calibrate --policy policy.json --pred llama=new.jsonl -o queue.csv
@@ -147,8 +107,6 @@ def calibrate(**given: Any) -> int:
         raise click.UsageError("--pred, --pred-key, --spec and --protocol go with --policy.")
     if given["is_plan"]:
         return _plan(given)
-    if given["values"] is not None or given["accuracy"] is not None:
-        raise click.UsageError("--values and --accuracy go with --plan.")
     if given["run"] is None:
         raise click.UsageError("Give a RUN, or --plan.")
     return _calibrate(given) if given["policy"] is None else _apply(given)
@@ -156,29 +114,17 @@ def calibrate(**given: Any) -> int:
 
 def _plan(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.decisions.calibration.calibrate import calibrate as calibrate_run
     from fieldassay.decisions.calibration.calibrate import check_options
-    from fieldassay.decisions.calibration.planning import plan_labels
-    from fieldassay.decisions.calibration.policy import describe_promise
-    from fieldassay.reports.content.calibration import render_plan, render_promises
+    from fieldassay.decisions.calibration.certificate import needed_labels
+    from fieldassay.reports.content.calibration import render_plan
 
-    if given["policy"] is not None or given["out"] is not None:
-        raise click.UsageError("--plan writes nothing and checks nothing: leave out --apply and --out.")
-    options = _options(given)
-    check_options(options)
-    if given["run"] is not None:
-        if given["values"] is not None or given["accuracy"] is not None:
-            raise click.UsageError("--values and --accuracy are those of RUN: leave them out.")
-        page = calibrate_run(_find_run(given), options).page
-        if given["is_json"]:
-            return _print_json({"promises": page.to_dict()["promises"]})
-        write(render_promises(page, screen()))
-        return 0
-    families = max(1, len(dict.fromkeys(given["fields"]))) if options.promise.by_field else 1
-    plan = plan_labels(options.promise, families, given["values"] or 4, given["accuracy"] or 0.95)
+    _refuse("--plan", ("run", "policy", "out", "fields", "scale", "slices", "system"), "needs none of these")
+    promise = _promise(given)
+    check_options(promise)
     if given["is_json"]:
-        return _print_json(plan.to_dict())
-    write(render_plan(plan, describe_promise(options.promise, families), screen()))
+        needed = [needed_labels(promise.risk, promise.delta, errors) for errors in range(4)]
+        return _print_json({"risk": promise.risk, "confidence": promise.confidence, "needed": needed})
+    write(render_plan(promise, screen()))
     return 0
 
 
@@ -186,55 +132,47 @@ def _calibrate(given: Mapping[str, Any]) -> int:
     from datetime import UTC, datetime
 
     from fieldassay.commands.cli.output import complain, screen, write
-    from fieldassay.decisions.calibration.calibrate import ReviewSettings
+    from fieldassay.decisions.calibration.calibrate import CalibrationOptions
     from fieldassay.decisions.calibration.calibrate import calibrate as calibrate_run
-    from fieldassay.decisions.calibration.policy import describe_promise
+    from fieldassay.decisions.calibration.policy import write_policy
     from fieldassay.reports.content.calibration import render_calibration
 
     _check_out(given)
-    options = _options(given)
-    found = calibrate_run(_find_run(given), options)
-    chosen = {
-        name: given[name] for name in ("audit_share", "cost_error", "cost_review") if given[name] is not None
-    }
-    policy = found.make_policy(datetime.now(UTC), ReviewSettings(**chosen))
+    options = CalibrationOptions(
+        given["system"], given["fields"], _promise(given), given["scale"], given["slices"]
+    )
+    calibrated = calibrate_run(_find_run(given), options)
     if given["is_json"]:
-        _print_json(found.page.to_dict())
+        _print_json(calibrated.page.to_dict())
     else:
-        write(render_calibration(found.page, describe_promise(options.promise, len(policy.rules)), screen()))
+        write(render_calibration(calibrated.page, screen()))
     if given["out"] is not None:
-        from fieldassay.decisions.calibration.policy_file import write_policy
-
+        policy = calibrated.make_policy(datetime.now(UTC))
         write_policy(given["out"], policy)
-        complain(
-            f"policy written to {given['out']}"
-            + ("; it reviews everything" if policy.reviews_everything else "")
-        )
+        what = "; it reviews everything" if policy.reviews_everything else ""
+        complain(f"policy written to {given['out']}{what}")
     return 0
 
 
 def _apply(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.decisions.calibration.calibrate import apply_policy
-    from fieldassay.decisions.calibration.policy import describe_promise
-    from fieldassay.decisions.calibration.policy_file import read_policy
+    from fieldassay.decisions.calibration.policy import apply_policy, read_policy
     from fieldassay.reports.content.calibration import render_check
 
     _refuse("--apply", _OF_POLICY)
     policy = read_policy(given["policy"])
-    found = apply_policy(_find_run(given), policy, str(given["policy"]), given["system"])
+    check = apply_policy(_find_run(given), policy, str(given["policy"]), given["system"])
     if given["is_json"]:
-        _print_json(found.to_dict())
+        _print_json(check.to_dict())
     else:
-        write(render_check(found, describe_promise(policy.promise, len(policy.rules)), screen()))
-    return 1 if found.is_broken else 0
+        write(render_check(check, screen()))
+    return 1 if check.is_broken else 0
 
 
 def _queue(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.inputs import keep_interruptible, read_spec_option
     from fieldassay.commands.cli.output import complain, screen, write
-    from fieldassay.decisions.calibration.policy_file import read_policy
-    from fieldassay.decisions.calibration.queue import check_ending, queue_reviews
+    from fieldassay.decisions.calibration.policy import check_ending, queue_reviews, read_policy
     from fieldassay.reports.content.calibration import render_queue
     from fieldassay.scoring.inputs.options import InputOptions
 
@@ -247,15 +185,13 @@ def _queue(given: Mapping[str, Any]) -> int:
     path = _new_predictions(given["preds"][0], policy.system)
     spec = read_spec_option(given) if given["spec"] or given["protocol"] else None
     keep_interruptible()
-    found = queue_reviews(policy, path, spec, InputOptions(pred_key=given["pred_key"]))
+    queue = queue_reviews(policy, path, spec, InputOptions(pred_key=given["pred_key"]))
     if given["is_json"]:
-        _print_json(found.to_dict())
+        _print_json(queue.to_dict())
     else:
-        counts = (found.documents, found.values, found.accepted)
-        rows = () if given["out"] is not None else found.rows
-        write(render_queue(found.system, counts, found.count_reasons(), rows, found.notes, screen()))
+        write(render_queue(queue, screen(), has_rows=given["out"] is None))
     if given["out"] is not None:
-        found.write(given["out"])
+        queue.write(given["out"])
         complain(f"queue written to {given['out']}")
     return 0
 
@@ -279,45 +215,23 @@ def _find_run(given: Mapping[str, Any]) -> Path:
 
 
 def _promise(given: Mapping[str, Any]) -> Promise:
-    from fieldassay.decisions.calibration.result import Promise, PromiseKind
+    from fieldassay.decisions.calibration.certificate import Promise
 
-    kind = PromiseKind(given["kind"])
-    return Promise(given["risk"], given["confidence"], given["by_field"], kind, given["is_proven"])
-
-
-def _options(given: Mapping[str, Any]) -> CalibrationOptions:
-    from fieldassay.decisions.calibration.calibrate import CalibrationOptions
-
-    return CalibrationOptions(
-        given["system"], given["fields"], _promise(given), given["scale"], given["slices"]
-    )
+    return Promise(given["risk"], given["confidence"])
 
 
-_OF_POLICY = (
-    "fields",
-    "risk",
-    "confidence",
-    "by_field",
-    "kind",
-    "is_proven",
-    "scale",
-    "slices",
-    "audit_share",
-    "cost_error",
-    "cost_review",
-    "out",
-)
+_OF_POLICY = ("fields", "risk", "confidence", "scale", "slices", "out")
 
 
-def _refuse(option: str, names: Sequence[str]) -> None:
-    """Refuse options that the policy decides."""
+def _refuse(option: str, names: Sequence[str], why: str = "takes what the policy says") -> None:
+    """Refuse options that mean nothing beside another."""
     context = click.get_current_context()
     given = [
         name for name in names if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
     ]
     if given:
         flags = [parameter.opts[-1] for parameter in context.command.params if parameter.name in given]
-        raise click.UsageError(f"{option} takes what the policy says: leave out {', '.join(flags)}.")
+        raise click.UsageError(f"{option} {why}: leave out {', '.join(flags)}.")
 
 
 def _check_out(given: Mapping[str, Any]) -> None:

@@ -80,7 +80,7 @@ def review() -> None:
     group="Work",
     metavar="FILE",
     type=click.Path(path_type=Path),
-    help="Ask only for the reviews and audits of this policy of `calibrate`.  [default: everything]",
+    help="Ask only for what this policy of `calibrate` sends to review, and audits.  [default: everything]",
 )
 @option(
     "--from-run",
@@ -105,6 +105,7 @@ def review() -> None:
 @_share("--double", "double", "With --mode audit: documents that two people label, blind.  [default: 0.1]")
 @_share("--withhold", "withheld", "With --mode audit: values whose prediction is hidden.  [default: 0.1]")
 @_share("--empty", "empty", "With --mode audit: fields without a prediction that are asked.  [default: 0.05]")
+@_share("--audited", "audited", "With --policy: accepted values that are asked, blind.  [default: 0.03]")
 @option("--seed", group="Work", type=int, default=0, show_default=True, help="The seed of all draws.")
 @lookup_option
 def new(folder: Path, **given: Any) -> int:
@@ -141,7 +142,7 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
         read_gold_options,
         read_spec_option,
     )
-    from fieldassay.decisions.calibration.policy_file import read_policy
+    from fieldassay.decisions.calibration.policy import read_policy
     from fieldassay.review.sheets.make import Request, make_review, make_suspicious_review
     from fieldassay.runs.run import Run
     from fieldassay.runs.store.locate import find_run
@@ -174,7 +175,9 @@ def _shares(given: dict[str, Any]) -> Shares:
     from fieldassay.review.sheets.draw import GOLD, Shares
 
     mode = given["mode"] or ("gold" if given["policy"] is None else "audit")
-    audit = {name: given[name] for name in ("double", "withheld", "empty") if given[name] is not None}
+    audit = {
+        name: given[name] for name in ("double", "withheld", "empty", "audited") if given[name] is not None
+    }
     if mode == "gold" and given["policy"] is not None:
         raise click.UsageError("--policy asks for a part of the values: it goes with --mode audit.")
     if mode == "gold" and audit:

@@ -1,134 +1,94 @@
-"""Calibration of a run: quality of confidences, a review policy from them, and its check on another run."""
+"""Calibration of a run: what its confidences are worth, and from which one on values need no review."""
 
 from __future__ import annotations
 
-import math
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import numpy as np
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.decisions.calibration.checking import check_rules, list_accepted, list_items, list_whole
-from fieldassay.decisions.calibration.confidences import Confidences, read_confidences
-from fieldassay.decisions.calibration.discrimination import Standing
-from fieldassay.decisions.calibration.measure import measure
+from fieldassay.decisions.calibration.certificate import Certificate, Promise, make_certificate
+from fieldassay.decisions.calibration.measures import Group, Standing, measure, thin
 from fieldassay.decisions.calibration.observations import (
     SCALES,
+    Confidences,
     Observations,
     count_rows,
-    is_judged,
-    read_documents,
+    read_confidences,
     read_observations,
+    remark_census,
 )
-from fieldassay.decisions.calibration.policy import (
-    AUDIT_SHARE,
-    COST_ERROR,
-    COST_REVIEW,
-    Basis,
-    ReviewPolicy,
-    Rule,
-    plan_review,
-)
-from fieldassay.decisions.calibration.result import (
-    CalibrationPage,
-    Certificate,
-    Group,
-    PolicyCheck,
-    Promise,
-    PromiseKind,
-    ValueCounts,
-)
-from fieldassay.decisions.calibration.thresholds import Family, certify_fields
+from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.io.json_value import record_data
 from fieldassay.io.returned import Brief
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
-from fieldassay.public import public
 
+SCHEMA_VERSION = 3
 FEW_DOCUMENTS = 20
-
-
-def remark(
-    census: ValueCounts, seen: Observations, page: CalibrationPage, options: CalibrationOptions
-) -> Iterator[str]:
-    """Yield sentences on what the observations do not hold, and on what the numbers take for granted."""
-    yield from remark_census(census)
-    documents = seen.count_documents()
-    if documents < FEW_DOCUMENTS:
-        yield f"only {documents} documents: intervals over documents are too narrow"
-    if len(np.unique(seen.confidence)) == 1:
-        yield "all confidences are equal: they cannot tell what to review"
-    elif page.pooled.calibration is not None and page.pooled.calibration.auroc_note:
-        yield page.pooled.calibration.auroc_note
-    for standing in (Standing.UPSIDE_DOWN, Standing.USELESS):
-        known = [(one.name, one.calibration) for one in page.fields if one.calibration is not None]
-        named = [
-            f"{name} (AUROC {found.auroc:.2f})" for name, found in known if found.discrimination == standing
-        ]
-        if named:
-            yield f"{_FIELDS_THAT[standing]}: {', '.join(named)}"
-    if any(one.marks for one in page.certificates):
-        yield (
-            "documents with many accepted values may be worse: counted by value the risk may be above the "
-            "promise, which counts every document once"
-        )
-    if options.scale == "percent" and seen.confidence.max() <= 0.01:
-        yield "no confidence is above 1%: are they percentages?"
-
-
-def remark_census(census: ValueCounts) -> Iterator[str]:
-    """Yield the limits of any threshold: values without confidence, omitted values, failed judgments."""
-    if census.omitted:
-        yield (
-            f"{census.omitted:,} values that gold has were not predicted: "
-            "no threshold on predicted values can catch those"
-        )
-    if census.without_confidence:
-        yield (
-            f"{census.without_confidence:,} predicted values have no confidence: "
-            "they are in no number here and always go to review"
-        )
-    if census.failed:
-        yield f"{census.failed:,} values could not be judged and are in no number here"
-
-
-_FIELDS_THAT = {
-    Standing.UPSIDE_DOWN: "fields whose wrong values have HIGHER confidence than right ones",
-    Standing.USELESS: "fields whose confidences do not tell right from wrong",
-}
-
 LEAST_RISK = 1e-6
 """No smaller risk can be asked for: it would take millions of labels."""
+JSON_POINTS = 200
+"""Points of a risk-coverage curve that JSON gets at most."""
 
 
 class CalibrationOptions(Struct, frozen=True):
     """What to calibrate (one system, all its fields unless some are named), and the promise to make.
 
     `scale` is that of the confidences: `probability`, `percent` or `logprob`. `slices` are the keys of
-    tables. `is_brief` leaves out the tables of fields and what more labels would bring.
+    tables. `is_brief` leaves out the tables of fields.
     """
 
     system: str | None = None
     fields: tuple[str, ...] = ()
-    promise: Promise = msgspec.field(default_factory=Promise)
+    promise: Promise = field(default_factory=Promise)
     scale: str = "probability"
     slices: tuple[str, ...] = ()
-    chance: BootstrapSettings = msgspec.field(default_factory=BootstrapSettings)
+    chance: BootstrapSettings = field(default_factory=BootstrapSettings)
     is_brief: bool = False
 
 
-class ReviewSettings(Struct, frozen=True):
-    """How much of what is accepted is audited, and what an error and a review cost."""
+class CalibrationPage(Brief, Struct, frozen=True):
+    """Everything that calibrating a system of a run gives."""
 
-    audit_share: float = AUDIT_SHARE
-    cost_error: float = COST_ERROR
-    cost_review: float = COST_REVIEW
+    run: str
+    system: str
+    promise: Promise
+    scale: str
+    pooled: Group
+    certificate: Certificate
+    fields: tuple[Group, ...] = ()
+    slices: Mapping[str, tuple[Group, ...]] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the page as JSON data; curves have at most `JSON_POINTS` points, evenly taken."""
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "run": self.run,
+            "system": self.system,
+            "promise": record_data(self.promise),
+            "scale": self.scale,
+            "pooled": _group_data(self.pooled),
+            "fields": [_group_data(group) for group in self.fields],
+            "slices": {key: [_group_data(group) for group in groups] for key, groups in self.slices.items()},
+            "certificate": record_data(self.certificate),
+            "remarks": list(self.remarks),
+        }
+
+
+def _group_data(group: Group) -> dict[str, Any]:
+    data = record_data(group)
+    if group.selection is not None:
+        points = thin(group.selection.points, JSON_POINTS)
+        data["selection"]["points"] = [record_data(point) for point in points]
+    return data
 
 
 class Calibrated(Brief, Struct, frozen=True, eq=False):
@@ -137,31 +97,25 @@ class Calibrated(Brief, Struct, frozen=True, eq=False):
     page: CalibrationPage
     given: Confidences
     observations: Observations
-    seed: int = 0
 
-    def make_policy(self, created: datetime, settings: ReviewSettings | None = None) -> ReviewPolicy:
-        """Return the policy of the certified thresholds. Raises `ProblemsError` for invalid settings."""
-        settings = settings or ReviewSettings()
-        _check_settings(settings)
+    def make_policy(self, created: datetime) -> ReviewPolicy:
+        """Return the policy of the certified threshold."""
         page, seen = self.page, self.observations
         return ReviewPolicy(
             system=page.system,
             promise=page.promise,
-            rules=tuple(map(_rule, page.certificates)),
-            basis=Basis(page.run, seen.count_documents(), len(seen), seen.digest(), self.seed),
+            certificate=page.certificate,
+            basis=Basis(page.run, seen.count_documents(), len(seen), seen.digest()),
             digests=dict(self.given.digests),
             spec=self.given.spec,
             scale=page.scale,
             created=created.isoformat(timespec="seconds"),
             fieldassay=version("fieldassay"),
-            audit_share=settings.audit_share,
-            cost_error=settings.cost_error,
-            cost_review=settings.cost_review,
         )
 
 
 def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | None = None) -> Calibrated:
-    """Return the calibration of the confidences of one system of a run, with certified thresholds.
+    """Return the calibration of the confidences of one system of a run, with a certified threshold.
 
     Raises `ProblemsError` for a run that kept too little, for an unknown system, field or slice, for invalid
     options, and where no judged value has a confidence.
@@ -170,11 +124,11 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
     >>> gold = [{"id": number, "n": 1} for number in range(40)]
     >>> pred = [{"id": k, "n": 1 + (k > 35), "confidence": 0.9 - k / 100} for k in range(40)]
     >>> page = calibrate(score(gold, pred, "fields: {n: number}")).page
-    >>> page.pooled.census.observed, page.pooled.calibration.auroc, page.certificates[0].threshold
+    >>> page.pooled.census.observed, page.pooled.calibration.auroc, page.certificate.threshold
     (40, 1.0, None)
     """
     options = options or CalibrationOptions()
-    check_options(options)
+    check_options(options.promise, options.scale)
     given = run if isinstance(run, Confidences) else read_confidences(run, options.system)
     fields = _choose_fields(given, options)
     given = given.of_fields(fields)
@@ -183,105 +137,45 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
         what = f"no judged value of {given.system!r} has a confidence"
         remedy = "give `confidence` with the predictions, and score again"
         raise problem(given.label, what, remedy, "no_confidence")
+    has_fields = len(fields) > 1 and not options.is_brief
     page = CalibrationPage(
         run=given.label,
         system=given.system,
         promise=options.promise,
         scale=options.scale,
         pooled=measure(None, count_rows(given.rows), seen, options.chance),
-        fields=tuple(_measure_fields(given, seen, fields, options.chance))
-        if len(fields) > 1 and not options.is_brief
-        else (),
+        certificate=make_certificate(fields, seen, options.promise, options.chance),
+        fields=tuple(_measure_fields(given, seen, fields, options.chance)) if has_fields else (),
         slices={key: tuple(_measure_slices(given, seen, key, options.chance)) for key in options.slices},
     )
-    page = _certify(page, given, Family(fields, seen, seen), options)
-    remarks = tuple(remark(count_rows(given.rows), seen, page, options))
-    return Calibrated(replace(page, remarks=remarks), given, seen, options.chance.seed)
+    return Calibrated(replace(page, remarks=tuple(remark(page, seen))), given, seen)
 
 
-def _certify(
-    page: CalibrationPage, given: Confidences, values: Family, options: CalibrationOptions
-) -> CalibrationPage:
-    """Return the page with the thresholds of the promise, and with all kinds of promises side by side."""
-    promise, has_plans = options.promise, not options.is_brief
-    documents = read_documents(given.rows, options.scale, given.label)
-    families = dict.fromkeys(PromiseKind, values)
-    families[PromiseKind.DOCUMENT] = replace(values, units=documents)
-    pooled = {
-        kind: certify_fields(
-            families[kind],
-            replace(promise, kind=kind, by_field=False),
-            options.chance,
-            has_plans=has_plans,
+def check_options(promise: Promise, scale: str = "probability") -> None:
+    """Raise `ProblemsError` for a promise or a scale that cannot be meant."""
+    problems = [
+        Problem(name, f"{value!r} does not lie between {least:g} and 1", "write 5% as 0.05", "invalid_option")
+        for name, value, least in (
+            ("risk", promise.risk, LEAST_RISK),
+            ("confidence", promise.confidence, 0.0),
         )
-        for kind in (PromiseKind.RESIDUAL, PromiseKind.VALUE, PromiseKind.DOCUMENT)
-    }
-    return replace(
-        page,
-        certificates=certify_fields(values, promise, options.chance, has_plans=False)
-        if promise.by_field
-        else pooled[promise.kind],
-        promises=tuple(one for (one,) in pooled.values()),
-    )
-
-
-@public
-def apply_policy(
-    run: Path | Result,
-    policy: ReviewPolicy,
-    name: str,
-    system: str | None = None,
-    chance: BootstrapSettings | None = None,
-) -> PolicyCheck:
-    """Return the results of a policy on a run: accepted values, their errors, and whether its promise held.
-
-    `name` is the name of the policy.
-
-    Raises `ProblemsError` if the run was judged by another spec than the one that the policy was made with.
-    """
-    chance = chance or BootstrapSettings()
-    given = read_confidences(run, system or policy.system)
-    if policy.digests.get("spec") != given.digests.get("spec"):
-        what = "was judged by another spec than the runs that the policy is for"
-        raise problem(
-            given.label, what, "score it again with that spec, or calibrate anew", "policy_mismatch"
-        )
-    seen = read_observations(given.rows, policy.scale, given.label)
-    known = [field for rule in policy.rules for field in rule.fields]
-    units, accepted = seen, list_accepted(policy, seen)
-    if policy.promise.kind is PromiseKind.DOCUMENT:
-        units = read_documents(given.of_fields(known).rows, policy.scale, given.label)
-        whole = {units.documents[place] for place in np.flatnonzero(list_whole(policy, units))}
-        accepted &= np.array([name in whole for name in seen.documents], bool)[seen.doc]
-    wrong = int((given.rows.filter(is_judged())["outcome"] != "match").sum())
-    return PolicyCheck(
-        run=given.label,
-        system=given.system,
-        policy=name,
-        promise=policy.promise,
-        checks=check_rules(policy, units, chance),
-        reviewed=_count_reviews(policy, given),
-        caught=wrong - int((accepted & ~seen.is_correct).sum()),
-        census=count_rows(given.rows),
-        level=chance.level,
-        remarks=tuple(_remark_check(policy, given, seen.of_fields(known))),
-    )
-
-
-def _rule(found: Certificate) -> Rule:
-    return Rule(**{name: getattr(found, name) for name in Rule.__struct_fields__})
+        if not least < value < 1.0
+    ]
+    if scale not in SCALES:
+        what = f"no scale {scale[:40]!r}"
+        problems.append(Problem("scale", what, nearest(scale[:40], SCALES), "unknown_name"))
+    if problems:
+        raise ProblemsError(problems)
 
 
 def _choose_fields(given: Confidences, options: CalibrationOptions) -> tuple[str, ...]:
     known = given.list_fields()
-    unknown = [name for name in options.fields if name not in known]
-    if unknown:
-        problems = [
-            Problem(
-                given.label, f"no judged field {name[:100]!r}", nearest(name[:100], known), "unknown_name"
-            )
-            for name in unknown
-        ]
+    problems = [
+        Problem(given.label, f"no judged field {name[:100]!r}", nearest(name[:100], known), "unknown_name")
+        for name in options.fields
+        if name not in known
+    ]
+    if problems:
         raise ProblemsError(problems)
     return tuple(dict.fromkeys(options.fields)) or known
 
@@ -304,75 +198,36 @@ def _measure_slices(
         )
 
 
-def _count_reviews(policy: ReviewPolicy, given: Confidences) -> dict[str, int]:
-    """Return how many predicted values go to review, by reason; audited ones are accepted, too."""
-    plan = plan_review(policy, list_items(given.rows, policy.scale))
-    return dict(Counter(task.reason.value for task in (*plan.reviews, *plan.audits)))
+_FIELDS_THAT = {
+    Standing.UPSIDE_DOWN: "fields whose wrong values have HIGHER confidence than right ones",
+    Standing.USELESS: "fields whose confidences do not tell right from wrong",
+}
 
 
-def _remark_check(policy: ReviewPolicy, given: Confidences, own: Observations) -> Iterator[str]:
-    if own.digest() == policy.basis.observations:
+def remark(page: CalibrationPage, seen: Observations) -> Iterator[str]:
+    """Yield sentences on what the observations do not hold, and on what the numbers take for granted."""
+    yield from remark_census(page.pooled.census)
+    documents = seen.count_documents()
+    if documents < FEW_DOCUMENTS:
+        yield f"only {documents} documents: intervals over documents are too narrow"
+    if len(np.unique(seen.confidence)) == 1:
+        yield "all confidences are equal: they cannot tell what to review"
+    elif page.pooled.calibration is not None and page.pooled.calibration.auroc_note:
+        yield page.pooled.calibration.auroc_note
+    measured = [(group.name, group.calibration) for group in page.fields if group.calibration is not None]
+    for standing, words in _FIELDS_THAT.items():
+        named = [
+            f"{name} (AUROC {calibration.auroc:.2f})"
+            for name, calibration in measured
+            if calibration.discrimination == standing
+        ]
+        if named:
+            yield f"{words}: {', '.join(named)}"
+    interval = page.certificate.interval
+    if interval is not None and interval[1] > page.promise.risk:
         yield (
-            "these are the values that the policy was computed from: "
-            "that a promise holds on them says nothing"
+            "documents with many accepted values may be worse: counted by value the risk may be above the "
+            "promise, which counts every document once"
         )
-    elif policy.digests.get("gold") is not None and policy.digests["gold"] == given.digests.get("gold"):
-        yield (
-            "the gold is that of the run that the policy was computed from: "
-            "only other documents can check a promise"
-        )
-    if policy.system != given.system:
-        yield (
-            f"the policy is for the system {policy.system!r}, not for {given.system!r}: "
-            "its promise is not about this one"
-        )
-    yield from remark_census(count_rows(given.rows))
-
-
-def check_options(options: CalibrationOptions) -> None:
-    """Raise `ProblemsError` for a promise or a scale that cannot be meant."""
-    promise, problems = options.promise, []
-    for name, value, least in (("risk", promise.risk, LEAST_RISK), ("confidence", promise.confidence, 0.0)):
-        if not least < value < 1.0:
-            problems.append(
-                Problem(
-                    name,
-                    f"{value!r} does not lie between {least:g} and 1",
-                    "write 5% as 0.05",
-                    "invalid_option",
-                )
-            )
-    if promise.kind is PromiseKind.DOCUMENT and promise.by_field:
-        what = "a document is accepted as a whole, with one threshold for all its fields"
-        problems.append(Problem("promise", what, "leave out thresholds by field", "invalid_option"))
-    if options.scale not in SCALES:
-        problems.append(
-            Problem(
-                "scale",
-                f"no scale {options.scale[:40]!r}",
-                nearest(options.scale[:40], SCALES),
-                "unknown_name",
-            )
-        )
-    if problems:
-        raise ProblemsError(problems)
-
-
-def _check_settings(settings: ReviewSettings) -> None:
-    problems = []
-    if not 0.0 <= settings.audit_share <= 1.0:
-        problems.append(
-            Problem(
-                "audit share",
-                f"{settings.audit_share!r} does not lie from 0 to 1",
-                "write 3% as 0.03",
-                "invalid_option",
-            )
-        )
-    for name, cost in (("cost of an error", settings.cost_error), ("cost of a review", settings.cost_review)):
-        if not 0.0 <= cost < math.inf:
-            problems.append(
-                Problem(name, f"{cost!r} is no cost", "give a number of at least 0", "invalid_option")
-            )
-    if problems:
-        raise ProblemsError(problems)
+    if page.scale == "percent" and seen.confidence.max() <= 0.01:
+        yield "no confidence is above 1%: are they percentages?"

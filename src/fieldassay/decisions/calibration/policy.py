@@ -1,21 +1,55 @@
-"""A review policy: which values a person looks at, which are accepted, and what is promised of those."""
+"""A review policy: its file, what it sends to review, and whether its promise holds on another run."""
 
 from __future__ import annotations
 
-import hashlib
+import json
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from enum import StrEnum
-from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+import msgspec
+import numpy as np
 from msgspec import Struct, field
-from msgspec.structs import replace
 
-from fieldassay.decisions.calibration.result import Promise, PromiseKind
-from fieldassay.metrics.notation import format_share
+from fieldassay.decisions.calibration.certificate import (
+    Certificate,
+    Labels,
+    Promise,
+    describe_promise,
+    ratio_interval,
+    risk_lower,
+)
+from fieldassay.decisions.calibration.observations import (
+    SCALES,
+    Observations,
+    ValueCounts,
+    count_rows,
+    is_judged,
+    read_confidences,
+    read_observations,
+    remark_census,
+)
+from fieldassay.errors import ProblemsError, problem
+from fieldassay.io.files.sealed_json import JsonFormat, checksum
+from fieldassay.io.files.spreadsheets import csv_text, show_names
+from fieldassay.io.files.whole_files import write_whole
+from fieldassay.io.json_value import record_data
+from fieldassay.metrics.result.result import Result
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.public import public
+from fieldassay.runs.run import Run
+from fieldassay.scoring.inputs.open_inputs import open_predictions
+from fieldassay.scoring.inputs.options import InputOptions
+from fieldassay.scoring.without_gold import judge_without_gold
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Plan
 
-AUDIT_SHARE, COST_ERROR, COST_REVIEW = 0.03, 20.0, 1.0
-"""Defaults of a policy: share of accepted values to audit, cost of an error, cost of one review."""
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class ReviewReason(StrEnum):
@@ -26,73 +60,43 @@ class ReviewReason(StrEnum):
     UNKNOWN_FIELD = "field was not calibrated"
     NOT_CERTIFIED = "no threshold could be certified"
     BELOW_THRESHOLD = "below the threshold"
-    DOCUMENT = "another value of its document is reviewed"
-    AUDIT = "random audit"
-
-
-class Rule(Struct, frozen=True):
-    """The threshold of some fields, with the labels behind it, tested at `delta`.
-
-    None: everything is reviewed, for `reason`.
-    """
-
-    fields: tuple[str, ...]
-    threshold: float | None
-    labels: int
-    support: int
-    errors: int
-    upper: float
-    needed: int
-    coverage: float
-    reason: str = ""
-    delta: float = 0.05
 
 
 class Basis(Struct, frozen=True):
-    """The source of a policy: the run, its size, a digest of its observations, and the seed of the labels."""
+    """The source of a policy: the run, its size, and a digest of its observations."""
 
-    run: str
-    documents: int
-    values: int
-    observations: str
-    seed: int = 0
+    run: str = ""
+    documents: int = 0
+    values: int = 0
+    observations: str = ""
 
 
-class ReviewPolicy(Struct, frozen=True, dict=True):
-    """Thresholds with their promise, and how much of the accepted is audited.
+class ReviewPolicy(Struct, frozen=True):
+    """A certified threshold with its promise, for the fields of its certificate.
 
-    Confidences are probabilities here; `scale` says what the predictions give. `digests` are those of the run
-    (`spec` always). Costs are in any one unit: they decide the order of review, never what is accepted.
+    Thresholds are probabilities; `scale` says what the predictions give. `digests` are those of the run
+    (`spec` always).
     """
 
     system: str
     promise: Promise
-    rules: tuple[Rule, ...]
-    basis: Basis
+    certificate: Certificate
+    basis: Basis = Basis()
     digests: dict[str, str] = field(default_factory=dict)
     spec: str = ""
     scale: str = "probability"
     created: str = ""
     fieldassay: str = ""
-    audit_share: float = AUDIT_SHARE
-    audit_seed: int = 0
-    cost_error: float = COST_ERROR
-    cost_review: float = COST_REVIEW
-
-    @cached_property
-    def _rules(self) -> dict[str, Rule]:
-        return {name: rule for rule in self.rules for name in rule.fields}
 
     @property
     def reviews_everything(self) -> bool:
         """Return whether no threshold could be certified at all."""
-        return all(rule.threshold is None for rule in self.rules)
+        return self.certificate.threshold is None
 
     def needs_review(self, field: str, confidence: float | None) -> ReviewReason | None:
         """Return why a predicted value of a field needs review, None if it is accepted.
 
-        >>> rule = Rule(("total",), 0.9, 400, 300, 0, 0.01, 299, 0.7)
-        >>> policy = ReviewPolicy("llama", Promise(), (rule,), Basis("run", 400, 400, ""))
+        >>> policy = ReviewPolicy("llama", Promise(), Certificate(("total",), 0.9))
         >>> policy.needs_review("total", 0.95) is None
         True
         >>> policy.needs_review("total", 0.85).value, policy.needs_review("date", 1.0).value
@@ -102,34 +106,215 @@ class ReviewPolicy(Struct, frozen=True, dict=True):
             return ReviewReason.NO_CONFIDENCE
         if not 0.0 <= confidence <= 1.0:
             return ReviewReason.BAD_CONFIDENCE
-        rule = self._rules.get(field)
-        if rule is None:
+        if field not in self.certificate.fields:
             return ReviewReason.UNKNOWN_FIELD
-        if rule.threshold is None:
+        if self.certificate.threshold is None:
             return ReviewReason.NOT_CERTIFIED
-        return None if confidence >= rule.threshold else ReviewReason.BELOW_THRESHOLD
+        return None if confidence >= self.certificate.threshold else ReviewReason.BELOW_THRESHOLD
 
-    def is_audited(self, document: str, path: str) -> bool:
-        """Return whether an accepted value is drawn for the audit, by seed, document and path alone.
 
-        >>> policy = ReviewPolicy("llama", Promise(), (), Basis("run", 0, 0, ""), audit_share=0.03)
-        >>> sum(policy.is_audited(f"doc-{number}", "total") for number in range(10_000))
-        300
-        """
-        text = f"audit {self.audit_seed} {len(document)} {document} {path}"
-        drawn = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return int.from_bytes(drawn, "little") < self.audit_share * 2.0**64
+FORMAT = JsonFormat(
+    "review policy",
+    "write it again with `fieldassay calibrate RUN --out FILE`",
+    bad="bad_policy",
+    unwritable="unwritable_policy",
+    most_bytes=16 << 20,
+    version=3,
+)
 
-    def margin(self, confidence: float | None) -> float:
-        """Return the worth of a review: (1 - confidence) x cost of an error - cost of a review.
+_NOT_SEALED = ("format", "schema_version", "words", "seal")
 
-        A missing confidence counts as 0.
 
-        >>> round(ReviewPolicy("llama", Promise(), (), Basis("run", 0, 0, "")).margin(0.9), 9)
-        1.0
-        """
-        is_known = confidence is not None and 0.0 <= confidence <= 1.0
-        return (1.0 - (confidence or 0.0 if is_known else 0.0)) * self.cost_error - self.cost_review
+def write_policy(path: Path, policy: ReviewPolicy) -> None:
+    """Write a policy whole or not at all. Raises `ProblemsError` where that cannot be done."""
+    with suppress(OSError, ValueError):  # `write` says what is wrong
+        path.parent.mkdir(parents=True, exist_ok=True)
+    FORMAT.write(path, policy_bytes(policy))
+
+
+def policy_bytes(policy: ReviewPolicy) -> bytes:
+    """Return a policy as the bytes of its file."""
+    sealed = record_data(policy)
+    words = describe_promise(policy.promise)
+    if policy.reviews_everything:
+        words = "Nothing is promised: no threshold could be certified, so everything is reviewed."
+    data = {**FORMAT.head(), "words": words, **sealed, "seal": checksum(sealed)}
+    text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def read_policy(path: Path) -> ReviewPolicy:
+    """Return the policy in a file. Raises `ProblemsError` if there is none, or if it was edited."""
+    data = FORMAT.read_bytes(path)
+    if data is None:
+        what = "cannot be read (No such file or directory)"
+        raise FORMAT.refusal(path, what, "name the file of a review policy", "unreadable_file")
+    content = FORMAT.decode(path, data)
+    sealed = {name: value for name, value in content.items() if name not in _NOT_SEALED}
+    try:
+        policy = msgspec.convert(content, ReviewPolicy)
+    except msgspec.ValidationError as error:
+        raise FORMAT.malformed(path, error) from None
+    except UnicodeEncodeError:
+        raise FORMAT.refusal(path, "holds half a character, which is no text") from None
+    faults = _find_faults(policy)
+    if not faults and content.get("seal") != checksum(sealed):
+        faults = ["its promise was edited by hand, so nothing stands behind it"]
+    if faults:
+        raise FORMAT.refusal(path, "; ".join(faults))
+    return policy
+
+
+def _find_faults(policy: ReviewPolicy) -> list[str]:
+    """Return what cannot be meant."""
+    threshold, faults = policy.certificate.threshold, []
+    if threshold is not None and not 0.0 <= threshold <= 1.0:
+        faults.append("a threshold is not from 0 to 1")
+    if policy.scale not in SCALES:
+        faults.append(f"the scale {policy.scale[:40]!r} is unknown")
+    if not (0.0 < policy.promise.risk < 1.0 and 0.0 < policy.promise.confidence < 1.0):
+        faults.append("risk and confidence must lie between 0 and 1")
+    return faults
+
+
+class PromiseStatus(StrEnum):
+    """What a held-out run says of a promise."""
+
+    HELD = "held"
+    """The observed risk is at most the target."""
+    UNDECIDED = "above, within chance"
+    """The observed risk is above the target, but not beyond chance."""
+    BROKEN = "broken"
+    """Even the lower bound of the risk is above the target."""
+    EMPTY = "nothing accepted"
+    """No value was accepted."""
+
+
+class PolicyCheck(Struct, frozen=True):
+    """A policy applied to a run that has gold.
+
+    `risk` is the share that is promised, every document counted once, with its interval over documents, one
+    unseen document among them; `documents` with an accepted value, of which `wrong_documents` have an error,
+    give `lower`, the bound that decides whether the promise is broken. Of the `values` of the policy's fields
+    `accepted` are accepted, `errors` of these wrong; `caught` wrong values of the run are left to review.
+    """
+
+    run: str
+    system: str
+    policy: str
+    promise: Promise
+    threshold: float | None
+    values: int
+    accepted: int
+    errors: int
+    risk: float | None
+    interval: tuple[float, float] | None
+    documents: int
+    wrong_documents: int
+    lower: float
+    standing: PromiseStatus
+    reviewed: dict[str, int]
+    caught: int
+    census: ValueCounts
+    level: float
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def is_broken(self) -> bool:
+        """Return whether the promise is broken."""
+        return self.standing is PromiseStatus.BROKEN
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the check as JSON data."""
+        return {"schema_version": 3, **record_data(self)}
+
+
+@public
+def apply_policy(
+    run: Path | Result,
+    policy: ReviewPolicy,
+    name: str,
+    system: str | None = None,
+    chance: BootstrapSettings | None = None,
+) -> PolicyCheck:
+    """Return the results of a policy on a run: accepted values, their errors, and whether its promise held.
+
+    `name` is the name of the policy.
+
+    Raises `ProblemsError` if the run was judged by another spec than the one that the policy was made with.
+    """
+    chance = chance or BootstrapSettings()
+    given = read_confidences(run, system or policy.system)
+    if policy.digests.get("spec") != given.digests.get("spec"):
+        what = "was judged by another spec than the runs that the policy is for"
+        raise problem(
+            given.label, what, "score it again with that spec, or calibrate anew", "policy_mismatch"
+        )
+    certificate = policy.certificate
+    seen = read_observations(given.rows, policy.scale, given.label).of_fields(certificate.fields)
+    least = np.inf if certificate.threshold is None else certificate.threshold
+    accepted = seen.confidence >= least
+    errors = int((accepted & ~seen.is_correct).sum())
+    labels = Labels.of(seen)
+    places, losses = labels.list_losses(labels.count_from(least))
+    risk = interval = None
+    lower = 0.0
+    if len(losses):
+        risk = float(losses.mean())
+        lower = risk_lower(labels.losses(labels.count_from(least)), certificate.delta)
+        names = [seen.documents[place] for place in np.unique(seen.doc)[places]]
+        interval = ratio_interval(np.stack([losses, np.ones(len(losses))]), names, chance, is_guarded=True)
+    reasons = [policy.needs_review(item.field, item.confidence) for item in list_items(given.rows, policy)]
+    return PolicyCheck(
+        run=given.label,
+        system=given.system,
+        policy=name,
+        promise=policy.promise,
+        threshold=certificate.threshold,
+        values=len(seen),
+        accepted=int(accepted.sum()),
+        errors=errors,
+        risk=risk,
+        interval=interval,
+        documents=len(losses),
+        wrong_documents=int((losses > 0.0).sum()),
+        lower=lower,
+        standing=_judge(risk, lower, policy.promise.risk),
+        reviewed=dict(Counter(reason.value for reason in reasons if reason is not None)),
+        caught=int((given.rows.filter(is_judged())["outcome"] != "match").sum()) - errors,
+        census=count_rows(given.rows),
+        level=chance.level,
+        remarks=(
+            *_remark(policy, given.system, given.digests.get("gold"), seen),
+            *remark_census(count_rows(given.rows)),
+        ),
+    )
+
+
+def _judge(risk: float | None, lower: float, target: float) -> PromiseStatus:
+    if risk is None:
+        return PromiseStatus.EMPTY
+    if lower > target:
+        return PromiseStatus.BROKEN
+    return PromiseStatus.HELD if risk <= target + 1e-12 else PromiseStatus.UNDECIDED
+
+
+def _remark(policy: ReviewPolicy, system: str, gold: str | None, seen: Observations) -> Iterator[str]:
+    if seen.digest() == policy.basis.observations:
+        yield (
+            "these are the values that the policy was computed from: "
+            "that a promise holds on them says nothing"
+        )
+    elif gold is not None and policy.digests.get("gold") == gold:
+        yield (
+            "the gold is that of the run that the policy was computed from: "
+            "only other documents can check a promise"
+        )
+    if policy.system != system:
+        yield (
+            f"the policy is for the system {policy.system!r}, not for {system!r}: "
+            "its promise is not about this one"
+        )
 
 
 class Item(Struct, frozen=True):
@@ -140,112 +325,168 @@ class Item(Struct, frozen=True):
     field: str
     confidence: float | None
 
+    @property
+    def doubt(self) -> float:
+        """Return 1 - confidence; 1 where there is none, or none that is a probability."""
+        sure = self.confidence
+        return 1.0 - sure if sure is not None and 0.0 <= sure <= 1.0 else 1.0
+
 
 class Task(Struct, frozen=True):
-    """A value that a person looks at, why, and what that is worth.
-
-    `probability` is how likely it was to be looked at: 1 for a review, the audit share for an audit.
-    """
+    """A value that a person looks at, and why."""
 
     item: Item
-    reason: ReviewReason
-    margin: float
-    probability: float
+    reason: StrEnum
 
 
-class ReviewPlan(Struct, frozen=True):
-    """The values to review, the most worthwhile first, those to audit, and the number of accepted ones.
-
-    The audited values count as accepted.
-    """
-
-    reviews: tuple[Task, ...]
-    audits: tuple[Task, ...]
-    accepted: int
+def list_items(rows: pl.DataFrame, policy: ReviewPolicy) -> Iterator[Item]:
+    """Yield the predicted values of evidence, judged or not in any way: what a review would be given."""
+    predicted = rows.filter(is_judged()).select("doc", "pred_path", "field", "confidence")
+    confidences = SCALES[policy.scale](predicted["confidence"].cast(float).fill_null(np.nan).to_numpy())
+    for (doc, path, name, _), confidence in zip(predicted.iter_rows(), confidences.tolist(), strict=True):
+        yield Item(doc, path, name, None if math.isnan(confidence) else confidence)
 
 
-def plan_review(policy: ReviewPolicy, items: Iterable[Item]) -> ReviewPlan:
-    """Return the plan of reviews, in order, with audits apart.
+def list_reviews(policy: ReviewPolicy, items: Iterable[Item]) -> list[Task]:
+    """Return the values to review, the least sure first.
 
-    The estimate from audits needs all of them, so a budget must not cut them off.
-
-    >>> rule = Rule(("total",), 0.9, 400, 300, 0, 0.01, 299, 0.7)
-    >>> policy = ReviewPolicy("llama", Promise(), (rule,), Basis("run", 400, 400, ""), audit_share=0.0)
+    >>> policy = ReviewPolicy("llama", Promise(), Certificate(("total",), 0.9))
     >>> items = [Item(name, "total", "total", sure) for name, sure in (("a", 0.8), ("b", 0.3), ("c", 0.97))]
-    >>> plan = plan_review(policy, items)
-    >>> [task.item.document for task in plan.reviews], plan.accepted
-    (['b', 'a'], 1)
+    >>> [task.item.document for task in list_reviews(policy, items)]
+    ['b', 'a']
     """
-    if policy.promise.kind is PromiseKind.DOCUMENT:
-        return _plan_documents(policy, items)
-    reviews, audits, accepted = [], [], 0
-    for item in items:
-        reason, margin = policy.needs_review(item.field, item.confidence), policy.margin(item.confidence)
-        if reason is not None:
-            reviews.append(Task(item, reason, margin, 1.0))
-            continue
-        accepted += 1
-        if policy.is_audited(item.document, item.path):
-            audits.append(Task(item, ReviewReason.AUDIT, margin, policy.audit_share))
-    return ReviewPlan(tuple(sorted(reviews, key=_order)), tuple(sorted(audits, key=_order)), accepted)
+    tasks = [
+        Task(item, reason)
+        for item in items
+        if (reason := policy.needs_review(item.field, item.confidence)) is not None
+    ]
+    return sorted(tasks, key=lambda task: (-task.item.doubt, task.item.document, task.item.path))
 
 
-def _plan_documents(policy: ReviewPolicy, items: Iterable[Item]) -> ReviewPlan:
-    """Return the plan where documents are accepted or reviewed as a whole, and audited as a whole.
+COLUMNS = ("document", "path", "field", "value", "confidence", "reason")
+FORMATS = (".csv", ".jsonl")
 
-    Documents come in the order of what looking at all their values is worth. Values of fields that were not
-    calibrated are reviewed alone.
+
+class Queue(Struct, frozen=True, eq=False):
+    """A system's values for review: `rows` have a value for each of `COLUMNS`, the least sure first."""
+
+    system: str
+    rows: tuple[tuple[Any, ...], ...]
+    documents: int
+    values: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def accepted(self) -> int:
+        """Return how many values are accepted."""
+        return self.values - len(self.rows)
+
+    def count_reasons(self) -> dict[str, int]:
+        """Return how many values are looked at, by reason."""
+        return dict(Counter(row[-1] for row in self.rows))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the queue as plain data."""
+        counts = {"documents": self.documents, "values": self.values, "accepted": self.accepted}
+        data = {"system": self.system, **counts, "reasons": self.count_reasons(), "notes": list(self.notes)}
+        return {**data, "queue": [dict(zip(COLUMNS, row, strict=True)) for row in self.rows]}
+
+    def write(self, target: Path) -> None:
+        """Write the queue as CSV or JSON lines, by the file's ending.
+
+        Raises `ProblemsError` for another ending.
+        """
+        if check_ending(target) == ".csv":
+            write_whole(target, [csv_text([COLUMNS, *map(show_names, self.rows)])])
+        else:
+            lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in self.to_dict()["queue"])
+            write_whole(target, lines)
+
+
+def check_ending(target: Path) -> str:
+    """Return the ending of a file that a queue can be written to. Raises `ProblemsError` for another."""
+    ending = target.suffix.lower()
+    if ending not in FORMATS:
+        what = f"no form of a queue has the ending {ending[:20]!r}"
+        raise problem(target, what, f"use one of: {', '.join(FORMATS)}", "export_target")
+    return ending
+
+
+def queue_reviews(
+    policy: ReviewPolicy, predictions: Any, spec: Any = None, inputs: InputOptions | None = None
+) -> Queue:
+    """Return the predicted values for review, the least sure first.
+
+    `spec` must be the spec of the policy (None: that of the run in `policy.basis`, if it still exists).
+    Raises `ProblemsError` for another spec, and for predictions of several systems, without any confidence,
+    or with no field of the policy.
     """
-    held: dict[str, list[Task]] = {}
-    for item in items:
-        reason = policy.needs_review(item.field, item.confidence) or ReviewReason.DOCUMENT
-        held.setdefault(item.document, []).append(Task(item, reason, policy.margin(item.confidence), 1.0))
-    reviewed, audits, accepted = [], [], 0
-    for document, tasks in held.items():
-        apart = [task for task in tasks if task.reason is ReviewReason.UNKNOWN_FIELD]
-        whole = [task for task in tasks if task.reason is not ReviewReason.UNKNOWN_FIELD]
-        if any(task.reason is not ReviewReason.DOCUMENT for task in whole):
-            reviewed.append(tasks)
-            continue
-        accepted += len(whole)
-        if apart:
-            reviewed.append(apart)
-        if policy.is_audited(document, ""):
-            audits += [
-                replace(task, reason=ReviewReason.AUDIT, probability=policy.audit_share) for task in whole
-            ]
-    reviewed.sort(key=lambda tasks: (-math.fsum(task.margin for task in tasks), tasks[0].item.document))
-    reviews = tuple(task for tasks in reviewed for task in sorted(tasks, key=_order))
-    return ReviewPlan(reviews, tuple(sorted(audits, key=_order)), accepted)
-
-
-def _order(task: Task) -> tuple[float, str, str]:
-    return -task.margin, task.item.document, task.item.path
-
-
-def describe_promise(promise: Promise, families: int = 1) -> str:
-    """Return what a policy promises, in words.
-
-    >>> print(describe_promise(Promise(0.01, is_proven=True)))  # doctest: +NORMALIZE_WHITESPACE
-    With a method that errs in at most 5% of cases: at most 1% of the accepted values are wrong,
-    every document counted once, if new documents are like these. The bound is proven.
-    """
-    each = " of each field" if promise.by_field else ""
-    together = ", for all fields at once" if promise.by_field and families > 1 else ""
-    risk = format_share(promise.risk)
-    limited = {
-        PromiseKind.VALUE: f"of the accepted values{each} are wrong{together}, every document counted once",
-        PromiseKind.DOCUMENT: "of the documents accepted as a whole have an error or lack a value",
-        PromiseKind.RESIDUAL: f"of all values{each} in the output are wrong{together} once those below the "
-        "threshold are reviewed and corrected, every document counted once",
-    }
-    how = ", if new documents are like these."
-    if promise.is_proven:
-        how += " The bound is proven."
-    elif promise.kind is not PromiseKind.DOCUMENT:
-        how += (
-            " Where documents have several values, the bound (Gaffke 2005) is conjectured, never refuted; "
-            "`--proven` takes one that is proven."
+    plan = find_plan(policy, spec)
+    sources = open_predictions(plan, {policy.system: predictions}, inputs or InputOptions())
+    source = sources.get(policy.system)
+    if source is None or len(sources) > 1:
+        what = (
+            f"has the systems {', '.join(sources)}"[:300] + f", and the policy is for {policy.system!r} alone"
         )
-    errs = format_share(1.0 - promise.confidence)
-    return f"With a method that errs in at most {errs} of cases: at most {risk} {limited[promise.kind]}{how}"
+        raise problem(
+            next(iter(sources.values())).label, what, "give the predictions of that system", "policy_mismatch"
+        )
+    rows, unread = judge_without_gold(plan, source)
+    rows = rows.filter(is_judged())
+    _check_rows(policy, rows, source.label)
+    values = {(doc, path): value for doc, path, value in rows.select("doc", "pred_path", "pred").iter_rows()}
+    notes = [str(note) for note in source.notes]
+    if unread:
+        what = (
+            f"{len(unread):,} answers could not be read, such as that of {unread[0]!r}: "
+            "look at these documents as a whole"
+        )
+        notes.append(f"{source.label}: {what}")
+    lines = tuple(
+        (
+            task.item.document,
+            task.item.path,
+            task.item.field,
+            values[task.item.document, task.item.path],
+            task.item.confidence,
+            task.reason.value,
+        )
+        for task in list_reviews(policy, list_items(rows, policy))
+    )
+    return Queue(policy.system, lines, len(source), rows.height, tuple(notes))
+
+
+def find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
+    """Return the plan of the spec that the policy was made with."""
+    if spec is not None:
+        plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    else:
+        try:
+            plan = Run.open(Path(policy.basis.run)).plan
+        except ProblemsError:
+            what = (
+                f"the run that it was computed from is not there ({policy.basis.run[:200]}), "
+                "so its spec is not known"
+            )
+            raise problem("policy", what, "give the spec", "missing_option") from None
+    if plan.digest != policy.digests.get("spec"):
+        what = (
+            f"is another spec ({plan.digest[:12]}) than the one of the policy "
+            f"({policy.digests.get('spec', '')[:12]})"
+        )
+        raise problem(f"spec {plan.spec.name}", what, "give that spec, or calibrate anew", "policy_mismatch")
+    return plan
+
+
+def _check_rows(policy: ReviewPolicy, rows: pl.DataFrame, label: str) -> None:
+    if not rows.height or rows["confidence"].null_count() == rows.height:
+        what = (
+            "no predicted value has a confidence"
+            if rows.height
+            else "no field of the spec has a predicted value"
+        )
+        raise problem(label, what, "give `confidence` with the predictions", "no_confidence")
+    fields = policy.certificate.fields
+    if not set(fields) & set(rows["field"].unique()):
+        what = f"no predicted value is in a field of the policy ({', '.join(fields)})"[:300]
+        raise problem(label, what, "give predictions of these fields, or calibrate anew", "policy_mismatch")

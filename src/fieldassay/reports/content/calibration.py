@@ -3,26 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from fieldassay.decisions.calibration.result import (
-    Calibration,
-    CalibrationPage,
+from fieldassay.decisions.calibration.calibrate import CalibrationPage
+from fieldassay.decisions.calibration.certificate import (
     Certificate,
-    Check,
-    Group,
-    LabelPlan,
-    Point,
-    PolicyCheck,
-    PromiseStatus,
-    Selection,
+    Promise,
+    describe_certificate,
+    describe_promise,
+    needed_labels,
 )
-from fieldassay.decisions.calibration.sentences import (
-    SHARES,
-    describe_expected,
-    describe_more,
-    describe_promises,
-)
+from fieldassay.decisions.calibration.measures import Calibration, Group, Point, Selection
+from fieldassay.decisions.calibration.policy import PolicyCheck, PromiseStatus, Queue
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.notation import NOTHING, format_p, format_p_cell, format_share
 from fieldassay.reports.writers.page import Column, Page, Screen
@@ -36,8 +27,8 @@ STYLES = {
 _POINTS, _FIELDS, _WIDE, _LONG = 10, 40, 200, 600
 
 
-def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> str:
-    """Return the reliability of a system's confidences as text; `words` describe the promise."""
+def render_calibration(found: CalibrationPage, screen: Screen) -> str:
+    """Return the reliability of a system's confidences as text."""
     page = Page(screen)
     page.title(f"Confidences of {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
     census = found.pooled.census
@@ -46,9 +37,7 @@ def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> st
         f"{format_count(census.observed, 'value')} with a confidence in "
         f"{format_count(census.documents, 'document')}, {wrong}"
     )
-    page.line()
-    page.title("What may pass unseen")
-    _add_promises(page, found)
+    _add_certificate(page, found.certificate, found.promise)
     if found.pooled.calibration is not None:
         _add_calibration(page, found.pooled.calibration)
     if found.pooled.selection is not None:
@@ -56,138 +45,85 @@ def render_calibration(found: CalibrationPage, words: str, screen: Screen) -> st
     _add_groups(page, "By field", found.fields)
     for key, groups in found.slices.items():
         _add_groups(page, f"By {clip(key)}", groups)
-    _add_certificates(page, found, words)
     _add_remarks(page, found.remarks)
     return page.text()
 
 
-def render_promises(found: CalibrationPage, screen: Screen) -> str:
-    """Return what can be promised with these labels, and what more would bring, as text."""
+def render_plan(promise: Promise, screen: Screen) -> str:
+    """Return how many labels a promise takes at the least as text."""
     page = Page(screen)
-    page.title(f"Promises for {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
-    _add_promises(page, found)
-    _add_remarks(page, found.remarks)
+    page.title(f"Labels for a risk of {format_share(promise.risk)}")
+    page.line(describe_promise(promise))
+    page.line()
+    needed = ", ".join(f"{needed_labels(promise.risk, promise.delta, errors):,}" for errors in range(4))
+    page.line(f"accepted documents needed with 0, 1, 2 and 3 errors among them: {needed}")
+    least = needed_labels(promise.risk, promise.delta)
+    page.line(
+        f"how many documents have to be labeled for these depends on how well confidences tell right from "
+        f"wrong: label {least:,}, then `calibrate RUN` says how many more it takes"
+    )
     return page.text()
 
 
-def render_plan(plan: LabelPlan, words: str, screen: Screen) -> str:
-    """Return how many labels a promise takes as text."""
-    page = Page(screen)
-    page.title(f"Labels for a risk of {format_share(plan.promise.risk)}")
-    page.line(words)
-    if plan.families > 1:
+def render_check(found: PolicyCheck, screen: Screen) -> str:
+    """Return the results of a policy on a run as text."""
+    page, style = Page(screen), STYLES[found.standing]
+    page.title(f"{clip(found.policy, _WIDE)} on {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
+    page.line(describe_promise(found.promise))
+    page.line()
+    threshold = "review all" if found.threshold is None else f"{found.threshold:.6g}"
+    coverage = NOTHING if not found.values else format_share(found.accepted / found.values, 1)
+    risk = NOTHING if found.risk is None else format_share(found.risk, 2)
+    if found.interval is not None:
+        risk += f" [{', '.join(format_share(bound, 2).removesuffix('%') for bound in found.interval)}]"
+    heads = ("threshold", "accepted", "coverage", "wrong", "risk")
+    cells = [threshold, f"{found.accepted:,}", coverage, f"{found.errors:,}", risk, str(found.standing)]
+    page.table([*(Column(head, is_number=True) for head in heads), Column("promise")], [cells], [style])
+    page.line(
+        "risk: share of accepted values that are wrong, every document counted once; "
+        f"{format_share(found.level)} interval over documents"
+    )
+    if found.standing in (PromiseStatus.BROKEN, PromiseStatus.UNDECIDED):
         page.line(
-            f"{plan.families} thresholds share that confidence: each is tested at {plan.delta:.4g}, so "
-            "that all promises hold together"
+            f"{found.wrong_documents:,} of {found.documents:,} documents have an accepted error: the risk is "
+            f"at least {format_share(found.lower, 2)}; promised: at most {format_share(found.promise.risk)}",
+            style,
         )
     page.line()
-    needed = ", ".join(f"{number:,}" for number in plan.needed)
-    page.line(f"accepted documents needed with 0, 1, 2 and 3 errors among them: {needed}")
-    page.line()
-    columns = [Column("labeled documents", is_number=True), *(Column(world) for world in plan.worlds)]
-    rows = [
-        [f"{row.labels:,}", *(describe_expected(one).partition(": ")[2] for one in row.expected)]
-        for row in plan.rows
-    ]
-    page.table(columns, rows)
-    page.line(
-        "how likely anything is certified, and the mean share of values that passes unseen (in four fifths "
-        f"of cases), from {plan.draws} certifications each: {plan.values} values a document, "
-        f"{format_share(plan.accuracy, 1)} right. Which column yours is, only labels say: label "
-        f"{plan.rows[0].labels:,} documents, then `calibrate RUN --plan`."
-    )
-    return page.text()
-
-
-def render_check(found: PolicyCheck, words: str, screen: Screen) -> str:
-    """Return the results of a policy on a run as text."""
-    page = Page(screen)
-    page.title(f"{clip(found.policy, _WIDE)} on {clip(found.system, 60)} in {clip(found.run, _WIDE)}")
-    page.line(words)
-    page.line()
-    heads = [
-        ("fields", False),
-        ("threshold", True),
-        ("accepted", True),
-        ("coverage", True),
-        ("wrong", True),
-        ("risk", True),
-        ("promise", False),
-    ]
-    rows = [_check_row(check) for check in found.checks]
-    page.table(
-        [Column(head, is_number) for head, is_number in heads],
-        rows,
-        [STYLES[check.standing] for check in found.checks],
-    )
-    page.line(
-        f"risk: share of {SHARES[found.promise.kind]}; {format_share(found.level)} interval over documents"
-    )
-    for check in found.checks:
-        if check.standing in (PromiseStatus.BROKEN, PromiseStatus.UNDECIDED):
-            seen = (
-                f"{check.wrong_documents:,} of {check.counted:,} documents have an accepted error: the risk "
-                f"is at least {format_share(check.lower, 2)}"
-            )
-            page.line(
-                f"{_names(check.fields)}: {seen}; promised: at most {format_share(found.promise.risk)}",
-                STYLES[check.standing],
-            )
-    page.line()
-    reviewed = ", ".join(f"{clip(reason)}: {count:,}" for reason, count in found.reviewed.items())
-    page.line(f"to review: {reviewed or 'nothing'}")
-    page.line(f"{found.caught:,} wrong values were among those reviewed (audits apart)")
+    _add_reasons(page, found.reviewed)
+    page.line(f"{found.caught:,} wrong values were among those reviewed")
     _add_remarks(page, found.remarks)
     return page.text()
 
 
-def render_queue(
-    system: str,
-    counts: tuple[int, int, int],
-    reasons: Mapping[str, int],
-    rows: Sequence[tuple[Any, ...]],
-    notes: Sequence[str],
-    screen: Screen,
-) -> str:
-    """Return the queue for review as text.
-
-    `counts` are documents, values and accepted ones, `rows` those of a queue (see `Queue`).
-    """
+def render_queue(queue: Queue, screen: Screen, *, has_rows: bool) -> str:
+    """Return the queue for review as text."""
     page = Page(screen)
-    documents, values, accepted = counts
-    page.title(f"Review of {clip(system, 60)}")
-    page.line(
-        f"{format_count(values, 'value')} in {format_count(documents, 'document')}; {accepted:,} accepted, "
-        "audited ones among them"
-    )
-    page.line(
-        "to review: "
-        + (", ".join(f"{clip(reason)}: {count:,}" for reason, count in reasons.items()) or "nothing")
-    )
-    if rows:
+    page.title(f"Review of {clip(queue.system, 60)}")
+    values, documents = format_count(queue.values, "value"), format_count(queue.documents, "document")
+    page.line(f"{values} in {documents}; {queue.accepted:,} accepted")
+    _add_reasons(page, queue.count_reasons())
+    if queue.rows and has_rows:
         page.line()
-        columns = [
-            Column("document"),
-            Column("path"),
-            Column("value"),
-            Column("confidence", is_number=True),
-            Column("reason"),
+        heads = [("document", False), ("path", False), ("value", False), ("confidence", True)]
+        cells = [
+            [*(clip(text, 40) for text in (doc, path, value)), _sure(confidence), clip(reason)]
+            for doc, path, _, value, confidence, reason in queue.rows[:_FIELDS]
         ]
-        shown = [
-            [
-                clip(doc, 40),
-                clip(path, 40),
-                clip(value, 40),
-                NOTHING if sure is None else f"{sure:.4g}",
-                clip(reason),
-            ]
-            for _, doc, path, _, value, sure, reason, *_ in rows[:_FIELDS]
-        ]
-        page.table(columns, shown)
-        if len(rows) > _FIELDS:
-            page.line(f"and {len(rows) - _FIELDS:,} more; -o queue.csv writes them all", "dim")
-    _add_remarks(page, notes)
+        page.table([*(Column(*head) for head in heads), Column("reason")], cells)
+        if len(queue.rows) > _FIELDS:
+            page.line(f"and {len(queue.rows) - _FIELDS:,} more; -o queue.csv writes them all", "dim")
+    _add_remarks(page, queue.notes)
     return page.text()
+
+
+def _sure(confidence: float | None) -> str:
+    return NOTHING if confidence is None else f"{confidence:.4g}"
+
+
+def _add_reasons(page: Page, reasons: Mapping[str, int]) -> None:
+    counts = ", ".join(f"{clip(reason)}: {count:,}" for reason, count in reasons.items())
+    page.line(f"to review: {counts or 'nothing'}")
 
 
 def _add_calibration(page: Page, found: Calibration) -> None:
@@ -299,82 +235,29 @@ def _group_cells(group: Group) -> list[str]:
     ]
 
 
-def _add_promises(page: Page, found: CalibrationPage) -> None:
-    """Add what can be promised of each kind, side by side."""
-    heads = [("at most " + format_share(found.promise.risk) + " of the", False), ("accept from", True)]
-    heads += [("pass unseen", True), ("reviewed", True), ("with more labels", False)]
-    rows = []
-    for one in found.promises:
-        threshold = "nothing yet" if one.threshold is None else f"{one.threshold:.6g}"
-        more = describe_more(one) or NOTHING
-        shares = [format_share(share, 1) for share in (one.coverage, 1.0 - one.coverage)]
-        rows.append([SHARES[one.kind], threshold, *shares, more])
-    page.table([Column(head, is_number) for head, is_number in heads], rows)
-    for sentence in describe_promises(found.promises, found.promise):
-        page.line(sentence)
-    errs = format_share(1.0 - found.promise.confidence)
-    page.line(
-        f"each of the three is a method of its own that errs in at most {errs} of cases, if new documents "
-        "are like these: choose one before you look",
-        "dim",
-    )
-
-
-def _add_certificates(page: Page, found: CalibrationPage, words: str) -> None:
+def _add_certificate(page: Page, certificate: Certificate, promise: Promise) -> None:
     page.line()
     page.title("Review threshold")
-    page.line(words)
-    heads = [
-        ("fields", False),
-        ("accept from", True),
-        ("coverage", True),
-        ("labels", True),
-        ("tested", True),
-        ("with errors", True),
-        ("bound", True),
-    ]
-    page.table(
-        [Column(head, is_number) for head, is_number in heads],
-        [_certificate_row(one) for one in found.certificates],
+    page.line(describe_promise(promise))
+    page.line(
+        clip(describe_certificate(certificate, promise), _LONG),
+        "" if certificate.threshold is not None else "yellow",
     )
-    for one in found.certificates:
-        if one.threshold is None:
-            page.line(f"{_names(one.fields)}: review everything: {clip(one.reason, _LONG)}", "yellow")
-        elif not one.steps[-1].passed:
-            step = one.steps[-1]
-            bound = format_share(step.bound, 2)
-            what = f"{step.errors:,} of {step.labels:,} tested have errors, a bound of {bound}"
-            page.line(f"{_names(one.fields)}: stopped at {step.threshold:.6g}: {what}", "dim")
-
-
-def _certificate_row(one: Certificate) -> list[str]:
-    if one.threshold is None:
-        return [_names(one.fields), "review all", format_share(0.0, 1), f"{one.labels:,}", *[NOTHING] * 3]
-    numbers = (f"{one.labels:,}", f"{one.support:,}", f"{one.errors:,}")
-    return [
-        _names(one.fields),
-        f"{one.threshold:.6g}",
-        format_share(one.coverage, 1),
-        *numbers,
-        format_share(one.upper, 2),
+    if certificate.threshold is None:
+        return
+    heads = ("accept from", "coverage", "labels", "tested", "with errors", "bound")
+    cells = [
+        f"{certificate.threshold:.6g}",
+        format_share(certificate.coverage, 1),
+        *(f"{number:,}" for number in (certificate.labels, certificate.support, certificate.errors)),
+        format_share(certificate.upper, 2),
     ]
-
-
-def _check_row(check: Check) -> list[str]:
-    threshold = "review all" if check.threshold is None else f"{check.threshold:.6g}"
-    coverage = NOTHING if check.coverage is None else format_share(check.coverage, 1)
-    risk = NOTHING if check.risk is None else format_share(check.risk, 2)
-    if check.interval is not None:
-        risk += f" [{', '.join(format_share(bound, 2).removesuffix('%') for bound in check.interval)}]"
-    return [
-        _names(check.fields),
-        threshold,
-        f"{check.accepted:,}",
-        coverage,
-        f"{check.errors:,}",
-        risk,
-        str(check.standing),
-    ]
+    page.table([Column(head, is_number=True) for head in heads], [cells])
+    step = certificate.steps[-1]
+    if not step.passed:
+        bound = format_share(step.bound, 2)
+        what = f"{step.errors:,} of {step.labels:,} tested have errors, a bound of {bound}"
+        page.line(f"stopped at {step.threshold:.6g}: {what}", "dim")
 
 
 def _add_remarks(page: Page, remarks: Sequence[str]) -> None:
@@ -382,10 +265,6 @@ def _add_remarks(page: Page, remarks: Sequence[str]) -> None:
         page.line()
     for remark in remarks:
         page.line(f"note: {clip(remark, _LONG)}")
-
-
-def _names(fields: Sequence[str]) -> str:
-    return clip(fields[0], 48) if len(fields) == 1 else format_count(len(fields), "field")
 
 
 def _range(low: float, high: float) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
 
-    from fieldassay.decisions.calibration.result import CalibrationPage
+    from fieldassay.decisions.calibration.calibrate import CalibrationPage
     from fieldassay.reports.html.crops import Crops
 
 
@@ -264,7 +264,7 @@ def describe_confidences(source: ReportSource) -> list[dict[str, Any]]:
 
 def _describe(source: ReportSource, system: str) -> dict[str, Any]:
     from fieldassay.decisions.calibration.calibrate import CalibrationOptions, calibrate
-    from fieldassay.decisions.calibration.confidences import choose_confidences
+    from fieldassay.decisions.calibration.observations import choose_confidences
     from fieldassay.errors import ProblemsError
 
     assert source.evidence is not None
@@ -279,15 +279,14 @@ def _describe(source: ReportSource, system: str) -> dict[str, Any]:
 
 
 def _shown(page: CalibrationPage) -> dict[str, Any]:
-    from fieldassay.decisions.calibration.policy import describe_promise
-    from fieldassay.decisions.calibration.result import thin
-    from fieldassay.decisions.calibration.sentences import describe_promises
+    from fieldassay.decisions.calibration.certificate import describe_certificate, describe_promise
+    from fieldassay.decisions.calibration.measures import thin
 
     selection, calibration = page.pooled.selection, page.pooled.calibration
     return {
-        "sentences": describe_promises(page.promises, page.promise),
+        "sentences": [describe_certificate(page.certificate, page.promise)],
         "promise": describe_promise(page.promise),
-        "threshold": page.certificates[0].threshold,
+        "threshold": page.certificate.threshold,
         "points": []
         if selection is None
         else [

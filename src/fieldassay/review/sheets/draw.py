@@ -29,6 +29,7 @@ class Shown(StrEnum):
 class Reason(StrEnum):
     """Why a value is asked, besides the reasons of a review policy."""
 
+    AUDIT = "random audit"
     NOT_PREDICTED = "not predicted"
     DOUBLE = "double review"
     DOUBLE_FLAGGED = "double review, sent to review by the policy"
@@ -41,13 +42,15 @@ class Shares(Struct, frozen=True):
     """The shares of an audit, fixed when the review is made.
 
     `double` of the documents are labeled twice, blind; the prediction is withheld of `withheld` of the values
-    that the policy sends to review; `empty` of the fields without a prediction are asked.
+    that the policy sends to review; `empty` of the fields without a prediction are asked; `audited` of the
+    values that the policy accepts are asked nevertheless.
     """
 
     double: float = 0.1
     withheld: float = 0.1
     empty: float = 0.05
     seed: int = 0
+    audited: float = 0.03
 
     def __post_init__(self) -> None:
         bad = [
@@ -74,8 +77,12 @@ class Shares(Struct, frozen=True):
         """Return whether a field without a prediction is asked."""
         return uniform(self.seed, "empty", document, path) < self.empty
 
+    def is_audited(self, document: str, path: str) -> bool:
+        """Return whether a value that the policy accepts is asked."""
+        return uniform(self.seed, "audit", document, path) < self.audited
 
-GOLD = Shares(double=0.0, withheld=0.0, empty=1.0)
+
+GOLD = Shares(double=0.0, withheld=0.0, empty=1.0, audited=0.0)
 """Makes gold: everything is asked once, and every prediction shown."""
 
 
@@ -90,17 +97,19 @@ def uniform(seed: int, purpose: str, document: str, path: str = "") -> float:
     return int.from_bytes(drawn, "little") / 2.0**64
 
 
-def looked_at(shares: Shares, audit: float | None, *, is_in_list: bool) -> float:
+def looked_at(shares: Shares, *, is_flagged: bool, is_in_list: bool) -> float:
     """Return the probability that a predicted value is labeled without its prediction being seen.
 
-    `audit` is the audited share of accepted values; None for a value that the policy sends to review. Values
-    in lists are not asked one by one where a document is labeled twice.
+    `is_flagged`: the policy sends it to review. Values in lists are not asked one by one where a document is
+    labeled twice.
 
-    >>> shares = Shares(double=0.5, withheld=0.2)
-    >>> looked_at(shares, 0.1, is_in_list=False), looked_at(shares, None, is_in_list=True)
-    (0.55, 0.1)
+    >>> shares = Shares(double=0.5, withheld=0.2, audited=0.1)
+    >>> looked_at(shares, is_flagged=False, is_in_list=False)
+    0.55
+    >>> looked_at(shares, is_flagged=True, is_in_list=True)
+    0.1
     """
-    alone = shares.withheld if audit is None else audit
+    alone = shares.withheld if is_flagged else shares.audited
     return (0.0 if is_in_list else shares.double) + (1.0 - shares.double) * alone
 
 

@@ -7,6 +7,7 @@ import json
 import shlex
 from bisect import insort
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -14,12 +15,9 @@ from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from fieldassay.attribution.suspicious_gold import suspicious_gold_of_run
-from fieldassay.decisions.calibration.checking import list_items
+from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.observations import is_judged
-from fieldassay.decisions.calibration.policy import Basis, ReviewPolicy, Task, plan_review
-from fieldassay.decisions.calibration.policy_file import policy_bytes
-from fieldassay.decisions.calibration.queue import find_plan
-from fieldassay.decisions.calibration.result import Promise
+from fieldassay.decisions.calibration.policy import ReviewPolicy, Task, find_plan, list_items, policy_bytes
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.errors import Problem, ProblemsError, list_names, problem
 from fieldassay.io.files.sealed_json import checksum
@@ -30,7 +28,7 @@ from fieldassay.records.record import Record
 from fieldassay.records.sources.source import CHUNK, Source
 from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.store import Store, create_store
-from fieldassay.review.sheets.draw import GOLD, Shares, spread, uniform
+from fieldassay.review.sheets.draw import GOLD, Reason, Shares, spread, uniform
 from fieldassay.review.sheets.forms import Form
 from fieldassay.review.sheets.questions import Document, Interview, Predicted, Questions, ask_blind
 from fieldassay.runs.run import Run
@@ -92,8 +90,7 @@ def make_review(folder: Path, request: Request) -> Made:
     """Return a new review in a folder. Raises `ProblemsError` with the problems of the inputs."""
     known = _read(request)
     form = Form(known.plan)
-    audit_share = request.policy.audit_share if request.policy is not None else 0.0
-    interview = Interview(form, request.shares, audit_share, known.system is not None)
+    interview = Interview(form, request.shares, known.system is not None)
     kind_of = _kinds(known)
     asked = {
         name: questions
@@ -142,13 +139,18 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
     if request.policy is not None and system != request.policy.system:
         what = f"the policy is for the system {request.policy.system!r}, not for {system!r}"
         raise problem("--policy", what, "give predictions of that system", "policy_mismatch")
-    policy = request.policy or ReviewPolicy(system, Promise(), (), Basis("", 0, 0, ""))
+    policy = request.policy or ReviewPolicy(system, Promise(), Certificate(()))
     rows, unread = judge_without_gold(plan, source)
     rows = rows.filter(is_judged())
-    planned = plan_review(policy, list_items(rows, policy.scale))
     tasks: dict[str, dict[str, Task]] = {}
-    for task in (*planned.reviews, *planned.audits):
-        tasks.setdefault(task.item.document, {})[task.item.path] = task
+    accepted = 0
+    for item in list_items(rows, policy):
+        reason: StrEnum | None = policy.needs_review(item.field, item.confidence)
+        accepted += reason is None
+        if reason is None and request.shares.is_audited(item.document, item.path):
+            reason = Reason.AUDIT
+        if reason is not None:
+            tasks.setdefault(item.document, {})[item.path] = Task(item, reason)
     values: dict[str, list[Predicted]] = {}
     for doc, *rest in rows.select("doc", "pred_path", "field", "pred").iter_rows():
         values.setdefault(doc, []).append(Predicted(*rest))
@@ -169,7 +171,7 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
         values,
         tasks,
         variants,
-        accepted=planned.accepted,
+        accepted=accepted,
         notes=tuple(notes),
     )
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, field
 
-from fieldassay.decisions.calibration.policy import ReviewReason, Task
+from fieldassay.decisions.calibration.policy import Task
 from fieldassay.io.json_value import read_given
 from fieldassay.paths import field_of
 from fieldassay.review.log.nodes import is_in_list, items_above
@@ -65,7 +65,6 @@ class Interview(Struct, frozen=True):
 
     form: Form
     shares: Shares
-    audit_share: float = 0.0
     has_predictions: bool = True
 
     def ask(self, document: Document) -> Questions | None:
@@ -77,8 +76,8 @@ class Interview(Struct, frozen=True):
         if not asked:
             return None
         shown = (*asked, *self._context(document, asked))
-        tasks = [task for task in document.tasks.values() if task.reason is not ReviewReason.AUDIT]
-        margin = math.fsum(task.margin for task in tasks)
+        tasks = [task for task in document.tasks.values() if task.reason is not Reason.AUDIT]
+        margin = math.fsum(task.item.doubt for task in tasks)
         in_order = tuple(sorted(shown, key=lambda one: self.form.place(one.node)))
         return Questions(in_order, 1, False, margin, bool(tasks))
 
@@ -88,11 +87,12 @@ class Interview(Struct, frozen=True):
         for path in self.form.asked:
             value = values.get(path)
             task = document.tasks.get(path)
-            is_flagged = task is not None and task.reason is not ReviewReason.AUDIT
-            audit = None if is_flagged else self.audit_share
+            is_flagged = task is not None and task.reason is not Reason.AUDIT
             reason = Reason.DOUBLE_FLAGGED if is_flagged else Reason.DOUBLE
             reason = reason if is_double else Reason.NO_PREDICTIONS
-            chance = looked_at(self.shares, audit, is_in_list=False) if value is not None else 1.0
+            chance = (
+                looked_at(self.shares, is_flagged=is_flagged, is_in_list=False) if value is not None else 1.0
+            )
             predicted = None if value is None else value.value
             truth = document.truth.get(path)
             yield Asked(path, path, Shown.NOTHING, None, predicted, truth, reason, 0.0, chance)
@@ -103,15 +103,13 @@ class Interview(Struct, frozen=True):
             task = document.tasks.get(path)
             if task is None:
                 continue
-            is_audit = task.reason is ReviewReason.AUDIT
+            is_audit = task.reason is Reason.AUDIT
             is_hidden = is_audit or self.shares.is_withheld(document.name, path)
-            chance = looked_at(
-                self.shares, self.audit_share if is_audit else None, is_in_list=is_in_list(path)
-            )
+            chance = looked_at(self.shares, is_flagged=not is_audit, is_in_list=is_in_list(path))
             given = None if is_hidden else show(self.form.leaf(name), read_given(value))
             shown = Shown.NOTHING if is_hidden else Shown.PREDICTION
             truth = document.truth.get(path)
-            yield Asked(path, name, shown, given, value, truth, task.reason, task.margin, chance)
+            yield Asked(path, name, shown, given, value, truth, task.reason, task.item.doubt, chance)
 
     def _empty(self, document: Document) -> Iterator[Asked]:
         """Yield the drawn fields without a prediction, and the drawn empty cells of predicted rows."""

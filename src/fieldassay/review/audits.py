@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from msgspec import Struct
 
-from fieldassay.decisions.calibration.bins import Floats
-from fieldassay.decisions.calibration.bounds import Losses, risk_lower, risk_upper
-from fieldassay.decisions.calibration.ratios import ratio_interval
+from fieldassay.decisions.calibration.certificate import Losses, ratio_interval, risk_lower, risk_upper
+from fieldassay.decisions.calibration.observations import Floats
 from fieldassay.errors import Problem, ProblemsError
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 
@@ -54,8 +53,8 @@ def estimate_accuracy(
     Reviewed values alone would underestimate it: they are the least sure ones. `accepted` is the number of
     all accepted values: with it the audits stand for exactly so many values (post-stratified), and only the
     risk of the accepted is uncertain. Without it the interval is a percentile bootstrap over documents, None
-    if it has no width. The interval of the risk is Gaffke's (see `bounds`). Raises `ProblemsError` for an
-    invalid probability, and for fewer accepted values than audits.
+    if it has no width. The interval of the risk is Gaffke's. Raises `ProblemsError` for an invalid
+    probability, and for fewer accepted values than audits.
 
     >>> reviewed = [ReviewedValue("a", False, 1.0), ReviewedValue("b", True, 1.0)]
     >>> audited = [ReviewedValue("c", True, 0.1)]

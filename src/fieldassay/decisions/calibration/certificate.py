@@ -1,0 +1,718 @@
+"""The certificate: from labeled values to the lowest confidence from which on a promise is kept.
+
+The promise is on the mean over documents of the share of wrong values among the accepted ones. Thresholds are
+tested from high confidence down, in a sequence with several starts that is fixed before any outcome is seen.
+
+Angelopoulos and others: Learn then test, 2021, arXiv 2110.01052 (sequences with several starts). Wiens: A
+fixed sequence Bonferroni procedure, 2003; Bretz and others: A graphical approach to sequentially rejective
+multiple test procedures, 2009 (levels that are handed on). Gaffke, N.: Three test statistics for a
+nonparametric one-sided hypothesis on the mean of a nonnegative variable, 2005; Learned-Miller, E. and Thomas,
+P.: A new confidence interval for the mean of a bounded random variable, 2019, arXiv 1905.06208. That Gaffke's
+bound holds for every bounded variable is conjectured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from math import log, log1p
+
+import numpy as np
+import numpy.typing as npt
+from msgspec import Struct
+from msgspec.structs import replace
+
+from fieldassay.decisions.calibration.measures import Standing, discriminate
+from fieldassay.decisions.calibration.observations import Bools, Floats, Ints, Observations
+from fieldassay.io.text.shown import format_count
+from fieldassay.metrics.notation import format_share
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
+from fieldassay.metrics.uncertainty.weights import (
+    STEPS,
+    contraharmonic_mean,
+    document_keys,
+    unseen_weights,
+    weight_table,
+    weights,
+)
+
+
+class Promise(Struct, frozen=True):
+    """At most the share `risk` of the accepted values is wrong, every document counted once.
+
+    It is made by a method that errs in at most 1 - `confidence` of cases.
+    """
+
+    risk: float = 0.02
+    confidence: float = 0.95
+
+    @property
+    def delta(self) -> float:
+        """Return the level: how often the method may err."""
+        return 1.0 - self.confidence
+
+
+class Step(Struct, frozen=True):
+    """A test of a certification: the documents tested, those with an error, its level, whether it passed.
+
+    `upper` bounds the risk; None but for the first step, the last that passed and the last of all.
+    """
+
+    threshold: float
+    labels: int
+    errors: int
+    level: float
+    upper: float | None
+    passed: bool
+
+    @property
+    def bound(self) -> float:
+        """Return `upper` of a step that has one."""
+        assert self.upper is not None
+        return self.upper
+
+
+class Certificate(Struct, frozen=True):
+    """The certified threshold of some fields together; None: nothing could be certified, for the `reason`.
+
+    `labels` are the documents there were, `support` those that the last test counted, `errors` those with an
+    error of these. `upper` bounds the risk at `level`, the share of `delta` that the last test had. `needed`
+    is the least number of accepted documents, all right. `coverage` and `observed_risk` are of values;
+    `interval` is that of `observed_risk` with an unseen document: no promise, since values are not counted by
+    document.
+    """
+
+    fields: tuple[str, ...]
+    threshold: float | None = None
+    labels: int = 0
+    support: int = 0
+    errors: int = 0
+    upper: float = 1.0
+    delta: float = 0.05
+    level: float = 0.05
+    needed: int = 0
+    coverage: float = 0.0
+    observed_risk: float | None = None
+    interval: tuple[float, float] | None = None
+    reason: str = ""
+    steps: tuple[Step, ...] = ()
+
+
+_SLACK = 1.0 + 1e-12
+
+
+MOST_LABELS = 1 << 40
+
+
+def clopper_pearson_upper(errors: int, n: int, delta: float) -> float:
+    """Return the Clopper-Pearson (1934) one-sided upper bound of a proportion at 1 - delta; 1 for n = 0.
+
+    >>> round(clopper_pearson_upper(0, 299, 0.05), 6), round(clopper_pearson_upper(1, 10, 0.05), 4)
+    (0.009969, 0.3942)
+    """
+    from scipy.special import betaincinv
+
+    return 1.0 if errors >= n else float(betaincinv(errors + 1, n - errors, 1.0 - delta))
+
+
+def clopper_pearson_lower(errors: int, n: int, delta: float) -> float:
+    """Return the one-sided lower bound of a proportion at the level 1 - delta; 0 without errors.
+
+    >>> round(clopper_pearson_lower(1, 10, 0.05), 6)
+    0.005116
+    """
+    from scipy.special import betaincinv
+
+    return 0.0 if errors == 0 else float(betaincinv(errors, n - errors + 1, delta))
+
+
+def passes(errors: int, n: int, risk: float, delta: float) -> bool:
+    """Return whether so many errors among n labels show, at level 1 - delta, that the risk is at most `risk`.
+
+    Equivalent to a Clopper-Pearson upper bound of at most `risk`.
+    """
+    return chance_of_errors(errors, n, risk) <= delta * _SLACK if errors < n else False
+
+
+def chance_of_errors(errors: int, n: int, risk: float) -> float:
+    """Return the probability that n labels have at most so many errors.
+
+    >>> round(chance_of_errors(0, 299, 0.001), 3)
+    0.741
+    """
+    from scipy.special import bdtr
+
+    return 1.0 if errors >= n else float(bdtr(float(errors), n, risk))
+
+
+def needed_labels(risk: float, delta: float, errors: int = 0) -> int:
+    """Return the least number of accepted labels that can be certified with so many errors among them.
+
+    Without errors it is ceil(ln(delta) / ln(1 - risk)).
+
+    >>> [needed_labels(0.01, 0.05, errors) for errors in range(4)]
+    [299, 473, 628, 773]
+    """
+    low, high = errors, max(2, 2 * (errors + 1))
+    while not passes(errors, high, risk, delta) and high < MOST_LABELS:
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if passes(errors, middle, risk, delta) else (middle, high)
+    return high
+
+
+def allowed_errors(n: int, risk: float, delta: float) -> int:
+    """Return the most errors with which n labels can be certified, -1 if not even without any.
+
+    >>> [allowed_errors(n, 0.01, 0.05) for n in (298, 299, 627, 628)]
+    [-1, 0, 1, 2]
+    """
+    low, high = -1, n
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if passes(middle, n, risk, delta) else (low, middle)
+    return low
+
+
+Complexes = npt.NDArray[np.complex128]
+
+
+class Losses(Struct, frozen=True, eq=False):
+    """The errors of documents: `wrong` is what each loses, `whole` what it weighs, of `count` alike.
+
+    The risk is the sum of `wrong` over the sum of `whole`.
+    """
+
+    wrong: Floats
+    whole: Floats
+    count: Floats
+
+    @property
+    def size(self) -> float:
+        """Return the number of documents, each counted by what it weighs."""
+        return float(self.whole @ self.count)
+
+    @property
+    def is_yes_no(self) -> bool:
+        """Return whether every document counts fully, and is right or wrong as a whole."""
+        return bool(np.all((self.wrong == 0.0) | (self.wrong == 1.0)) and np.all(self.whole == 1.0))
+
+    def count_errors(self) -> int:
+        """Return the number of documents with an error."""
+        return round(float(self.count[self.wrong > 0.0].sum()))
+
+
+def risk_p_value(losses: Losses, risk: float) -> float:
+    """Return the p value of the hypothesis that the risk is above `risk`.
+
+    Documents that are right or wrong as a whole have the exact binomial test, others Gaffke's.
+
+    >>> clean = Losses(np.array([0.0]), np.array([1.0]), np.array([299.0]))
+    >>> round(risk_p_value(clean, 0.01), 6) == round(0.99**299, 6)
+    True
+    >>> one_of_two = Losses(np.array([0.0, 0.5]), np.array([1.0, 1.0]), np.array([398.0, 2.0]))
+    >>> round(risk_p_value(one_of_two, 0.01), 4)
+    0.0683
+    """
+    if losses.is_yes_no:
+        return chance_of_errors(losses.count_errors(), round(losses.size), risk)
+    gains = losses.wrong - risk * losses.whole
+    return _sum_above_zero(np.append(gains, 1.0 - risk), np.append(losses.count, 1.0))
+
+
+def lower_p_value(losses: Losses, risk: float) -> float:
+    """Return the p value of the hypothesis that the risk is at most `risk`: how surely it is above.
+
+    >>> all_wrong = Losses(np.array([1.0]), np.array([1.0]), np.array([2.0]))
+    >>> round(lower_p_value(all_wrong, 0.1), 6)
+    0.01
+    """
+    gains = losses.wrong - risk * losses.whole
+    return _sum_above_zero(np.append(-gains, risk), np.append(losses.count, 1.0))
+
+
+def risk_upper(losses: Losses, delta: float) -> float:
+    """Return the upper bound of the risk at 1 - delta: the least risk whose p value is at most delta."""
+    if losses.is_yes_no:
+        return clopper_pearson_upper(losses.count_errors(), round(losses.size), delta)
+    return _invert(lambda risk: _log_odds(risk_p_value(losses, risk)) - _log_odds(delta))
+
+
+def risk_lower(losses: Losses, delta: float) -> float:
+    """Return the lower bound of the risk at 1 - delta, 0 without errors."""
+    if losses.is_yes_no:
+        return clopper_pearson_lower(losses.count_errors(), round(losses.size), delta)
+    if not losses.wrong.any():
+        return 0.0
+    return _invert(lambda risk: _log_odds(delta) - _log_odds(lower_p_value(losses, risk)))
+
+
+def _log_odds(p: float) -> float:
+    """Return the logarithm of the odds, nearly linear in a risk, so that few p values find a bound."""
+    return log(max(p, 1e-300)) - log1p(-min(p, 1.0 - 1e-16))
+
+
+def _sum_above_zero(factors: Floats, count: Floats) -> float:
+    """Return P(sum of factor x gamma(count) > 0) for independent gamma variables; some factor is above 0."""
+    is_used = (factors != 0.0) & (count > 0.0)
+    factors, count = factors[is_used], count[is_used]
+    if not (factors < 0.0).any():
+        return 1.0
+    if factors @ count > 0.0:
+        return max(0.0, 1.0 - _upper_tail(-factors, count))
+    return _upper_tail(factors, count)
+
+
+def _upper_tail(factors: Floats, count: Floats) -> float:
+    """Return P(sum > 0) of factors of both signs, for a sum with a mean of at most 0.
+
+    The inversion integral of the moment generating function through its saddle point (Lugannani and Rice
+    1980), along a hyperbola that opens to the side where the integrand falls, by the trapezoid rule: the
+    error falls exponentially with the step, so that the result is exact but for rounding.
+    """
+    saddle, room = _find_saddle(factors, count)
+    terms = count * (factors / (1.0 - factors * saddle)) ** 2
+    width = min(1.0, 4.0 / (room * float(np.sqrt(terms.sum() + saddle**-2.0))))
+    step, most_bend = _STEP * width, _BEND * width
+
+    def line(u: Floats, bend: float | Floats) -> tuple[Complexes, Complexes]:
+        """Return the logarithm of the integrand and the direction of the line."""
+        points: Complexes = saddle + room * (bend * (np.cosh(u) - 1.0) + 1j * np.sinh(u))
+        logarithms: Complexes = np.log(1.0 - factors[:, None] * points)
+        height: Complexes = -(count @ logarithms) - np.log(points)
+        direction: Complexes = bend * np.sinh(u) + 1j * np.cosh(u)
+        return height, direction
+
+    peak, one_side, other_side = line(_AWAY, most_bend * _SIDES)[0].real.tolist()
+    bend, total = most_bend if one_side <= other_side else -most_bend, 0.0
+    for start in range(0, _MOST_STEPS, _AT_ONCE):
+        u: Floats = step * np.arange(start, start + _AT_ONCE, dtype=np.float64)
+        height, direction = line(u, bend)
+        with np.errstate(over="ignore", invalid="ignore"):  # beyond the end, where nothing is added
+            values = np.exp(height - peak) * direction
+        is_over = np.abs(values) < _NEGLIGIBLE
+        end = int(is_over.argmax()) if is_over.any() else _AT_ONCE
+        total += float(values[:end].imag.sum()) - (0.5 * float(values[0].imag) if start == 0 else 0.0)
+        if end < _AT_ONCE:
+            break
+    return float(min(1.0, np.exp(peak) * room * step * total / np.pi))
+
+
+_AWAY, _SIDES = np.array([0.0, 2.0, 2.0]), np.array([0.0, 1.0, -1.0])
+
+
+_STEP, _BEND, _AT_ONCE, _MOST_STEPS, _NEGLIGIBLE = 0.125, 0.7, 40, 4096, 1e-16
+
+
+def _find_saddle(factors: Floats, count: Floats) -> tuple[float, float]:
+    """Return the minimum of M(s) / s between 0 and the pole of M, and its distance from the nearer end."""
+    pole = 1.0 / float(factors.max())
+    low, high, saddle = 0.0, pole, 0.5 * pole
+    for _ in range(200):
+        terms = factors / (1.0 - factors * saddle)
+        slope = float(count @ terms) - 1.0 / saddle
+        low, high = (low, saddle) if slope > 0.0 else (saddle, high)
+        step = saddle - slope / (float(count @ terms**2) + saddle**-2.0)
+        moved = step if low < step < high else 0.5 * (low + high)
+        if abs(moved - saddle) <= 1e-9 * min(moved, pole - moved):
+            break
+        saddle = moved
+    return saddle, min(saddle, pole - saddle)
+
+
+def _invert(excess: Callable[[float], float]) -> float:
+    """Return where a falling function of a risk becomes 0, at the least 0 and at the most 1."""
+    from scipy.optimize import brentq
+
+    low, high = 1e-9, 1.0 - 1e-9
+    if excess(low) <= 0.0:
+        return 0.0
+    return 1.0 if excess(high) > 0.0 else float(brentq(excess, low, high, xtol=1e-9, rtol=1e-9))
+
+
+_WEIGHTS_AT_ONCE = 1 << 22
+
+
+def ratio_interval(
+    sums: Floats, documents: Sequence[str], chance: BootstrapSettings, *, is_guarded: bool = False
+) -> tuple[float, float] | None:
+    """Return the interval of the ratio of two sums (rows) over documents (columns).
+
+    None without replicates, or if it has no width. `is_guarded`: one unseen document is in each replicate,
+    right or wrong as a whole, of the size sum of squares / sum.
+
+    >>> clean = np.array([[0.0] * 40, [1.0] * 40])
+    >>> names = [str(number) for number in range(40)]
+    >>> ratio_interval(clean, names, BootstrapSettings()) is None
+    True
+    >>> low, high = ratio_interval(clean, names, BootstrapSettings(), is_guarded=True)
+    >>> low, round(high, 2)
+    (0.0, 0.07)
+    """
+    if not chance.replicates:
+        return None
+    replicates = ratio_replicates(sums, documents, chance, is_guarded=is_guarded)
+    bounds = percentile_intervals(replicates[None, :], chance.level)
+    low, high = float(bounds.low[0]), float(bounds.high[0])
+    return (low, high) if low < high else None
+
+
+def ratio_replicates(
+    sums: Floats, documents: Sequence[str], chance: BootstrapSettings, *, is_guarded: bool = False
+) -> Floats:
+    """Return the ratio in every replicate; NaN where the second sum is 0."""
+    keys, table = document_keys(documents, chance.seed), weight_table(np.float64)
+    width = max(4, _WEIGHTS_AT_ONCE // max(1, len(documents)) // 4 * 4)
+    size = STEPS * contraharmonic_mean(sums[1]) if is_guarded else 0.0
+    unseen = unseen_weights(chance.seed, chance.replicates) * size
+    found = np.empty(chance.replicates)
+    for first in range(0, chance.replicates, width):
+        count = min(width, chance.replicates - first)
+        above, below = sums @ weights(keys, first, count, table).astype(np.float64, copy=False)
+        drawn = unseen[first : first + count]
+        above, below = above + np.maximum(-drawn, 0.0), below + np.abs(drawn)
+        found[first : first + count] = np.divide(above, below, out=np.full(count, np.nan), where=below > 0)
+    return found
+
+
+class Labels:
+    """Values by falling confidence, each with the position of its document; documents are independent."""
+
+    def __init__(self, doc: npt.NDArray[np.integer], confidence: Floats, is_correct: Bools) -> None:
+        falling = np.argsort(-confidence, kind="stable")
+        self.doc = doc[falling]
+        self.confidence = confidence[falling]
+        self.is_wrong = ~is_correct[falling]
+        self.documents = int(doc.max()) + 1 if len(doc) else 0
+        self.values: Ints = np.bincount(doc, minlength=self.documents)
+        is_new = np.zeros(len(doc), bool)
+        is_new[np.unique(self.doc, return_index=True)[1]] = True
+        self.entered: Ints = np.cumsum(is_new)
+        """Documents with a value down to each."""
+
+    @classmethod
+    def of(cls, seen: Observations) -> Labels:
+        """Return the labels of observations."""
+        return cls(np.unique(seen.doc, return_inverse=True)[1], seen.confidence, seen.is_correct)
+
+    def __len__(self) -> int:
+        return len(self.confidence)
+
+    def count_from(self, threshold: float) -> int:
+        """Return how many values have at least this confidence."""
+        return int(np.searchsorted(-self.confidence, -threshold, side="right"))
+
+    def count_at(self, size: float) -> int:
+        """Return how many values it takes until so many documents have one; a tie is taken as a whole."""
+        place = min(int(np.searchsorted(self.entered, size - 1e-9)), len(self) - 1)
+        return self.count_from(float(self.confidence[place]))
+
+    def share(self, count: int) -> float:
+        """Return the share of all values that the first `count` are."""
+        return count / len(self) if len(self) else 0.0
+
+    def list_losses(self, count: int) -> tuple[Ints, Floats]:
+        """Return the documents with one of the first `count` values, and the share of these that is wrong."""
+        doc = self.doc[:count]
+        accepted = np.bincount(doc, minlength=self.documents)
+        wrong = np.bincount(doc[self.is_wrong[:count]], minlength=self.documents)
+        counted = np.flatnonzero(accepted)
+        return counted, wrong[counted] / accepted[counted]
+
+    def losses(self, count: int) -> Losses:
+        """Return what documents lose if the first `count` values are accepted; those alike are one row.
+
+        >>> labels = Labels(np.array([0, 0, 1]), np.array([0.9, 0.8, 0.1]), np.array([True, False, True]))
+        >>> labels.losses(2).wrong.tolist(), labels.losses(2).count.tolist()
+        ([0.5], [1.0])
+        """
+        alike, many = np.unique(self.list_losses(count)[1], return_counts=True)
+        return Losses(alike, np.ones(len(alike)), many.astype(np.float64))
+
+    def resample(self, documents: int, chance: np.random.Generator) -> Labels:
+        """Return so many documents, drawn with replacement from these and one more, unseen.
+
+        The unseen one is like one of them, with all values right or all wrong: a coin decides.
+        """
+        by_doc = np.argsort(self.doc, kind="stable")
+        starts = np.append(0, np.cumsum(self.values))
+        drawn = chance.integers(self.documents + 1, size=documents)
+        twin, is_wrong = chance.integers(self.documents), chance.random() < 0.5
+        source = np.where(drawn == self.documents, twin, drawn)
+        lengths = self.values[source]
+        ends = np.cumsum(lengths)
+        places = by_doc[np.arange(ends[-1]) + np.repeat(starts[source] - (ends - lengths), lengths)]
+        is_unseen = np.repeat(drawn == self.documents, lengths)
+        return Labels(
+            np.repeat(np.arange(documents), lengths),
+            self.confidence[places],
+            np.where(is_unseen, not is_wrong, ~self.is_wrong[places]),
+        )
+
+
+SLACK = 1.0 + 1e-9
+
+
+PLACES = (0.25, 0.5, 0.9)
+"""A sequence starts where as many errors may be as in these parts of the documents."""
+
+
+LATER = 0.3
+"""The share of delta of each later start, with very many documents; it grows from 0."""
+
+
+RATIO, PARTS = 1.08, 40
+"""Tests lie where there are 8% more documents, and at every fortieth of the values."""
+
+
+class Found(Struct, frozen=True):
+    """The last step of a certification that passed (None: no step did), and all steps that were made."""
+
+    last: Step | None
+    steps: tuple[Step, ...]
+
+
+@lru_cache(maxsize=4096)
+def start_sizes(n: int, risk: float, delta: float) -> tuple[tuple[int, float], ...]:
+    """Return where sequences start, as documents with an accepted value, and the level that starts there.
+
+    The number of documents and the promise alone decide. The first start allows as many errors as a quarter
+    of the documents does, the later ones as many as a half and nine tenths, at their levels. With as few
+    documents as can be certified at all the first has all of delta.
+
+    >>> start_sizes(148, 0.02, 0.05), start_sizes(200, 0.02, 0.05)
+    ((), ((149, 0.05),))
+    >>> [(size, round(level, 4)) for size, level in start_sizes(500, 0.02, 0.05)]
+    [(176, 0.029), (226, 0.0105), (415, 0.0105)]
+    """
+    least = needed_labels(risk, delta)
+    if n < least:
+        return ()
+    later = round(LATER * (1.0 - least / n), 2)
+    starts = []
+    for place, share in zip(PLACES, (1.0 - 2.0 * later, later, later), strict=True):
+        errors = allowed_errors(int(place * n), risk, share * delta) if share > 0.0 else -1
+        errors = max(errors, 0) if place == PLACES[0] else errors
+        size = needed_labels(risk, share * delta, errors) if errors >= 0 else n + 1
+        if size <= n:
+            starts.append((size, share))
+    if len(starts) < 2:
+        errors = max(0, allowed_errors(int(PLACES[0] * n), risk, delta))
+        return ((needed_labels(risk, delta, errors), delta),)
+    whole = sum(share for _, share in starts)
+    return tuple((size, delta * share / whole) for size, share in starts)
+
+
+def list_tests(labels: Labels, risk: float, delta: float) -> list[tuple[int, float]]:
+    """Return the numbers of values to accept, ascending, each with the level that starts there.
+
+    Places lie where documents grow by a twelfth, at the starts, and at every fortieth of the values; a tie is
+    taken as a whole. Nothing here looks at outcomes.
+    """
+    starts = [(labels.count_at(size), level) for size, level in start_sizes(labels.documents, risk, delta)]
+    if not starts:
+        return []
+    size, places = float(start_sizes(labels.documents, risk, delta)[0][0]), {count for count, _ in starts}
+    while size < labels.documents:
+        places.add(labels.count_at(size))
+        size = max(size + 1.0, size * RATIO)
+    parts = np.ceil(len(labels) * np.arange(1, PARTS + 1) / PARTS).astype(int)
+    places |= {labels.count_from(float(labels.confidence[part - 1])) for part in parts}
+    return [
+        (place, sum(level for count, level in starts if count == place))
+        for place in sorted(places)
+        if place >= starts[0][0]
+    ]
+
+
+def certify(labels: Labels, promise: Promise) -> Found:
+    """Return the lowest threshold that independent documents certify, and the tests that were made.
+
+    A test has the level that starts at it, and what the test above it had if that passed: it is handed on.
+    """
+    steps: list[Step] = []
+    level = 0.0
+    for count, own in list_tests(labels, promise.risk, promise.delta):
+        level += own
+        if level <= 0.0:
+            continue
+        losses = labels.losses(count)
+        is_passed = risk_p_value(losses, promise.risk) <= level * SLACK
+        threshold = float(labels.confidence[count - 1])
+        steps.append(Step(threshold, round(losses.size), losses.count_errors(), level, None, is_passed))
+        level = level if is_passed else 0.0
+    return _bound(labels, steps, promise.delta)
+
+
+def _bound(labels: Labels, steps: list[Step], delta: float) -> Found:
+    """Return the result of tests, with bounds of the first, of the last that passed, and of the last of all.
+
+    The bound of the first is at the whole of delta: its place was fixed before outcomes.
+    """
+    last = max((place for place, step in enumerate(steps) if step.passed), default=-1)
+    for place in {0, last, len(steps) - 1} & set(range(len(steps))):
+        step = steps[place]
+        losses = labels.losses(labels.count_from(step.threshold))
+        upper = risk_upper(losses, delta if last < 0 and place == 0 else step.level)
+        steps[place] = replace(step, upper=upper)
+    return Found(steps[last] if last >= 0 else None, tuple(steps))
+
+
+MORE = (1.25, 1.5, 2.0, 3.0)
+"""Numbers of labels that are tried, as multiples of those at hand; beyond thrice nothing is said."""
+DRAWS, FEW_DRAWS, SEED, LIKELY = 100, 40, 0, 0.8
+MANY_VALUES, MOST_VALUES = 400_000, 1 << 15
+"""Values of all draws together, as far as `FEW_DRAWS` allow; labeled values that are drawn from."""
+
+
+def chance_to_certify(labels: Labels, promise: Promise, documents: int) -> float:
+    """Return how often so many documents like the labeled ones certify anything.
+
+    Draws end as soon as `LIKELY` cannot be reached any more.
+    """
+    chance = np.random.default_rng((SEED, documents))
+    draws = min(DRAWS, max(FEW_DRAWS, MANY_VALUES // (documents * len(labels) // labels.documents)))
+    drawn = failed = 0
+    while drawn < draws and failed <= draws * (1.0 - LIKELY):
+        drawn += 1
+        failed += certify(labels.resample(documents, chance), promise).last is None
+    return 1.0 - failed / drawn
+
+
+def find_enough(labels: Labels, promise: Promise) -> int | None:
+    """Return the least of a few numbers of labels that certifies in 4 cases out of 5.
+
+    They are looked at from the largest down. None where up to thrice the labels do not do, and where labels
+    are too few to draw from, or too many.
+    """
+    enough = None
+    if labels.documents >= 20 and len(labels) <= MOST_VALUES:
+        for times in reversed(MORE):
+            documents = int(-(-times * labels.documents // 50) * 50)
+            if chance_to_certify(labels, promise, documents) < LIKELY:
+                break
+            enough = documents
+    return enough
+
+
+def make_certificate(
+    fields: tuple[str, ...], values: Observations, promise: Promise, chance: BootstrapSettings
+) -> Certificate:
+    """Return the certificate of the values of some fields, with one threshold for all of them."""
+    labels = Labels.of(values)
+    found = certify(labels, promise)
+    last, needed = found.last, needed_labels(promise.risk, promise.delta)
+    if last is None:
+        reason = _explain(labels, values, found, promise, chance)
+        return Certificate(
+            fields,
+            labels=labels.documents,
+            delta=promise.delta,
+            level=promise.delta,
+            needed=needed,
+            reason=reason,
+            steps=found.steps,
+        )
+    accepted = values.confidence >= last.threshold
+    wrong, count = accepted & ~values.is_correct, int(accepted.sum())
+    sums = np.stack([np.bincount(values.doc, rows, len(values.documents)) for rows in (wrong, accepted)])
+    present = np.unique(values.doc)
+    names = [values.documents[place] for place in present]
+    return Certificate(
+        fields=fields,
+        threshold=last.threshold,
+        labels=labels.documents,
+        support=last.labels,
+        errors=last.errors,
+        upper=last.bound,
+        delta=promise.delta,
+        level=last.level,
+        needed=needed,
+        coverage=count / len(values),
+        observed_risk=float(wrong.sum() / count),
+        interval=ratio_interval(sums[:, present].astype(np.float64), names, chance, is_guarded=True),
+        steps=found.steps,
+    )
+
+
+def _explain(
+    labels: Labels, values: Observations, found: Found, promise: Promise, chance: BootstrapSettings
+) -> str:
+    """Return why nothing could be certified, in one number: what is missing, or what is known so far.
+
+    Useless confidences do no harm where accepting everything keeps the promise.
+    """
+    least = needed_labels(promise.risk, promise.delta)
+    if labels.documents < least:
+        more = format_count(least - labels.documents, "more labeled document")
+        return f"it takes at least {more} ({least:,} in all, none wrong at the top)"
+    everything = labels.losses(len(labels))
+    if float(everything.wrong @ everything.count) >= promise.risk * everything.size:
+        seen = discriminate(values, chance.level)
+        if seen.standing is Standing.UPSIDE_DOWN:
+            return f"{seen.sentence}, no threshold can help"
+        if seen.standing is Standing.USELESS:
+            return f"{seen.sentence}; more labels will not help"
+    enough = find_enough(labels, promise)
+    if enough is not None:
+        return f"about {enough:,} labeled documents would certify it in 4 of 5 cases"
+    step, limit = found.steps[0], format_share(found.steps[0].bound, 2)
+    have = "has" if step.errors == 1 else "have"
+    return (
+        f"of the {step.labels:,} documents with the most confident values "
+        f"{step.errors:,} {have} a wrong one: "
+        f"at most {limit} of these values are wrong "
+        f"({format_share(promise.confidence)}, every document counted once)"
+    )
+
+
+def describe_promise(promise: Promise) -> str:
+    """Return what is promised, in words.
+
+    >>> print(describe_promise(Promise(0.01)))  # doctest: +NORMALIZE_WHITESPACE
+    With a method that errs in at most 5% of cases: at most 1% of the accepted values are wrong,
+    every document counted once, if new documents are like these. Where documents have several values,
+    the bound (Gaffke 2005) is conjectured, never refuted.
+    """
+    return (
+        f"With a method that errs in at most {format_share(promise.delta)} of cases: at most "
+        f"{format_share(promise.risk)} of the accepted values are wrong, every document counted once, if new "
+        "documents are like these. Where documents have several values, the bound (Gaffke 2005) is "
+        "conjectured, never refuted."
+    )
+
+
+def describe_certificate(certificate: Certificate, promise: Promise) -> str:
+    """Return what a certificate promises of how many values, or why nothing is certified.
+
+    >>> certificate = Certificate(("n",), 0.94, coverage=0.54, observed_risk=0.01)
+    >>> print(describe_certificate(certificate, Promise(0.02)))  # doctest: +NORMALIZE_WHITESPACE
+    of 100 values from 0.94 on at most 2 are wrong, every document counted once: 54% pass unseen;
+    counted by value 1.00% of them are wrong here
+    """
+    if certificate.threshold is None or certificate.observed_risk is None:
+        return f"not certified: {certificate.reason}"
+    many, most = _out_of(promise.risk)
+    seen = (
+        f"of {many} values from {certificate.threshold:.6g} on at most {most} wrong, every document counted "
+        f"once: {format_share(certificate.coverage, 0)} pass unseen; counted by value "
+        f"{format_share(certificate.observed_risk, 2)} of them are wrong here"
+    )
+    if certificate.interval is None:
+        return seen
+    low, high = (format_share(bound, 2) for bound in certificate.interval)
+    return f"{seen} ({low} to {high}, no promise)"
+
+
+def _out_of(risk: float) -> tuple[str, str]:
+    """Return a risk as a count out of a round number: 2 of 100.
+
+    >>> _out_of(0.02), _out_of(0.01), _out_of(0.005)
+    (('100', '2 are'), ('100', '1 is'), ('1,000', '5 are'))
+    """
+    for many in (100, 1_000, 10_000, 1_000_000):
+        most = round(risk * many)
+        if most >= 1 and abs(risk * many - most) < 1e-6:
+            break
+    return f"{many:,}", f"{most:,} {'is' if most == 1 else 'are'}"
