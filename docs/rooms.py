@@ -22,7 +22,7 @@ def floors() -> list[list[str]]:
     """Return the rooms and modules of each floor, the highest first: imports go downward only."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
-    return [[name.strip() for name in layer.split("|")] for layer in layers]
+    return [[name.strip() for name in layer.split("|")] for layer in layers if layer != "__main__"]
 
 
 def sentence_of(room: str) -> str:

@@ -487,7 +487,9 @@ def test_audits_estimate_the_accuracy_of_accepted_and_reviewed_together(tmp_path
     certificate = Certificate(tuple(FIELDS), 0.9)
     digests = {"spec": read_plan(CONTROLS_SPEC).digest}
     policy = ReviewPolicy("llama", Promise(), certificate, digests=digests)
-    request = Request(CONTROLS_SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0, audited=0.2))
+    request = Request(
+        CONTROLS_SPEC, {"llama": answers}, policy, gold, shares=Shares(0.1, 0.3, 0.0, audited=0.2)
+    )
     store = make_review(tmp_path, request).store
     with pytest.raises(ProblemsError, match="audits are open"):
         close_review(store)

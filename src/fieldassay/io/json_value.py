@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Any, TypeAlias, Union
 
 from msgspec import Struct
@@ -50,6 +51,22 @@ def read_given(text: str | None) -> Any:
         return None if text is None else json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         return text
+
+
+def as_kind(text: str, like: Any) -> Any:
+    """Return a text as JSON of the kind that stood there before, if it can be written so; else the text.
+
+    >>> as_kind("7.50", Decimal(5)), as_kind("true", False), as_kind("n/a", Decimal(5))
+    (Decimal('7.50'), True, 'n/a')
+    """
+    kinds: tuple[type[Any], ...] = (type(like),) if isinstance(like, bool | list | dict) else ()
+    if isinstance(like, int | float | Decimal) and not kinds:
+        kinds = (Decimal,)
+    try:
+        value = json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, kinds) else text
 
 
 def record_data(record: Struct) -> dict[str, Any]:

@@ -9,13 +9,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fieldassay.io.json_value import Json, read_given
+from fieldassay.io.json_value import Json, as_kind, read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
 from fieldassay.review.adjudicate import settled
 from fieldassay.review.log.nodes import items_above
 from fieldassay.review.log.store import Store
-from fieldassay.review.promotion.gold import as_kind
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.sheets.forms import Form, show, split_items
 

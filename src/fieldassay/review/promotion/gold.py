@@ -17,6 +17,7 @@ from msgspec import Struct
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.files.typed_json import parse_json
 from fieldassay.io.files.whole_files import open_file, stage_file
+from fieldassay.io.json_value import as_kind
 from fieldassay.io.text.delimited import find_delimiter, read_rows
 from fieldassay.io.text.encoding import detect_encoding
 from fieldassay.paths import Step, field_of, join_path, leaves_of, split_path, value_at
@@ -174,22 +175,6 @@ def _alike(path: str, new: Any, old: Any, context: tuple[set[str], Same]) -> Any
         return [_alike(f"{path}[]", value, items[at], context) for at, value in enumerate(new)]
     typed = as_kind(new, old) if isinstance(new, str) else new
     return old if old is not NOTHING and same(path, old, typed) else typed
-
-
-def as_kind(text: str, like: Any) -> Any:
-    """Return a text as JSON of the kind that stood there before, if it can be written so; else the text.
-
-    >>> as_kind("7.50", Decimal(5)), as_kind("true", False), as_kind("n/a", Decimal(5))
-    (Decimal('7.50'), True, 'n/a')
-    """
-    kinds: tuple[type[Any], ...] = (type(like),) if isinstance(like, bool | list | dict) else ()
-    if isinstance(like, int | float | Decimal) and not kinds:
-        kinds = (Decimal,)
-    try:
-        value = json.loads(text, parse_float=Decimal, parse_int=Decimal, parse_constant=str)
-    except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, kinds) else text
 
 
 def filled_at(record: Mapping[str, Any], path: str | Iterable[Step]) -> Any:
