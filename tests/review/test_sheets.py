@@ -17,9 +17,9 @@ from fieldassay.decisions.calibration.certificate import Certificate, Promise
 from fieldassay.decisions.calibration.policy import ReviewPolicy
 from fieldassay.errors import ProblemsError
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
-from fieldassay.review.audits import ReviewedValue
 from fieldassay.review.controls import Status, bound_residual, close_review, read_status
 from fieldassay.review.export import list_sheets
+from fieldassay.review.figures import ReviewedValue
 from fieldassay.review.log.journal import Journal
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets import sheets
@@ -521,7 +521,7 @@ def test_without_gold_reviewers_are_right_at_best_and_few_labels_say_nothing(
     assert "right unseen, at best (no gold: what both say, or what was ruled, is right):" in text
     shares = [found.accuracy, found.missed, *(one["right"] for one in found.reviewers.values())]
     assert any(one.share is not None for one in shares) == is_told
-    assert (found.accepted.risk, found.residual, found.anchoring.difference) == (None, None, None)
+    assert (found.accepted.share, found.residual, found.anchoring.difference) == (None, None, None)
     assert ("too few labels" in text) == (not is_told)
 
 

@@ -20,17 +20,18 @@ from fieldassay.decisions.calibration.certificate import (
 from fieldassay.errors import problem
 from fieldassay.io.json_value import read_given
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings, percentile_intervals
-from fieldassay.review.audits import AuditEstimate, ReviewedValue, estimate_accuracy
 from fieldassay.review.figures import (
     FEWEST,
     Doubled,
     Labeled,
+    ReviewedValue,
     Share,
     accuracy_of,
     judge_predictions,
     missed_of,
     reviewers_of,
     share_of,
+    wrong_of,
 )
 from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.store import Store, read_facts
@@ -95,7 +96,7 @@ class Status(Struct, frozen=True, eq=False):
     labeled: int
     audits_open: int
     accuracy: Share
-    accepted: AuditEstimate
+    accepted: Share
     missed: Share
     reviewers: Mapping[str, Mapping[str, Share]]
     has_gold: bool
@@ -120,7 +121,7 @@ class Status(Struct, frozen=True, eq=False):
             "audits_open": self.audits_open,
             "closed": self.is_closed,
             "accuracy": self.accuracy.to_dict(),
-            "accepted_wrong": {"share": self.accepted.risk, "interval": self.accepted.risk_interval},
+            "accepted_wrong": {"share": self.accepted.share, "interval": self.accepted.interval},
             "missed": self.missed.to_dict(),
             "reviewers": {
                 alias: {name: count.to_dict() for name, count in counts.items()}
@@ -145,9 +146,7 @@ def read_status(db: sqlite3.Connection, form: Form, chance: BootstrapSettings | 
         ReviewedValue(row.document, bool(is_right), min(row.probability, 1.0), row.reason in _ACCEPTED)
         for row, is_right in verdicts
     ]
-    accepted = estimate_accuracy(looked, replace(chance, replicates=0))
-    if len({one.document for one in looked if one.is_audit}) < FEWEST:
-        accepted = replace(accepted, risk=None, risk_interval=None)
+    accepted = wrong_of([value for value in looked if value.is_accepted], chance.level)
     missed = missed_of(rows, judge)
     reviewers = {
         alias: {"right": share_of(right, chance), "missed": share_of(missed.get(alias, []), chance)}
@@ -299,12 +298,9 @@ def _turned(one: ReviewedValue) -> ReviewedValue:
 
 
 def _bound_wrong(looked: Sequence[ReviewedValue], tail: float) -> tuple[float, float] | None:
-    """Return the share of wrong values with its upper bound over documents; None from fewer than `FEWEST`."""
-    if len({one.document for one in looked}) < FEWEST:
-        return None
-    alike = [replace(one, is_accepted=True) for one in looked]
-    found = estimate_accuracy(alike, BootstrapSettings(level=1 - 2 * tail), len(alike))
-    return None if found.risk is None or found.risk_interval is None else (found.risk, found.risk_interval[1])
+    """Return the share of wrong values with its upper bound over documents; None from too few documents."""
+    found = wrong_of(looked, 1 - 2 * tail)
+    return None if found.share is None or found.interval is None else (found.share, found.interval[1])
 
 
 def _effort(rows: Sequence[Labeled], shown: str) -> Effort:

@@ -10,14 +10,26 @@ import numpy as np
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from fieldassay.decisions.calibration.certificate import ratio_interval
+from fieldassay.decisions.calibration.certificate import Losses, ratio_interval, risk_lower, risk_upper
+from fieldassay.decisions.calibration.observations import Floats
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
-from fieldassay.review.audits import ReviewedValue
 from fieldassay.review.sheets.draw import Reason, Shown
 
 FEWEST = 20
 """Documents below which no share is told: too few labels."""
 _ANSWERS = ("value", "absent")
+
+
+class ReviewedValue(Struct, frozen=True):
+    """A reviewed value: its document, whether the prediction is right, and the probability of review.
+
+    `is_accepted`: it was looked at as an audit of accepted values.
+    """
+
+    document: str
+    is_correct: bool
+    probability: float
+    is_accepted: bool = False
 
 
 class Labeled(NamedTuple):
@@ -92,17 +104,41 @@ def share_of(values: Sequence[ReviewedValue], chance: BootstrapSettings) -> Shar
     >>> found.share, found.interval[0] < 0.95, share_of(values[:19], BootstrapSettings()).share
     (1.0, True, None)
     """
-    names = sorted({one.document for one in values})
+    names, sums = _sum_up(values)
     found = Share(sum(one.is_correct for one in values), len(values), len(names))
     if len(names) < FEWEST:
         return found
-    sums = np.zeros((2, len(names)))
-    places = {name: at for at, name in enumerate(names)}
-    for one in values:
-        sums[:, places[one.document]] += (one.is_correct / one.probability, 1.0 / one.probability)
     right, whole = sums.sum(axis=1)
     bounds = ratio_interval(sums, names, chance, is_guarded=True)
     return replace(found, share=float(right / whole), interval=bounds)
+
+
+def wrong_of(values: Sequence[ReviewedValue], level: float = 0.95) -> Share:
+    """Return the share of wrong values, each weighted by 1 / probability, with Gaffke's interval.
+
+    >>> found = wrong_of([ReviewedValue(f"d{at}", True, 0.03) for at in range(100)])
+    >>> found.share, [round(bound, 3) for bound in found.interval]
+    (0.0, [0.0, 0.036])
+    """
+    names, sums = _sum_up(values)
+    found = Share(sum(not one.is_correct for one in values), len(values), len(names))
+    if len(names) < FEWEST:
+        return found
+    right, whole = sums
+    wrong, most, tail = whole - right, float(whole.max()), (1.0 - level) / 2.0
+    losses = Losses(wrong / most, whole / most, np.ones(len(whole)))
+    bounds = (risk_lower(losses, tail), risk_upper(losses, tail))
+    return replace(found, share=float(wrong.sum() / whole.sum()), interval=bounds)
+
+
+def _sum_up(values: Sequence[ReviewedValue]) -> tuple[list[str], Floats]:
+    """Return the documents, and the weights of their right values and of all (rows)."""
+    names = sorted({value.document for value in values})
+    places = {name: at for at, name in enumerate(names)}
+    sums = np.zeros((2, len(names)))
+    for value in values:
+        sums[:, places[value.document]] += (value.is_correct / value.probability, 1.0 / value.probability)
+    return names, sums
 
 
 class Doubled(Struct, frozen=True):

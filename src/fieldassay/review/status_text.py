@@ -30,9 +30,9 @@ def _lines(status: Status) -> Iterator[str]:
     if status.audits_open:
         yield f"audits           {status.audits_open:,} open: estimates are of the finished part"
     yield f"system accuracy  {_share(status.accuracy, 'nothing was labeled unseen yet')}"
-    if status.accepted.risk is not None:
-        risk = format_in_unit(status.accepted.risk)
-        yield f"accepted, wrong  {risk}{_interval(status.accepted.risk_interval)}"
+    if status.accepted.share is not None:
+        risk = format_in_unit(status.accepted.share)
+        yield f"accepted, wrong  {risk}{_interval(status.accepted.interval)}"
     yield f"missed errors    {_share(status.missed, _NO_GOLD)}"
     for alias, shares in status.reviewers.items():
         right = _share(shares["right"], "nothing unseen with a known truth")
