@@ -151,6 +151,7 @@ def test_help_shows_every_option_once_and_whole(run: Run, name: str, monkeypatch
 
 def test_help_of_score_has_its_options_in_groups_and_each_in_one(run: Run) -> None:
     assert len(run("score", "--help").out.splitlines()) <= 45
+    assert len(run("--help").out.splitlines()) <= 40 and len(COMMANDS) == 16
     said = run("score", "--help-all").out
     titles = [line[:-1] for line in said.splitlines() if line.endswith(":") and not line.startswith(" ")]
     assert titles == ["Inputs", "Output", "Statistics", "Gates and baselines", "Work", "Options"]

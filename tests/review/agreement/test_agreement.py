@@ -389,7 +389,7 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[...,
 
     def run(*more: str) -> tuple[int, str, str]:
         paths = [word for name in ("ada", "bob") for word in ("--labels", str(tmp_path / f"{name}.jsonl"))]
-        code = main(["agreement", "--spec", str(tmp_path / "spec.yaml"), *paths, *more])
+        code = main(["review", "agreement", "--spec", str(tmp_path / "spec.yaml"), *paths, *more])
         return code, *capsys.readouterr()
 
     return run

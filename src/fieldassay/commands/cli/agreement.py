@@ -1,4 +1,4 @@
-"""`fieldassay agreement`."""
+"""`fieldassay review agreement`."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def agreement(**given: Any) -> int:
     other one gold. Only labels that were made without seeing a prediction count.
 
     \b
-    fieldassay agreement --spec spec.yaml --labels ada.jsonl --labels bob.jsonl
-    fieldassay agreement --spec spec.yaml --labels double.jsonl --json
+    fieldassay review agreement --spec spec.yaml --labels ada.jsonl --labels bob.jsonl
+    fieldassay review agreement --spec spec.yaml --labels double.jsonl --json
     """
     from fieldassay.commands.agreement import agreement as measure
     from fieldassay.commands.cli.inputs import keep_interruptible, read_gold_options, read_spec_option

@@ -21,35 +21,30 @@ from fieldassay.version import __version__
 
 GROUPS: dict[str, dict[str, str]] = {
     "Start": {
-        "demo": "Score the shipped sample: 72 invented documents, three invented systems.",
-        "init": "Write a first spec from gold data or from a schema, with comments.",
-        "protocols": "The published protocols that ship with fieldassay: their list, and their contents.",
+        "demo": "Score the shipped sample: 72 documents, three systems.",
+        "init": "Write a first spec from gold or from a schema.",
+        "protocols": "List and show the published protocols.",
     },
-    "Extract": {
-        "run": "Extract documents with several systems, score them, and compare them.",
-        "extract": "Make predictions from documents.",
-    },
-    "Score and look closer": {
+    "Measure": {
         "score": "Score predictions against gold.",
         "explain": "Explain the judgement of a value, step by step.",
-        "attribute": (
-            "Tell which stage wrong values are due to: reading, the model, decoding or post-processing."
-        ),
-        "report": "Print a report of finished runs, or write one, or their data, to a file.",
-        "calibrate": "Measure how reliable confidences are, and certify which values need no review.",
+        "report": "Write a report of a run, or its data.",
     },
-    "Compare and decide": {
-        "diff": "Compare two runs, or two systems of one run: metrics, and the values fixed and broken.",
+    "Decide": {
+        "diff": "Compare two runs, or two systems of one run.",
         "gate": "Decide GO or NO-GO on finished runs.",
-        "baseline": "Set, show and check the baseline that later runs are compared with.",
+        "baseline": "Set, show and check the baseline.",
+        "calibrate": "Certify which values need no review.",
     },
-    "Review": {
-        "review": "Reviews of extracted values by people: gold from pre-fills, blind audits, teams.",
-        "agreement": "Measure how far the reviewers of the same documents agree.",
+    "Extract": {
+        "extract": "Make predictions from documents.",
+        "run": "Extract with several systems, score and compare them.",
+        "attribute": "Tell reading errors from model errors.",
     },
-    "Runs and installation": {
-        "runs": "The runs that `fieldassay score --runs DIR` wrote: list, look, remove.",
-        "doctor": "Show the parts of this installation, and test that it computes the expected numbers.",
+    "Review and keep": {
+        "review": "Make gold, and check systems, with people.",
+        "runs": "List, show and remove runs.",
+        "doctor": "Show the parts of this installation, and test it.",
     },
 }
 """The first sentence of each command, by its group in `--help`, which so imports none of them."""
@@ -92,10 +87,9 @@ class Commands(GroupedCommands):
 )
 @click.version_option(__version__, prog_name="fieldassay")
 def commands() -> None:
-    """Measure structured data extraction: field by field, why a value is wrong, and how sure the numbers are.
+    """Measure how good structured data extraction is.
 
-    Exit codes: 0 ok, 1 a gate failed, 2 usage or input error, 3 run incomplete, 4 a gate cannot be decided, 5
-    nothing was evaluated, 70 internal error, 130 interrupted.
+    Exit codes: 0 ok, 1 a gate failed, 2 wrong input, 3 incomplete, 4 undecided, 5 nothing evaluated.
     """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 COMMANDS: Mapping[str, str] = {
+    "agreement": "fieldassay review agreement",
     "export": "fieldassay report RUN -o FILE [--table NAME]",
     "validate": "fieldassay score --check --spec FILE [--gold PATH] [--pred PATH]",
 }

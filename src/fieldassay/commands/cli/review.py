@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.commands.cli.agreement import agreement
 from fieldassay.commands.cli.exchange import export, import_
 from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, json_option, option
 from fieldassay.commands.cli.inputs import reading_options, spec_options
@@ -367,5 +368,5 @@ def log(folder: Path, document: str | None, *, is_csv: bool) -> int:
     return 0
 
 
-for _command in (promote, export, import_):
+for _command in (promote, export, import_, agreement):
     review.add_command(_command)
