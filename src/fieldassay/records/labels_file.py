@@ -295,23 +295,55 @@ def record_of(labels: Mapping[str, Label]) -> Any:
     >>> record_of(labels | {"total": Label("absent")})
     {'lines': [{'sku': 'A'}, {'sku': 'B'}]}
     """
+    value = tree_of({path: label for path, label in labels.items() if label.state == "value"})[0]
+    return {} if value is None else value
+
+
+def tree_of(labels: Mapping[str, Label], at: str = "") -> tuple[Any, Mapping[str, set[str]]]:
+    """Return the value that labels below a place make, None if nothing, and what is unknown in it by state.
+
+    A row of which nothing is known but that it is there is null, or an object without keys; one of which all
+    is absent is none. Raises ValueError for a place that is both a list and an object.
+
+    >>> some = {"x[0][1]": Label("value", "a"), "x[2][0]": Label("illegible"), "x[2][4]": Label("value", "b")}
+    >>> tree_of({**some, "x[1][0]": Label("absent")}, "x")
+    ([['a'], [None, 'b']], {'illegible': {'x[1][0]'}, 'skipped': set()})
+    """
     tree: dict[Step, Any] = {}
+    depth, unknown = len(split_path(at)), {"illegible": set[str](), "skipped": set[str]()}
     for path, label in labels.items():
-        if label.state == "value" and label.text is not None:
-            *above, last = split_path(path)
+        *above, last = split_path(path)[depth:]
+        if label.state != "value" or label.text is not None:
             node = tree
             for step in above:
-                node = node.setdefault(step, {})
-            node[last] = label
-    return _close_gaps(tree)
+                inner = node.get(step)
+                node[step] = node = inner if isinstance(inner, dict) else {}
+            node.setdefault(last, label)
+    value = _close_gaps(tree, at, unknown)
+    return None if value is _NOTHING else value, unknown
 
 
-def _close_gaps(node: Any) -> Json:
+_NOTHING, _UNKNOWN = object(), object()
+
+
+def _close_gaps(node: dict[Step, Any] | Label, at: str, unknown: Mapping[str, set[str]]) -> Any:
     if isinstance(node, Label):
-        return node.content
-    if node and all(isinstance(step, int) for step in node):
-        return [_close_gaps(node[step]) for step in sorted(node)]
-    return {str(step): _close_gaps(inner) for step, inner in node.items()}
+        if node.state in unknown:
+            unknown[node.state].add(at)
+        return node.content if node.state == "value" else _UNKNOWN if node.state in unknown else _NOTHING
+    items: list[Any] = []
+    members: dict[str, Any] = {}
+    for step in sorted(node) if all(isinstance(step, int) for step in node) else node:
+        place = len(items) if isinstance(step, int) else step
+        inner = _close_gaps(node[step], join_path((*split_path(at), place)), unknown)
+        if inner is not _NOTHING and isinstance(step, int):
+            items.append(None if inner is _UNKNOWN else inner)
+        elif inner is not _NOTHING:
+            members[str(step)] = inner
+    if items and any(isinstance(step, str) for step in node):
+        raise ValueError(at)
+    value = items or {key: inner for key, inner in members.items() if inner is not _UNKNOWN}
+    return value if items or members else _NOTHING
 
 
 def write_labels(path: Path, sheets: Iterable[Sheet]) -> None:

@@ -148,13 +148,15 @@ def _value(form: Form, node: str, label: Label, predicted: Json) -> Json:
     """Return a labeled value as JSON where that is no text: as it was shown, or a correction of its kind.
 
     The text in a typed field is read by its type, as `1.234` is by its locale; in others its kind counts.
+    A list or an object in place of one typed value was shown as a text, and is one.
     """
-    if label.text is None or predicted is None or isinstance(predicted, str):
+    leaf = form.leaf(field_of(node))
+    is_typed = leaf is not None and leaf.type != "any"
+    other_kinds = str | dict | list if is_typed else str
+    if label.text is None or predicted is None or isinstance(predicted, other_kinds):
         return None
     if label.origin == "confirmed":
         return predicted
-    leaf = form.leaf(field_of(node))
-    is_typed = leaf is not None and leaf.type != "any" and not isinstance(predicted, dict | list)
     is_text = is_typed or isinstance(as_kind(label.text, predicted), str)
     return None if is_text else json.loads(label.text)
 

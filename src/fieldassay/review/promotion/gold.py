@@ -5,11 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
@@ -25,8 +25,11 @@ from fieldassay.records.decode import TOO_DEEP, is_too_deep
 from fieldassay.records.formats.columns import Columns
 from fieldassay.records.formats.folders import read_folder
 from fieldassay.records.ids import find_id
-from fieldassay.records.labels_file import Label, record_of
+from fieldassay.records.labels_file import Label, tree_of
 from fieldassay.records.options import SourceOptions
+from fieldassay.review.sheets.forms import Form
+from fieldassay.values.types.anything import AnyReader
+from fieldassay.values.types.text import json_text
 
 # The places of a record: what a label stands for there, what gold has, and whether they are the same
 
@@ -43,8 +46,33 @@ class Nothing:
 
 NOTHING: Final = Nothing()
 
-Same: TypeAlias = Callable[[str, Any, Any], bool]
-"""From the path of a field and two values to whether they mean the same."""
+
+class Meaning(Struct, frozen=True):
+    """What values of a field mean, by the readers of a spec; without one, by how they are written."""
+
+    form: Form | None = None
+
+    def is_same(self, path: str, first: Any, second: Any) -> bool:
+        """Return whether two values of a field mean the same; those that cannot be read are compared as text.
+
+        >>> Meaning().is_same("total", Decimal("5"), "5"), Meaning().is_same("total", "5.00", "5")
+        (True, False)
+        """
+        leaf = None if self.form is None else self.form.leaf(path)
+        is_plain = not any(isinstance(side, list | dict) for side in (first, second))
+        if is_plain and self.form is not None and not (leaf is not None and leaf.is_list):
+            reader = AnyReader() if leaf is None else leaf.reader
+            sides = [reader.read(json.loads(_json(side))) for side in (first, second)]
+            if all(side.problem is None for side in sides):
+                return sides[0].canonical == sides[1].canonical
+        texts = [json_text(side) if isinstance(side, bool) else str(side).strip() for side in (first, second)]
+        return texts[0] == texts[1] if is_plain else type(first) is type(second) and bool(first == second)
+
+    def typed(self, path: str, text: str, like: Any) -> Any:
+        """Return a text in the kind of JSON of another value of its field, where it means the same in it."""
+        value, leaf = as_kind(text, like), None if self.form is None else self.form.leaf(path)
+        is_other = leaf is not None and leaf.type != "any" and isinstance(value, Decimal)
+        return text if is_other and not self.is_same(path, text, value) else value
 
 
 class UnfitError(Exception):
@@ -111,7 +139,7 @@ def list_units(labels: Mapping[str, Label], record: Mapping[str, Any]) -> Iterat
             yield path
 
 
-def wanted_at(path: str, labels: Mapping[str, Label], record: Mapping[str, Any], same: Same) -> Place:
+def wanted_at(path: str, labels: Mapping[str, Label], record: Mapping[str, Any], meaning: Meaning) -> Place:
     """Return the content that a label stands for, in the kind of value that gold has there.
 
     Raises UnfitError for an item that the list in gold does not have.
@@ -124,43 +152,33 @@ def wanted_at(path: str, labels: Mapping[str, Label], record: Mapping[str, Any],
     if label.state in ("illegible", "absent"):
         return Place(NOTHING, (frozenset([path] * (label.state == "illegible")), frozenset()))
     if label.text is not None:
-        return Place(_alike(field_of(path), label.content, old, (set(), same)))
-    return _whole_list(path, labels, old if isinstance(old, list) else [], same)
+        return Place(_alike(field_of(path), label.content, old, (set(), meaning)))
+    return _whole_list(path, labels, old if isinstance(old, list) else [], meaning)
 
 
-def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], same: Same) -> Place:
+def _whole_list(path: str, labels: Mapping[str, Label], old: list[Any], meaning: Meaning) -> Place:
     """Return the labeled items; what means the same keeps its writing, and keys that no label names stay."""
-    depth, cells = len(split_path(path)), dict[Step, dict[str, Label]]()
-    beside: dict[str, set[str]] = {"illegible": set(), "skipped": set()}
-    inside = {
-        split_path(other)[depth:]: label
-        for other, label in labels.items()
-        if is_at(other, path) and other != path
-    }
-    for steps, label in inside.items():
-        cells.setdefault(steps[0], {})[join_path(steps[1:])] = label
-    rows = [cells[number] for number in sorted(number for number in cells if isinstance(number, int))]
-    if len(rows) < len(cells):
+    inside, depth = (
+        {other: label for other, label in labels.items() if is_at(other, path) and other != path},
+        len(split_path(path)),
+    )
+    if any(isinstance(split_path(other)[depth], str) for other in inside):
         raise UnfitError(f"{path} is a list, and a label in it is of no item")
-    for at, row in enumerate(rows):
-        for rest, label in row.items():
-            if label.state in beside:
-                beside[label.state].add(join_path([*split_path(path), at, *split_path(rest)]))
-    is_value = [("" in row and row[""].text is not None) for row in rows]
-    items = [
-        row[""].content if is_one else record_of(row) for is_one, row in zip(is_value, rows, strict=True)
-    ]
-    named = {step for steps in inside for step in steps if isinstance(step, str)}
+    try:
+        items, unknown = tree_of(inside, path)
+    except ValueError as error:
+        raise UnfitError(f"{error} has labels of a list and of an object") from None
+    named = {step for other in inside for step in split_path(other)[depth:] if isinstance(step, str)}
     extra = sorted({key for item in old if isinstance(item, dict) for key in item} - named)
-    if extra and len(items) != len(old):
+    if extra and len(items or ()) != len(old):
         raise UnfitError(f"items in gold have keys that no label names ({', '.join(extra)[:100]})")
-    value = _alike(field_of(path), items, old, (named, same)) or NOTHING
-    return Place(value, (frozenset(beside["illegible"]), frozenset(beside["skipped"])))
+    value = NOTHING if items is None else _alike(field_of(path), items, old, (named, meaning))
+    return Place(value, (frozenset(unknown["illegible"]), frozenset(unknown["skipped"])))
 
 
-def _alike(path: str, new: Any, old: Any, context: tuple[set[str], Same]) -> Any:
+def _alike(path: str, new: Any, old: Any, context: tuple[set[str], Meaning]) -> Any:
     """Return a labeled value as gold has written it, where they mean the same; keys not `named` stay."""
-    named, same = context
+    named, meaning = context
     if isinstance(new, dict):
         members = old.items() if isinstance(old, dict) else ()
         members_now = {
@@ -173,8 +191,8 @@ def _alike(path: str, new: Any, old: Any, context: tuple[set[str], Same]) -> Any
     if isinstance(new, list):
         items = [*(old if isinstance(old, list) else []), *[NOTHING] * len(new)]
         return [_alike(f"{path}[]", value, items[at], context) for at, value in enumerate(new)]
-    typed = as_kind(new, old) if isinstance(new, str) else new
-    return old if old is not NOTHING and same(path, old, typed) else typed
+    typed = meaning.typed(path, new, old) if isinstance(new, str) else new
+    return old if old is not NOTHING and meaning.is_same(path, old, typed) else typed
 
 
 def filled_at(record: Mapping[str, Any], path: str | Iterable[Step]) -> Any:
@@ -206,20 +224,6 @@ def put(record: dict[str, Any], path: str, value: Any) -> None:
         node[last] = None if value is NOTHING else value
     else:
         raise UnfitError(f"gold has no such place: {join_path(above)} is no list or object")
-
-
-def same_text(_path: str, first: Any, second: Any) -> bool:
-    """Return whether second values are written alike, numbers and texts compared as text.
-
-    >>> same_text("total", Decimal("5"), "5"), same_text("total", "5.00", "5")
-    (True, False)
-    """
-    is_text = not any(isinstance(side, bool | list | dict) for side in (first, second))
-    return (
-        str(first).strip() == str(second).strip()
-        if is_text
-        else type(first) is type(second) and bool(first == second)
-    )
 
 
 def shown(value: Any) -> str:

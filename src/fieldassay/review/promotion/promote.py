@@ -20,14 +20,13 @@ from fieldassay.review.promotion.gold import (
     BESIDE,
     UNREVIEWED_FIELDS,
     GoldFile,
+    Meaning,
     Place,
-    Same,
     UnfitError,
     is_at,
     list_units,
     named_places,
     open_gold,
-    same_text,
     shown,
     wanted_at,
     write_gold,
@@ -117,13 +116,13 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     )
     records = {name: _open(row, options.gold_key) for name, row in file.rows.items()}
     form = None if plan is None else Form(plan)
-    same = same_text if form is None else same_by(form)
+    meaning = Meaning(form)
     problems: list[Problem] = []
     sheets, items, standing = _promotable(sheets, records, plan)
     asked: dict[str, set[str]] = defaultdict(set)
     for sheet in sheets:
         asked[sheet.document] |= {path for path in sheet.labels if "[" not in path}
-    agreed = _agree(sheets, same, gold, problems)
+    agreed = _agree(sheets, meaning, gold, problems)
     unknown = () if options.adds_documents or not records else tuple(agreed.keys() - records.keys())
     agreed = {name: labels for name, labels in agreed.items() if name not in unknown}
     unread = () if form is None else tuple(_unread(form, agreed))
@@ -134,7 +133,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     unreviewed: list[tuple[str, str]] = []
     for document, labels in agreed.items():
         record = deepcopy(records.get(document, {}))
-        effects = list(_apply(record, document, _renamed(labels, record, plan), same, gold, problems))
+        effects = list(_apply(record, document, _renamed(labels, record, plan), meaning, gold, problems))
         changes += effects
         for change in effects:
             if change.is_changed and document in options.changed:
@@ -162,13 +161,18 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
 
 
 def _apply(
-    record: dict[str, Any], document: str, labels: Labels, same: Same, gold: Path, problems: list[Problem]
+    record: dict[str, Any],
+    document: str,
+    labels: Labels,
+    meaning: Meaning,
+    gold: Path,
+    problems: list[Problem],
 ) -> Iterator[Change]:
     """Write labels into a record; yield what each changes or confirms."""
     before = deepcopy(record)
     for path in list_units(labels, before):
         try:
-            ours, now = wanted_at(path, labels, before, same), Place.of(before, path)
+            ours, now = wanted_at(path, labels, before, meaning), Place.of(before, path)
             is_changed = now != ours
             if is_changed:
                 ours.put(record, path)
@@ -234,7 +238,7 @@ def _unread(form: Form, agreed: Mapping[str, Labels]) -> Iterator[tuple[str, str
             leaf = form.leaf(field_of(path))
             if leaf is None or label.state != "value" or leaf.is_list != (label.text is None):
                 continue
-            given: Any = label.content
+            given: Any = label.text if isinstance(label.value, dict | list) else label.content
             if leaf.is_list:
                 given = [one.content for inner, one in labels.items() if is_at(inner, path) and one.text]
             if find_problem(leaf.reader.read(given)) is not None:
@@ -296,7 +300,7 @@ def _is_single(path: str, labels: Labels) -> bool:
 
 
 def _agree(
-    sheets: Iterable[Sheet], same: Same, gold: Path, problems: list[Problem]
+    sheets: Iterable[Sheet], meaning: Meaning, gold: Path, problems: list[Problem]
 ) -> dict[str, dict[str, Label]]:
     """Return the labels of each document; a ruling counts before all other labels."""
     answers_by: dict[str, dict[str, list[Label]]] = {}
@@ -313,7 +317,7 @@ def _agree(
             said = [answer for answer in answers if answer.state != "skipped"]
             said = [answer for answer in said if answer.origin == "adjudicated"] or said
             for answer in said:
-                if not _says_same(path, said[0], answer, same):
+                if not _says_same(path, said[0], answer, meaning):
                     what = f"two sheets differ: {_told(said[0])} and {_told(answer)}"
                     where = f"{gold}: {document}: {path}"
                     problems.append(Problem(where, what, "have a third person decide", "gold_conflict"))
@@ -330,30 +334,17 @@ def _told(label: Label) -> str:
     return label.state if label.text is None else repr(label.text[:60])
 
 
-def _says_same(path: str, first: Label, second: Label, same: Same) -> bool:
+def _says_same(path: str, first: Label, second: Label, meaning: Meaning) -> bool:
     if first.state != second.state or first.text is None or second.text is None:
         return (first.state, first.text) == (second.state, second.text)
-    return same(field_of(path), first.text, second.text)
+    return meaning.is_same(field_of(path), first.text, second.text)
 
 
-def _writing(label: Label) -> tuple[bool, int, str]:
-    """Return the rank of a writing: what stands on the page, then the shorter, then by code point."""
+def _writing(label: Label) -> tuple[bool, bool, int, str]:
+    """Return the rank of a writing: with its kind, what stands on the page, the shorter, by code point."""
     text = label.text or ""
-    return not any((text or "\0") in (region.text or "") for region in label.regions), len(text), text
-
-
-def same_by(form: Form) -> Same:
-    """Return whether second values of a field mean the same: equal canonical texts by the spec's reader."""
-
-    def same(path: str, first: Any, second: Any) -> bool:
-        leaf = form.leaf(path)
-        if same_text(path, first, second) or leaf is None or leaf.is_list:
-            return same_text(path, first, second)
-        sides = [leaf.reader.read(str(side)) for side in (first, second)]
-        is_read = all(side.problem is None for side in sides)
-        return is_read and sides[0].canonical == sides[1].canonical
-
-    return same
+    is_elsewhere = not any((text or "\0") in (region.text or "") for region in label.regions)
+    return label.value is None, is_elsewhere, len(text), text
 
 
 def _separators(node: ObjectNode, above: str = "") -> Iterator[tuple[str, str]]:

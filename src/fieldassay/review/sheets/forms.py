@@ -98,14 +98,16 @@ class Form(Struct, frozen=True, dict=True):
         """Return the document types that have a place, for places that not all have."""
         return dict(_applying(self.plan.root, frozenset()))
 
-    def read(self, field: str, text: str) -> Reading | None:
-        """Return a text as the spec reads it in a field; None where the text means that there is no value."""
+    def read(self, field: str, text: str, value: Any = None) -> Reading | None:
+        """Return a text, or the value that it shows, as the spec reads it in a field; None for no value."""
         leaf = self.leaf(field)
         if leaf is None:
             return Reading(text, text, text)
         if not leaf.is_list and leaf.is_empty(text):
             return None
-        reading = leaf.reader.read(self.to_read(field, text))
+        is_data = isinstance(value, list if leaf.is_list else int | float)
+        data: Any = value if is_data else self.to_read(field, text)
+        reading = leaf.reader.read(data)
         return replace(reading, problem=find_problem(reading))
 
     def to_read(self, field: str, text: str) -> Any:
@@ -161,6 +163,10 @@ def show(leaf: Leaf | None, data: Any) -> str:
     """
     if isinstance(data, dict):
         return json.dumps(data, ensure_ascii=False)
+    if isinstance(data, float) and leaf is not None:  # a number is written as its locale reads it
+        text, canonical = json_text(data), leaf.reader.read(data).canonical
+        writings = (text, text.replace(".", ","))
+        return next((one for one in writings if leaf.reader.read(one).canonical == canonical), text)
     if not isinstance(data, list):
         return json_text(data)
     between = leaf.separator if leaf is not None and leaf.separator else _BETWEEN

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from fieldassay.io.json_value import read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.nodes import is_in_list, items_above, number_of
@@ -138,14 +139,18 @@ def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer:
     return journal.append(Entry("label", body, person.alias, sheet))
 
 
-def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> str | None:
-    """Return what is shown at a node, None for nothing. Raises `RefusedError` where nothing is asked."""
+def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[str, Any] | None:
+    """Return the text that is shown at a node and its value, None for nothing.
+
+    Raises `RefusedError` where nothing is asked.
+    """
     row = db.execute(
-        "SELECT shown, given FROM asked WHERE node=? AND document=(SELECT document FROM sheet WHERE id=?)",
+        "SELECT shown, given, predicted FROM asked "
+        "WHERE node=? AND document=(SELECT document FROM sheet WHERE id=?)",
         (node, sheet),
     ).fetchone()
     if row is not None and row[0] != Shown.CONTEXT:
-        return None if row[1] is None else str(row[1])
+        return None if row[1] is None else (str(row[1]), read_given(row[2]))
     above = _items_of(node)
     is_cell = bool(above) and form.leaf(field_of(node)) is not None
     live = is_cell and all(
@@ -164,7 +169,7 @@ def _items_of(node: str) -> list[tuple[str, str]]:
         return []
 
 
-def label_body(form: Form, person: Person, given: str | None, answer: Answer) -> dict[str, Any]:
+def label_body(form: Form, person: Person, given: tuple[str, Any] | None, answer: Answer) -> dict[str, Any]:
     """Return the content of the event of a label: its text as the spec reads it, and its origin.
 
     Raises `RefusedError` for a text that is no value.
@@ -176,7 +181,8 @@ def label_body(form: Form, person: Person, given: str | None, answer: Answer) ->
         raise RefusedError("invalid", "a list is answered by its rows: add one, or say that it is absent")
     if answer.state == "value":
         text = (answer.text or "").strip()
-        reading = form.read(field, text)
+        is_shown = given is not None and text == given[0].strip()
+        reading = form.read(field, text, given[1] if is_shown and given is not None else text)
         if not text or reading is None:
             raise RefusedError("invalid", "an empty text is no value: say that it is absent, or illegible")
         leaf = form.leaf(field)
@@ -186,7 +192,7 @@ def label_body(form: Form, person: Person, given: str | None, answer: Answer) ->
         flags = [*reading.flags, *([UNREADABLE] if reading.problem is not None else [])]
     origin = "blind"
     if given is not None:
-        shown = form.read(field, given)
+        shown = form.read(field, *given)
         is_same = canonical is not None and shown is not None and shown.canonical == canonical
         origin = "confirmed" if is_same else "corrected"
     return {
