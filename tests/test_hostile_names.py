@@ -123,7 +123,7 @@ def commands() -> Iterator[tuple[str, ...]]:
     yield from (("report", "run", "--table", what) for what in ("losses", "suspicious-gold"))
     yield ("gate", "run")
     yield ("gate", "run", "--format", "markdown")
-    yield ("baseline", "check", "run", "baseline.json")
+    yield ("gate", "run", "--baseline", "baseline.json")
     yield ("baseline", "show", "baseline.json")
     yield ("runs", "list", "--runs", "store")
     yield ("runs", "show", "latest", "--runs", "store")

@@ -128,7 +128,7 @@ _RUN_COMMANDS = (
     ("report", "work", "--table", "errors", "-o", "errors.md"), ("report", "work", "--table", "losses"),
     ("gate", "work", "--gates", "gates.yaml"),
     ("calibrate", "work", "--system", "m"), ("baseline", "set", "work", "--out", "new.json"),
-    ("baseline", "check", "work", "baseline.json"),
+    ("gate", "work", "--baseline", "baseline.json"),
     ("score", "--run", "work", "--out", "again", *FAST), ("runs", "show", "work"),
     ("runs", "list", "--runs", "."),
 )  # fmt: skip
@@ -218,7 +218,7 @@ TARGETS: dict[str, Target] = {
         "gates.yaml", (mutate_yaml, mutate_text), (("gate", "run", "--gates", "gates.yaml"),)
     ),
     "baseline.json": Target(
-        "baseline.json", (mutate_json, mutate_text), (("baseline", "check", "run", "baseline.json"),)
+        "baseline.json", (mutate_json, mutate_text), (("gate", "run", "--baseline", "baseline.json"),)
     ),
     "frozen.json": Target(
         "frozen.json",

@@ -136,14 +136,20 @@ def test_what_cannot_be_set_is_refused_with_a_reason(case: str, project: Project
 def test_a_run_is_compared_with_the_baseline(project: Project) -> None:
     project.set("old")
     project.score("worse", "--out", "runs/worse")
-    ran = project.run("baseline", "check", "runs/worse")
+    ran = project.run("gate", "runs/worse", "--baseline", "fieldassay-baseline.json")
     assert ran.code == 0 and "−20.0" in ran.out and "worse" in ran.out and "p < .001" in ran.out
     data = json.loads(
         project.run(
-            "baseline", "check", "runs/worse", "--json", "--metrics", "accuracy,field_accuracy[name]"
+            "gate",
+            "runs/worse",
+            "--baseline",
+            "fieldassay-baseline.json",
+            "--json",
+            "--metrics",
+            "accuracy,field_accuracy[name]",
         ).out
     )
-    assert [(one["metric"], round(one["change"], 6)) for one in data["changes"]] == [
+    assert [(one["metric"], round(one["change"], 6)) for one in data["comparison"]["changes"]] == [
         ("accuracy", -0.2),
         ("field_accuracy[name]", -0.4),
     ]
@@ -169,8 +175,8 @@ def test_check_and_score_end_alike(name: str, more: tuple[str, ...], code: int, 
     scored = project.score(name, "--out", f"runs/{name}", *more)
     assert scored.code == code, scored.err
     if code != 2:
-        checked = project.run("baseline", "check", f"runs/{name}", *more)
-        assert checked.code == code, checked.out + checked.err
+        checked = project.run("gate", f"runs/{name}", "--baseline", "fieldassay-baseline.json", *more[:2])
+        assert checked.code == project.score(name, *more[:2], "--strict").code, checked.out + checked.err
 
 
 def test_a_gate_of_the_spec_looks_at_the_baseline_in_the_folder(project: Project) -> None:
@@ -237,12 +243,14 @@ def test_a_run_of_other_gold_is_compared_where_gold_is_the_same_and_passes_no_ga
     gold = [{**ROWS[0], "name": "other"}, *ROWS[2:], {"id": "e", "name": "x"}]
     project.files.write("gold.jsonl", gold)
     project.score("worse", "--out", "runs/other")
-    checked = project.run("baseline", "check", "runs/other", "--metrics", "accuracy")
+    checked = project.run(
+        "gate", "runs/other", "--baseline", "fieldassay-baseline.json", "--metrics", "accuracy"
+    )
     said = "compared on the 38 of 40 documents with equal gold: 1 document added (e), 1 changed (d000), 1 removed (d001)"
     assert checked.code == 0 and said in " ".join(checked.out.split())
     given = ("--json", "--metrics", "accuracy", "--fail-on-regression", "accuracy=0.9")
-    checked = project.run("baseline", "check", "runs/other", *given)
-    [line], [decision] = (json.loads(checked.out)[key] for key in ("changes", "decisions"))
+    checked = project.run("gate", "runs/other", "--baseline", "fieldassay-baseline.json", *given)
+    [line], [decision] = (json.loads(checked.out)["comparison"][key] for key in ("changes", "decisions"))
     assert (checked.code, line["comparison"]["documents"]) == (2, 38)
     assert decision["gates"][0]["verdict"] == "INCONCLUSIVE"
 
@@ -275,7 +283,7 @@ def _edit(folder: Path, name: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        ("baseline", "check", "runs/worse", "--fail-on-regression", "accuracy"),
+        ("gate", "runs/worse", "--baseline", "fieldassay-baseline.json", "--fail-on-regression", "accuracy"),
         ("baseline", "set", "runs/worse"),
         ("gate", "runs/worse", "--gates", "gates.yaml", "--baseline", "fieldassay-baseline.json"),
     ],
@@ -300,10 +308,17 @@ def test_a_run_with_a_file_that_is_not_as_it_wrote_it_passes_nothing(
 def test_the_verdict_in_json_is_the_one_that_is_printed(project: Project) -> None:
     assert project.set("old").code == 0
     assert project.score("worse", "--out", "runs/worse").code == 0
-    assert "worse" in project.run("baseline", "check", "runs/worse", "--metrics", "accuracy").out
+    assert (
+        "worse"
+        in project.run(
+            "gate", "runs/worse", "--baseline", "fieldassay-baseline.json", "--metrics", "accuracy"
+        ).out
+    )
     [line] = json.loads(
-        project.run("baseline", "check", "runs/worse", "--metrics", "accuracy", "--json").out
-    )["changes"]
+        project.run(
+            "gate", "runs/worse", "--baseline", "fieldassay-baseline.json", "--metrics", "accuracy", "--json"
+        ).out
+    )["comparison"]["changes"]
     assert (
         line["comparison"]["verdict"] == "worse"
         and line["comparison"]["p_adjusted"] == line["comparison"]["p"]

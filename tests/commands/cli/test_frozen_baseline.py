@@ -88,7 +88,7 @@ def test_a_change_is_refused_by_every_command_and_named(name: str, frozen: Froze
         (tmp_path / f"{number}.yaml").write_text(f"gates: ['{rule}']")
     gates = ("gate", tmp_path / "run", "--baseline", frozen.file, "--gates")
     for arguments in (
-        ("baseline", "check", tmp_path / "run", frozen.file),
+        ("gate", tmp_path / "run", "--baseline", frozen.file),
         (*gates, tmp_path / "0.yaml"),
         (*gates, tmp_path / "1.yaml"),
     ):
@@ -103,7 +103,7 @@ def test_what_decides_no_number_is_no_change(frozen: Frozen, tmp_path: Path) -> 
     )
     frozen.files.write("gold.jsonl", [dict(reversed(row.items())) for row in reversed(GOLD)])
     assert frozen.score("--baseline", frozen.file, "--out", tmp_path / "run").code == 0
-    assert frozen.run("baseline", "check", tmp_path / "run", frozen.file).code == 0
+    assert frozen.run("gate", tmp_path / "run", "--baseline", frozen.file).code == 0
 
 
 def test_a_part_of_the_documents_is_refused(frozen: Frozen) -> None:

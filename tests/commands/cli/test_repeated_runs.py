@@ -143,7 +143,7 @@ def test_a_baseline_of_several_runs_is_that_of_repeated_runs(run: Run, scored: P
         for name in ("joined.json", "whole.json")
     ]
     assert [one["value"] for one in shown[0]] == pytest.approx([one["value"] for one in shown[1]])
-    told = re.sub(r"\s+", " ", run("baseline", "check", "r1", "joined.json").out)
+    told = re.sub(r"\s+", " ", run("gate", "r1", "--baseline", "joined.json").out)
     assert "means over 3 repeated runs in the baseline and 1 now" in told
 
 
@@ -161,9 +161,9 @@ def test_a_single_run_on_each_side_cannot_tell_drawing_again_from_a_change(run: 
     for number in (1, 2):
         score(run, "--pred", f"m={number}.jsonl", "--out", f"r{number}", "--quiet")
     run("baseline", "set", "r1", "--out", "b.json")
-    told = re.sub(r"\s+", " ", run("baseline", "check", "r2", "b.json").out)
+    told = re.sub(r"\s+", " ", run("gate", "r2", "--baseline", "b.json").out)
     assert "a single run each: answers drawn again cannot be told from a change of the system" in told
-    assert "a single run each" not in run("baseline", "check", "r1", "b.json").out
+    assert "a single run each" not in run("gate", "r1", "--baseline", "b.json").out
 
 
 def test_runs_of_other_gold_are_no_repeated_runs(run: Run, scored: Path, folder: Path) -> None:

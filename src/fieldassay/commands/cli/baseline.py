@@ -1,19 +1,16 @@
-"""`fieldassay baseline`: sets, shows and checks the baseline of regression gates."""
+"""`fieldassay baseline`: sets and shows the baseline of regression gates."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommands, json_option
-from fieldassay.commands.cli.regressions import DEFAULT, REGRESSION_HELP
+from fieldassay.commands.cli.regressions import DEFAULT
 from fieldassay.commands.cli.storing import lookup_option
-
-if TYPE_CHECKING:
-    from fieldassay.runs.run import Run
 
 _FILE = click.argument(
     "file", metavar="[FILE]", required=False, default=DEFAULT, type=click.Path(path_type=Path)
@@ -28,10 +25,10 @@ _METRICS = click.option(
 
 @click.group(cls=GroupedCommands)
 def baseline() -> None:
-    """Set, show and check the baseline that later runs are compared with.
+    """Set and show the baseline that later runs are compared with.
 
     The baseline is a small file to commit. It holds the statistics of every document and no content, so that
-    CI can say, document by document, whether a change made anything worse.
+    CI can say, document by document, whether a change made anything worse: `fieldassay gate RUN --baseline`.
     """
 
 
@@ -121,54 +118,6 @@ def show_baseline(file: Path, *, is_json: bool) -> int:
     held = read_baseline(file)
     write(json_text(baseline_data(held)) if is_json else render_baseline(held, screen()))
     return 0
-
-
-@baseline.command("check")
-@click.argument("run", metavar="RUN")
-@_FILE
-@click.option(
-    "--metrics",
-    metavar="LIST",
-    multiple=True,
-    help="Compare by these metrics.  [default: those that the baseline shows]",
-)
-@click.option("--fail-on-regression", "regressions", metavar="METRIC", multiple=True, help=REGRESSION_HELP)
-@click.option("--strict", is_flag=True, help="Exit with 4 if a gate cannot be decided.")
-@lookup_option
-@json_option
-def check_baseline(**given: Any) -> int:
-    """Compare a finished run with the baseline, document by document.
-
-    Exits with 1 if a regression gate failed: one of the run's spec, or of --fail-on-regression. A run of
-    another spec is refused with exit code 2; so is one of other gold if the baseline is frozen, else it is
-    compared on the documents with equal gold.
-
-    \b
-    fieldassay baseline check latest --fail-on-regression accuracy=0.01
-    """
-    from fieldassay.commands.cli.output import screen, write
-    from fieldassay.commands.cli.regressions import BaselineChoice, read_regressions
-    from fieldassay.commands.cli.texts import split_outside
-    from fieldassay.commands.cli.thresholds import FAILED, find_exit_code
-    from fieldassay.decisions.baseline.file import read_baseline
-    from fieldassay.decisions.baseline.runs import check_run, judge_run
-    from fieldassay.io.json_value import json_text
-    from fieldassay.reports.content.baseline import check_data, render_check
-
-    held, run = read_baseline(given["file"]), _read_run(given)
-    asked = BaselineChoice(given["file"], read_regressions(given["regressions"], run.spec))
-    lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
-    decisions = judge_run(run, held, asked.gates)
-    data = check_data(held, lines, decisions)
-    write(json_text(data) if given["is_json"] else render_check(held, lines, decisions, screen()))
-    code = find_exit_code(decisions, (), is_strict=given["strict"])
-    return code if code == FAILED else asked.find_exit_code(decisions) or code
-
-
-def _read_run(given: Mapping[str, Any]) -> Run:
-    from fieldassay.runs.run import Run
-
-    return Run.open(_find(given["run"], given))
 
 
 def _find(name: str, given: Mapping[str, Any]) -> Path:

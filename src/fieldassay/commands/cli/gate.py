@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from fieldassay.commands.cli.grouping import Shape, json_option
-from fieldassay.commands.cli.regressions import BASELINE_HELP, default_baseline
+from fieldassay.commands.cli.regressions import DEFAULT, REGRESSION_HELP, default_baseline
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
-    from fieldassay.metrics.result.decision import DecisionPage
+    from fieldassay.commands.cli.regressions import BaselineChoice
+    from fieldassay.decisions.baseline.baseline import Baseline
+    from fieldassay.decisions.baseline.runs import ChangeLine
+    from fieldassay.metrics.result.decision import Decision, DecisionPage
 
 _PATH = click.Path(path_type=Path)
 
@@ -38,7 +41,19 @@ _PATH = click.Path(path_type=Path)
     help="Records of events besides scoring: repeated runs, offline runs, proofs.",
 )
 @click.option("--system", metavar="NAME", help="The system to decide on.  [default: each]")
-@click.option("--baseline", metavar="FILE", type=_PATH, help=BASELINE_HELP)
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=_PATH,
+    help=f"Compare a run with this baseline, too.  [default for gates on regressions: {DEFAULT}]",
+)
+@click.option("--fail-on-regression", "regressions", metavar="METRIC", multiple=True, help=REGRESSION_HELP)
+@click.option(
+    "--metrics",
+    metavar="LIST",
+    multiple=True,
+    help="Of --baseline: compare by these metrics.  [default: those that the baseline shows]",
+)
 @lookup_option
 @click.option(
     "-f",
@@ -60,10 +75,13 @@ def gate(**given: Any) -> int:
 
     RUN is a folder that `fieldassay score --out` wrote, or a run of the store: its id, name, or `latest`.
     Prints each gate with its value, threshold, verdict and evidence. Exits with 0 for GO, 1 for NO-GO, 4
-    where that cannot be decided.
+    where that cannot be decided. With --baseline a run is compared document by document, and needs no gates.
+    A run of another spec is refused with exit code 2; so is one of other gold if the baseline is frozen, else
+    the documents with equal gold are compared.
 
     \b
     fieldassay gate runs/prescriptions runs/labs --protocol clinical-decision --records records.yaml
+    fieldassay gate latest --baseline fieldassay-baseline.json --fail-on-regression accuracy=0.01
     """
     from fieldassay.commands.cli.output import complain, screen, write
     from fieldassay.decisions.baseline.runs import demand_basis
@@ -77,17 +95,83 @@ def gate(**given: Any) -> int:
     baseline = given["baseline"] or default_baseline()
     if given["baseline"] is not None:
         demand_basis(given["baseline"], map(Run.open, runs))
+    compared = _compare(given, runs)
+    if compared is not None and not compared.has_gates:
+        _print_change(compared, None, shape)
+        return compared.find_exit_code("GO")
     page = decide(
         GateRequest(runs, given["gates"], given["protocol"], given["records"], given["system"], baseline)
     )
-    write(_render(page, shape, screen()))
+    if compared is None or shape == "markdown":
+        write(_render(page, shape, screen()))
+    else:
+        _print_change(compared, page, shape)
     if given["out"] is not None:
         _write_page(
             given["out"],
             _render(page, "json" if given["out"].suffix.casefold() == ".json" else "markdown", screen()),
         )
         complain(f"written to {given['out']}")
-    return {"GO": 0, "NO-GO": 1, "INCONCLUSIVE": 4}[str(page.answer)]
+    return _CODES[str(page.answer)] if compared is None else compared.find_exit_code(str(page.answer))
+
+
+_CODES = {"GO": 0, "NO-GO": 1, "INCONCLUSIVE": 4}
+
+
+class _Compared(NamedTuple):
+    """A run beside a baseline: its changes, and the verdicts of `--fail-on-regression`."""
+
+    baseline: Baseline
+    lines: Sequence[ChangeLine]
+    asked: BaselineChoice
+    decisions: tuple[Decision, ...]
+    has_gates: bool
+
+    def find_exit_code(self, answer: str) -> int:
+        """Return the exit code of these verdicts and of the answer of other gates."""
+        from fieldassay.commands.cli.thresholds import FAILED, find_exit_code
+
+        code = find_exit_code(self.decisions, (), is_strict=True)
+        if FAILED in (code, _CODES[answer]):
+            return FAILED
+        return self.asked.find_exit_code(self.decisions) or code or _CODES[answer]
+
+
+def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None:
+    """Return a run beside its baseline; None without one, of several runs, or where only gates are asked."""
+    from fieldassay.commands.cli.regressions import BaselineChoice, read_regressions
+    from fieldassay.commands.cli.texts import split_outside
+    from fieldassay.decisions.baseline.file import read_baseline
+    from fieldassay.decisions.baseline.runs import check_run, judge_run
+    from fieldassay.runs.run import Run
+
+    path, asks = given["baseline"], bool(given["regressions"] or given["metrics"])
+    path = Path(DEFAULT) if path is None and asks else path
+    if asks and len(runs) != 1:
+        raise click.UsageError("--fail-on-regression and --metrics go with one RUN.")
+    if path is None or len(runs) != 1:
+        return None
+    run = Run.open(runs[0])
+    has_gates = bool(run.file.gates or given["gates"] or given["protocol"])
+    if has_gates and not asks:
+        return None
+    held, asked = read_baseline(path), BaselineChoice(path, read_regressions(given["regressions"], run.spec))
+    lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
+    return _Compared(held, lines, asked, judge_run(run, held, asked.gates), has_gates)
+
+
+def _print_change(compared: _Compared, page: DecisionPage | None, shape: str) -> None:
+    """Print the gates, if there are any, and then the comparison with the baseline."""
+    from fieldassay.commands.cli.output import screen, write
+    from fieldassay.io.json_value import json_text
+    from fieldassay.reports.content.baseline import check_data, render_check
+
+    changes = compared.baseline, compared.lines, compared.decisions
+    if shape == "json":
+        write(json_text({**({} if page is None else page.to_dict()), "comparison": check_data(*changes)}))
+        return
+    gates = "" if page is None else _render(page, shape, screen()) + "\n"
+    write(gates + render_check(*changes, screen()))
 
 
 def _shape(given: Mapping[str, Any]) -> str:

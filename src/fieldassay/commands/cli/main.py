@@ -33,7 +33,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Decide": {
         "diff": "Compare two runs, or two systems of one run.",
         "gate": "Decide GO or NO-GO on finished runs.",
-        "baseline": "Set, show and check the baseline.",
+        "baseline": "Set and show what later runs are compared with.",
         "calibrate": "Certify which values need no review.",
     },
     "Extract": {

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 COMMANDS: Mapping[str, str] = {
     "agreement": "fieldassay review agreement",
+    "baseline check": "fieldassay gate RUN --baseline FILE",
     "export": "fieldassay report RUN -o FILE [--table NAME]",
     "validate": "fieldassay score --check --spec FILE [--gold PATH] [--pred PATH]",
 }
