@@ -250,6 +250,23 @@ def save_items(
     return named
 
 
+def check_order(db: sqlite3.Connection, sheet: int, listed: str, expects: int) -> None:
+    """Raise `RefusedError` unless an event is the last one that ordered a list; 0 is none."""
+    if _orders(db, sheet).get(listed, 0) != expects:
+        message = (
+            "rows of this list were added, moved or removed elsewhere meanwhile; they are shown as they are"
+        )
+        raise RefusedError("conflict", message)
+
+
+def _orders(db: sqlite3.Connection, sheet: int) -> dict[str, int]:
+    """Return the event that last ordered each list of a sheet."""
+    events = (
+        "SELECT json_extract(body, '$.list'), max(seq) FROM event WHERE sheet=? AND kind='items' GROUP BY 1"
+    )
+    return dict(db.execute(events, (sheet,)))
+
+
 def _is_asked_list(db: sqlite3.Connection, form: Form, sheet: int, listed: str) -> bool:
     """Return whether rows may be added to a list: it is asked, values in it are, or its item is there."""
     try:
@@ -406,6 +423,7 @@ def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict
             for node, field, given, is_context, is_known in asked
         ],
         "items": items,
+        "orders": _orders(db, sheet),
         "labels": _labels(db, sheet),
         "open": open_nodes(db, form, sheet),
         "unreadable": unreadable_nodes(db, sheet),

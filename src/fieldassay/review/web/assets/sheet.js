@@ -357,10 +357,11 @@ const desk = {
   async setItems(list, nodes) {
     await saver.settle();
     try {
-      const saved = await ask("PUT", `/api/sheets/${this.sheet.id}/items`, { list, nodes });
+      const saved = await ask("PUT", `/api/sheets/${this.sheet.id}/items`, { list, nodes, expects: this.sheet.orders[list] || 0 });
       await this.load(this.sheet.id);
       return saved.nodes;
     } catch (error) {
+      if (error.status === 409) await this.load(this.sheet.id).catch(() => {});
       tell(error.message);
       return null;
     }
