@@ -135,6 +135,9 @@ def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer:
     row = db.execute("SELECT seq FROM label WHERE sheet=? AND node=?", (sheet, answer.node)).fetchone()
     if (0 if row is None else row[0]) != answer.expects:
         raise RefusedError("conflict", "this value was labeled elsewhere meanwhile; the newer label is shown")
+    has_rows = db.execute("SELECT 1 FROM item WHERE sheet=? AND list=?", (sheet, answer.node)).fetchone()
+    if has_rows and answer.state != "open" and field_of(answer.node) in form.lists:
+        raise RefusedError("conflict", "this list has rows: remove them first, or answer row by row")
     body = label_body(form, person, given, answer)
     return journal.append(Entry("label", body, person.alias, sheet))
 
@@ -157,7 +160,7 @@ def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[s
         db.execute("SELECT 1 FROM item WHERE sheet=? AND list=? AND node=?", (sheet, listed, item)).fetchone()
         for listed, item in above
     )
-    if row is None and live:
+    if row is None and (live or _is_asked_list(db, form, sheet, node)):
         return None
     raise RefusedError("invalid", "this value is not asked")
 
