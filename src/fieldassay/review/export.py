@@ -13,7 +13,7 @@ from fieldassay.io.json_value import Json, as_kind, read_given
 from fieldassay.paths import field_of, join_path, split_path
 from fieldassay.records.labels_file import Label, Origin, Region, Sheet, State
 from fieldassay.review.adjudicate import settled
-from fieldassay.review.log.nodes import items_above
+from fieldassay.review.log.nodes import emptied_lists, items_above
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.sheets.forms import Form, show, split_items
@@ -108,17 +108,23 @@ def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> It
     live = {node for (node,) in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
     regions = _regions(db, sheet)
     rows = db.execute("SELECT node, state, text, origin FROM label WHERE sheet=?", (sheet,)).fetchall()
+    emptied = emptied_lists(shown, live)
+    filled = {listed for item in live for listed, _ in items_above(item)}
+    rows = [row for row in rows if row[0] not in filled or row[0] not in form.lists]
     finished = dict(_finished_lists(rows, shown, live))
     new_names = _rename(db, sheet, finished)
     rows.sort(key=lambda row: form.place(_renamed(row[0], new_names)))
     yield from _whole_lists(form, rows, shown, live)
     yield from ((listed, Label("value", None, (), how, "prediction")) for listed, how in finished.items())
+    for listed in emptied - {row[0] for row in rows}:
+        yield _renamed(listed, new_names), Label("absent", None, (), "corrected", "prediction")
     for node, state, text, origin in rows:
         if not all(item in live for _, item in items_above(node)):
             continue
         path = _renamed(node, new_names)
         how = origin if state != "skipped" else None
         label = Label(state, text, regions.get(node, ()), how, shown.get(node, "nothing"))
+        label = replace(label, shown="prediction") if node in emptied else label
         leaf, like = form.leaf(field_of(node)), predicted.get(node)
         if leaf is not None and leaf.is_list and state == "value":
             yield path, Label("value", None, label.regions, how, label.shown)
@@ -128,7 +134,7 @@ def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> It
                 yield f"{path}[{place}]", Label("value", show(None, item), (), how, label.shown, value)
         else:
             yield path, replace(label, value=_value(form, node, label, like))
-    said = {row[0] for row in rows} | {listed for item in live for listed, _ in items_above(item)}
+    said = {row[0] for row in rows} | emptied | {listed for item in live for listed, _ in items_above(item)}
     asked = {
         item for node in shown for listed, item in items_above(node) if listed in finished and item in live
     }
@@ -190,7 +196,7 @@ def _finished_lists(
         standing = [node for node in nodes if all(item in live for _, item in items_above(node))]
         standing = [node for node in standing if node not in filled or node in labels]
         said = [labels.get(node, ("skipped", ""))[0] for node in standing]
-        if listed in shown or not standing or "skipped" in said:
+        if listed in shown or not (standing or listed in filled) or "skipped" in said:
             continue
         added = [node for node in labels if node.startswith(f"{listed}[") and node not in shown]
         is_same = len(standing) == len(nodes) and not added

@@ -304,6 +304,22 @@ def test_the_same_key_saves_a_label_once(site: Served) -> None:
     assert site.ask("PUT", address, body | {"key": "another"}, "r1").status == 409
 
 
+def test_rows_are_not_changed_by_who_saw_others(tmp_path: Path) -> None:
+    store = make_receipts(tmp_path / "review", 1, Shares(1.0, 0.0, 0.0))
+    assert take(store, add(store)) == 1
+
+    def order(*nodes: str | None, expects: int) -> Any:
+        return site.ask(
+            "PUT", "/api/sheets/1/items", {"list": "lines", "nodes": nodes, "expects": expects}, "r1"
+        )
+
+    with served(store) as site:
+        statuses = [order(None, expects=0).status, order(None, expects=0).status]
+        seen = site.ask("GET", "/api/sheets/1", None, "r1").data
+        statuses += [order(*seen["items"]["lines"], None, expects=seen["orders"]["lines"]).status]
+    assert statuses == [200, 409, 200]
+
+
 def test_the_one_time_link_works_once_and_only_when_it_is_opened_by_hand(tmp_path: Path) -> None:
     store = make_receipts(tmp_path, 1)
     add(store)

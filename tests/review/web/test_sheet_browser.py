@@ -196,6 +196,10 @@ def test_two_tabs_do_not_overwrite_each_other(browser: Browser, tmp_path: Path) 
         desk.until("document.querySelector('#told').textContent.includes('labeled elsewhere')")
         assert desk.labels()["kind"] == ("value", "invoice")
         desk.until("document.querySelector('[data-row=kind] input').value === 'invoice'")
+        assert other.evaluate("desk.addItem('lines').then((row) => row.node)") == "lines[2].sku"
+        assert desk.page.evaluate("desk.addItem('lines').then((row) => row || null)") is None
+        assert "rows of this list were added" in desk.text("#told")
+        assert desk.page.evaluate("desk.items('lines')") == ["lines[0]", "lines[1]", "lines[2]"]
         desk.errors[:] = [one for one in desk.errors if "409" not in one]
 
 

@@ -204,7 +204,7 @@ def test_what_was_typed_is_kept_however_its_field_is_left(browser: Browser, tmp_
 
 def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser: Browser, tmp_path: Path) -> None:
     spec = "fields: {lines: {items: {fields: {sku: text, tags: {type: list, items: text}}}}}"
-    rows = [{"id": "a"}, {"id": "b", "lines": [{"sku": "A"}]}]
+    rows = [{"id": "a"}, {"id": "b", "lines": [{"sku": "A"}]}, {"id": "c", "lines": [{"sku": "ghost"}]}]
     store = make_review(tmp_path / "review", Request(spec, {"m": rows})).store
     add(store)
     with served(store) as site, at_desk(browser, site) as desk:
@@ -235,8 +235,14 @@ def test_a_list_is_one_widget_and_so_is_one_in_a_row(browser: Browser, tmp_path:
         desk.press("F4")
         desk.saved()
         desk.press("Control+Enter")
+        desk.on_sheet(3)
+        desk.press("Delete")
+        desk.until("desk.byNode.get('lines')?.label?.state === 'absent'")
+        assert desk.at == "lines"
+        desk.saved()
+        desk.press("Control+Enter")
         desk.page.wait_for_selector("body[data-screen=queue][data-ready='yes']")
-        assert store_states(site) == ["done", "done"]
+        assert store_states(site) == ["done", "done", "done"]
 
 
 def test_what_is_typed_quickly_at_an_empty_list_is_its_first_row(browser: Browser, tmp_path: Path) -> None:

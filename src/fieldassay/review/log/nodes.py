@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from fieldassay.paths import ITEM, Step, field_of, join_path, split_path
 
@@ -31,6 +31,17 @@ def list_items(paths: Iterable[str]) -> dict[str, list[str]]:
         for listed, item in items_above(path):
             found.setdefault(listed, set()).add(item)
     return {listed: sorted(items, key=number_of) for listed, items in found.items()}
+
+
+def emptied_lists(asked: Iterable[str], live: Collection[str]) -> set[str]:
+    """Return the lists that asked places are in and that have no item left, in items that are there.
+
+    >>> sorted(emptied_lists(["lines[0].sku", "lines[0].tags[0]", "codes[0]"], ["lines[0]"]))
+    ['codes', 'lines[0].tags']
+    """
+    filled = {listed for item in live for listed, _ in items_above(item)}
+    lists = {listed for node in asked for listed, _ in items_above(node)} - filled
+    return {listed for listed in lists if all(item in live for _, item in items_above(listed))}
 
 
 def number_of(item: str) -> int:

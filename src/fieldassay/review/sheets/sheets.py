@@ -135,6 +135,9 @@ def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer:
     row = db.execute("SELECT seq FROM label WHERE sheet=? AND node=?", (sheet, answer.node)).fetchone()
     if (0 if row is None else row[0]) != answer.expects:
         raise RefusedError("conflict", "this value was labeled elsewhere meanwhile; the newer label is shown")
+    has_rows = db.execute("SELECT 1 FROM item WHERE sheet=? AND list=?", (sheet, answer.node)).fetchone()
+    if has_rows and answer.state != "open" and field_of(answer.node) in form.lists:
+        raise RefusedError("conflict", "this list has rows: remove them first, or answer row by row")
     body = label_body(form, person, given, answer)
     return journal.append(Entry("label", body, person.alias, sheet))
 
@@ -157,7 +160,7 @@ def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[s
         db.execute("SELECT 1 FROM item WHERE sheet=? AND list=? AND node=?", (sheet, listed, item)).fetchone()
         for listed, item in above
     )
-    if row is None and live:
+    if row is None and (live or _is_asked_list(db, form, sheet, node)):
         return None
     raise RefusedError("invalid", "this value is not asked")
 
@@ -248,6 +251,23 @@ def save_items(
         free += node is None
     journal.append(Entry("items", {"list": listed, "nodes": named}, person.alias, sheet))
     return named
+
+
+def check_order(db: sqlite3.Connection, sheet: int, listed: str, expects: int) -> None:
+    """Raise `RefusedError` unless an event is the last one that ordered a list; 0 is none."""
+    if _orders(db, sheet).get(listed, 0) != expects:
+        message = (
+            "rows of this list were added, moved or removed elsewhere meanwhile; they are shown as they are"
+        )
+        raise RefusedError("conflict", message)
+
+
+def _orders(db: sqlite3.Connection, sheet: int) -> dict[str, int]:
+    """Return the event that last ordered each list of a sheet."""
+    events = (
+        "SELECT json_extract(body, '$.list'), max(seq) FROM event WHERE sheet=? AND kind='items' GROUP BY 1"
+    )
+    return dict(db.execute(events, (sheet,)))
 
 
 def _is_asked_list(db: sqlite3.Connection, form: Form, sheet: int, listed: str) -> bool:
@@ -406,6 +426,7 @@ def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict
             for node, field, given, is_context, is_known in asked
         ],
         "items": items,
+        "orders": _orders(db, sheet),
         "labels": _labels(db, sheet),
         "open": open_nodes(db, form, sheet),
         "unreadable": unreadable_nodes(db, sheet),

@@ -111,14 +111,22 @@ def put_label(call: Call) -> dict[str, Any]:
 
 
 def put_items(call: Call) -> dict[str, Any]:
-    """Save the items of a list in a new order; null among them is a new one."""
+    """Save the items of a list in a new order; null among them is a new one.
+
+    `expects` is the event by which the list has the order that the person saw, 0 for the first one.
+    """
     nodes = call.body.get("nodes")
     if not isinstance(nodes, list) or not all(node is None or isinstance(node, str) for node in nodes):
         raise RefusedError("invalid", "nodes must be a list of texts")
-    listed, sheet, room = call.text("list", 1000), call.params["sheet"], call.room
-    named = room.write(
-        lambda journal: sheets.save_items(journal, room.form, call.person, sheet, listed, nodes)
-    )
+    listed, expects = call.text("list", 1000), call.number("expects")
+    sheet, room = call.params["sheet"], call.room
+
+    def save(journal: Journal) -> list[str]:
+        sheets.check_holder(journal.db, call.person, sheet)
+        sheets.check_order(journal.db, sheet, listed, expects)
+        return sheets.save_items(journal, room.form, call.person, sheet, listed, nodes)
+
+    named = room.write(save)
     return {"nodes": named, "open": sheets.open_nodes(room.db, room.form, sheet)}
 
 

@@ -58,6 +58,8 @@ const desk = {
     const prepare = (node) => {
       const list = this.form.get(fieldOf(node));
       this.lists.add(node);
+      // A list of which a person removed all rows is answered like one without any.
+      if (!this.items(node).length && !this.byNode.has(node)) this.byNode.set(node, makeRow({ node, field: list.field, given: null }, this.form));
       for (const item of this.items(node)) for (const [cell, path] of below(item, list)) {
         if (this.form.get(path)?.is_grid) {
           if (!filled.has(item) || this.byNode.has(cell) || this.items(cell).length) prepare(cell);
@@ -357,10 +359,11 @@ const desk = {
   async setItems(list, nodes) {
     await saver.settle();
     try {
-      const saved = await ask("PUT", `/api/sheets/${this.sheet.id}/items`, { list, nodes });
+      const saved = await ask("PUT", `/api/sheets/${this.sheet.id}/items`, { list, nodes, expects: this.sheet.orders[list] || 0 });
       await this.load(this.sheet.id);
       return saved.nodes;
     } catch (error) {
+      if (error.status === 409) await this.load(this.sheet.id).catch(() => {});
       tell(error.message);
       return null;
     }
@@ -433,6 +436,8 @@ const desk = {
     const items = [...this.items(list)];
     change(items, items.indexOf(item));
     await this.setItems(list, items);
+    const row = this.items(list).length ? null : this.byNode.get(list);
+    if (row && !row.label) this.say(row, { state: "absent" });
   },
 
   async finish() {
