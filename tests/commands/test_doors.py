@@ -359,6 +359,8 @@ CASES = [
     ("the same names", "a.pdf b/c.pdf", "a b/c.pdf", None, {"a": "a.pdf", "b/c.pdf": "b/c.pdf"}),
     ("gold with an ending of its own", "x/case_1_standard.pdf x/case_2_ocr.pdf", "case_1_expected case_2_expected",
      None, {"case_1_expected": "x/case_1_standard.pdf", "case_2_expected": "x/case_2_ocr.pdf"}),
+    ("ids that begin others", "a_raw.txt a_b_raw.txt ab_raw.txt", "a a_b ab", None, {"a": "a_raw.txt", "a_b": "a_b_raw.txt", "ab": "ab_raw.txt"}),
+    ("another form of Unicode", "e\u0301.pdf b.pdf", "\u00e9 b", None, {"\u00e9": "e\u0301.pdf", "b": "b.pdf"}),
     ("documents with a beginning", "scan-a1.png scan-a10.png", "a1 a10", None, {"a1": "scan-a1.png", "a10": "scan-a10.png"}),
     ("a pattern", "d/c_1_s.pdf d/c_2_s.pdf", "1_gold 2_gold", "c_{id}_*.pdf={id}_gold", {"1_gold": "d/c_1_s.pdf", "2_gold": "d/c_2_s.pdf"}),
     ("a pattern with folders", "d/1.pdf e/1.pdf", "1", "e/{id}.pdf", {"1": "e/1.pdf"}),

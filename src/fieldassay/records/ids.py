@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import PurePath
 from typing import Any
+from unicodedata import normalize
 
 import numpy as np
 import numpy.typing as npt
@@ -239,11 +240,11 @@ def format_of(name: str) -> str:
 def join_names(names: Sequence[str], ids: Sequence[str], pattern: str | None = None) -> Joined:
     """Return which gold id each name belongs to; several names may belong to one.
 
-    A name belongs to the id that is its path, its last part, or either without the suffix: the surest of
-    these that an id has. Where none does, an id may stand in the name as a part of it, without the ending
-    that all ids share, as `case_1_expected` in `case_1_standard.pdf`, if that is clear for all names or all
-    of gold. A `pattern` says all this instead: `NAME=GOLD` with `{id}` on both sides, `*` for any characters,
-    and `{reading}`. Of several ids that fit, the longest counts.
+    A name belongs to the id that is its path, its last part, or either without the suffix, in whichever form
+    of Unicode: the surest of these that an id has. Where none does, an id may stand in the name as a part of
+    it, without the ending that all ids share, as `case_1_expected` in `case_1_standard.pdf`, if that is clear
+    for all names or all of gold. A `pattern` says all this instead: `NAME=GOLD` with `{id}` on both sides,
+    `*` for any characters, and `{reading}`. Of several ids that fit, the longest counts.
 
     >>> join_names(["case_1_a.pdf", "case_10_b.pdf"], ["case_1", "case_10"]).owners
     {'case_1_a.pdf': 'case_1', 'case_10_b.pdf': 'case_10'}
@@ -252,22 +253,29 @@ def join_names(names: Sequence[str], ids: Sequence[str], pattern: str | None = N
     """
     if pattern is not None:
         return _by_pattern(names, ids, pattern)
-    wanted = set(ids)
+    wanted = {normalize("NFC", own): own for own in ids}
     owners: dict[str, str] = {}
     for way in WAYS:
         earlier = set(owners.values())
-        found = {name: way(PurePath(name)) for name in names if name not in owners}
-        owners |= {name: own for name, own in found.items() if own in wanted and own not in earlier}
+        found = {name: way(PurePath(normalize("NFC", name))) for name in names if name not in owners}
+        owners |= {
+            name: wanted[own] for name, own in found.items() if own in wanted and wanted[own] not in earlier
+        }
     return Joined(owners) if owners else _by_part(names, ids)
+
+
+def _shared_ending(names: Sequence[str]) -> int:
+    """Return the length of what several names end in, from a mark on."""
+    first = names[0] if len(names) > 1 else ""
+    ends = (first[at:] for at in range(len(first)))
+    shared = next((end for end in ends if all(name.endswith(end) for name in names)), "")
+    ending = re.search(r"[^A-Za-z0-9].*", shared)
+    return len(ending[0]) if ending else 0
 
 
 def _by_part(names: Sequence[str], ids: Sequence[str]) -> Joined:
     """Return the names in which the ids of gold stand without their common ending, if that is clear."""
-    first = ids[0] if len(ids) > 1 else ""
-    ends = (first[at:] for at in range(len(first)))
-    shared = next((end for end in ends if all(name.endswith(end) for name in ids)), "")
-    ending = re.search(r"[^A-Za-z0-9].*", shared)
-    cut = len(ending[0]) if ending else 0
+    cut = _shared_ending(ids)
     cores: dict[str, list[str]] = defaultdict(list)
     for own in ids:
         cores[own[: len(own) - cut]].append(own)
@@ -277,6 +285,10 @@ def _by_part(names: Sequence[str], ids: Sequence[str]) -> Joined:
         name: [own for core in _parts(stem, lengths) if core in cores for own in cores[core]]
         for name, stem in stems.items()
     }
+    end = _shared_ending(list(stems.values()))
+    whole = {name: cores.get(stem[: len(stem) - end], []) for name, stem in stems.items()}
+    if end and all(len(own) == 1 for own in whole.values()):  # `a_raw` and `a_b_raw` of `a` and `a_b`
+        fits = whole
     owners = {name: own[0] for name, own in fits.items() if own}
     is_sure = all(len(own) <= 1 for own in fits.values()) and not find_twins(owners)
     if not owners or not is_sure or (len({*owners.values()}) < len(ids) and len(owners) < len(names)):

@@ -62,7 +62,7 @@ _PATH = click.Path(path_type=Path)
 @json_option
 @click.option("-o", "--out", metavar="FILE", type=_PATH, help="Write it there instead of to standard output.")
 def attribute(**given: Any) -> int:
-    """Tell which stage wrong values are due to: reading, the model, decoding or post-processing.
+    """Tell reading errors from model errors.
 
     Every wrong value gets a label with its evidence. The share of each stage is corrected for values that are
     found by chance, with an interval over documents that allows for missed ones. RUN is a folder that

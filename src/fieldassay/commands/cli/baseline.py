@@ -25,7 +25,7 @@ _METRICS = click.option(
 
 @click.group(cls=GroupedCommands)
 def baseline() -> None:
-    """Set and show the baseline that later runs are compared with.
+    """Set and show what later runs are compared with.
 
     The baseline is a small file to commit. It holds the statistics of every document and no content, so that
     CI can say, document by document, whether a change made anything worse: `fieldassay gate RUN --baseline`.

@@ -90,7 +90,7 @@ _PATH = click.Path(path_type=Path)
 )
 @json_option
 def calibrate(**given: Any) -> int:
-    """Measure how reliable confidences are, and certify which values need no review.
+    """Certify which values need no review.
 
     RUN is a folder that `score --out` wrote with all its evidence, or the id or name of a run in a store.
     Exits with 1 if --apply finds a promise broken.

@@ -19,7 +19,7 @@ from fieldassay.commands.cli.report import VERBOSE
 )
 @click.option("-v", "--verbose", "is_verbose", is_flag=True, help=VERBOSE)
 def demo(out: Path | None, *, is_verbose: bool) -> int:
-    """Score the shipped sample: 72 invented documents, three invented systems.
+    """Score the shipped sample: 72 documents, three systems.
 
     Then 18 of its documents, printed receipts, go through two systems: rules, and a model whose answers were
     recorded. Nothing is sent.

@@ -91,7 +91,7 @@ _SHAPES = ("table", "markdown", "html", "csv")
     help="Write it there instead of to standard output.",
 )
 def diff(**given: Any) -> int:
-    """Compare two runs, or two systems of one run: metrics, and the values fixed and broken.
+    """Compare two runs, or two systems of one run.
 
     RUN is a run's folder, id, name or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
     second after. More than two systems are ranked. Runs with another spec, other formulas, models or gold are

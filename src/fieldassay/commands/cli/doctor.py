@@ -12,7 +12,7 @@ from fieldassay.commands.cli.grouping import json_option
 @click.command()
 @json_option
 def doctor(is_json: bool) -> int:
-    """Show the parts of this installation, and test that it computes the expected numbers.
+    """Show the parts of this installation, and test it.
 
     Exits with 1 if the self-test fails.
     """

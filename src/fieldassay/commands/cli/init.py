@@ -38,7 +38,7 @@ def init(
     out: Path | None,
     force: bool,
 ) -> int:
-    """Write a first spec from gold data or from a schema, with comments.
+    """Write a first spec from gold or from a schema.
 
     \b
     fieldassay init --gold gold.csv --out spec.yaml

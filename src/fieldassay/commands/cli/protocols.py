@@ -11,7 +11,7 @@ from fieldassay.commands.cli.grouping import GroupedCommands, json_option
 
 @click.group(cls=GroupedCommands)
 def protocols() -> None:
-    """The published protocols that ship with fieldassay: their list, and their contents.
+    """List and show the published protocols.
 
     \b
     fieldassay protocols list

@@ -186,7 +186,7 @@ _NUMBERS = ("points", "systems", "of", "precision", "recall", "f1-score", "suppo
     ),
 )
 def report(**given: Any) -> int:
-    """Print a report of finished runs, or write one, or their data, to a file.
+    """Write a report of a run, or its data.
 
     RUN is a folder that `score --out` wrote, or a run in a store. `--format github` without --out is appended
     to the step summary of GitHub, where there is one.

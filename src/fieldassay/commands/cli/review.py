@@ -34,7 +34,7 @@ def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
 
 @click.group(cls=GroupedCommands)
 def review() -> None:
-    """Reviews of extracted values by people: gold from pre-fills, blind audits, teams.
+    """Make gold, and check systems, with people.
 
     DIR is the folder of a review.
 

@@ -77,7 +77,7 @@ _PATH = click.Path(path_type=Path)
 @option("-q", "--quiet", group="Output", is_flag=True, help="Print nothing but errors.")
 @option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
 def run(**given: Any) -> int:
-    """Extract documents with several systems, score them, and compare them.
+    """Extract with several systems, score and compare them.
 
     SYSTEMS is a file of systems; without one, the strategy rules is run, which works offline. Documents
     without gold are left out. The same command goes on where an interrupted one was.

@@ -20,7 +20,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @click.group(cls=GroupedCommands)
 def runs() -> None:
-    """The runs that `fieldassay score --runs DIR` wrote: list, look, remove.
+    """List, show and remove runs.
 
     ID is an id or its beginning, `latest`, a folder in the store, or the path of a run.
 
