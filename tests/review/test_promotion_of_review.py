@@ -201,7 +201,7 @@ SHAPES = [
     ("{type: map, values: {type: list, items: text}}", {"A": ["x", "y"], "B": ["z"]}),
     ("{type: map, values: any}", {"A": 1, "B": "2", "C": [1, 2]}),
     ("{type: list, items: {type: list, items: text}}", [["a", "b"], ["c"]]),
-    ("{type: list, items: {type: list, items: {fields: {a: text, b: number}}}}", [[{"a": "1", "b": 2}], [{"a": "x"}]]),
+    ("{type: list, items: {type: list, items: {fields: {a: text, b: number}}}}", [[{"a": "1", "b": 2}], [{"a": "x", "b": 3}]]),
     ("{type: list, items: {type: map, values: number}}", [{"a": 1}, {"b": 2, "c": 3}]),
     ("{type: list, items: any}", [1, "a", {"b": 2}, [3, 4]]), ("{type: list, items: number}", [1, 2.5, "3"]),
     ("{type: list, items: {fields: {s: text, x: any}}}", [{"s": "a", "x": 5}, {"s": "b", "x": {"k": [True]}}]),

@@ -53,7 +53,7 @@ def find_differences(db: sqlite3.Connection, form: Form, document: int) -> list[
     if len(sheets) != 2:
         return []
     ruled = dict(db.execute("SELECT node, choice FROM ruling WHERE document=?", (document,)))
-    first, second = (read_places(db, sheet) for sheet in sheets)
+    first, second = _read_both(db, form, sheets)
     return [
         Difference(node, (first[node], second[node]), ruled.get(node))
         for node in sorted(first.keys() & second.keys(), key=form.place)
@@ -78,6 +78,20 @@ def read_places(db: sqlite3.Connection, sheet: int) -> dict[str, Said]:
             top = next(iter(items_above(item)))[0] if "[" in listed else listed
             rows.setdefault(top, []).append(cells[item])
     return found | {listed: Said("value", None, tuple(held)) for listed, held in rows.items() if held}
+
+
+def _read_both(db: sqlite3.Connection, form: Form, sheets: Sequence[int]) -> tuple[dict[str, Said], ...]:
+    """Return what two sheets say; a key that one of them lacks in a map that it answers is absent there."""
+    both = tuple(read_places(db, sheet) for sheet in sheets)
+    answered = [
+        {form.tree_at(node) for node, said in places.items() if said.state != "skipped"} for places in both
+    ]
+    for at, places in enumerate(both):
+        for node in both[1 - at].keys() - places.keys():
+            tree = form.tree_at(node)
+            if tree in answered[at] - {None, node}:
+                places[node] = Said("absent")
+    return both
 
 
 def is_same(form: Form, node: str, first: Said, second: Said) -> bool:
@@ -213,7 +227,7 @@ def settled(db: sqlite3.Connection, form: Form, document: int) -> Iterator[tuple
     sheets = [
         row[0] for row in db.execute("SELECT id FROM sheet WHERE document=? ORDER BY slot", (document,))
     ]
-    first, second = (read_places(db, sheet) for sheet in sheets)
+    first, second = _read_both(db, form, sheets)
     differing = {one.node: one for one in find_differences(db, form, document)}
     for node in sorted(first.keys() | second.keys(), key=form.place):
         if node in differing:

@@ -106,21 +106,23 @@ def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> It
     shown = {node: how for node, how, _ in asked_rows}
     predicted = {node: read_given(given) for node, _, given in asked_rows if given is not None}
     live = {node for (node,) in db.execute("SELECT node FROM item WHERE sheet=?", (sheet,))}
+    live = {node for node in live if all(item in live for _, item in items_above(node))}
     regions = _regions(db, sheet)
     rows = db.execute("SELECT node, state, text, origin FROM label WHERE sheet=?", (sheet,)).fetchall()
     emptied = emptied_lists(shown, live)
     filled = {listed for item in live for listed, _ in items_above(item)}
-    rows = [row for row in rows if row[0] not in filled or row[0] not in form.lists]
-    finished = dict(_finished_lists(rows, shown, live))
+    rows = [row for row in rows if all(item in live for _, item in items_above(row[0]))]
+    covered = filled | {above for row in rows for above in list(_above(row[0]))[:-1]}
+    rows = [row for row in rows if row[1] == "value" or row[0] not in covered]
+    finished = dict(_finished_lists(form, rows, shown, live))
     new_names = _rename(db, sheet, finished)
     rows.sort(key=lambda row: form.place(_renamed(row[0], new_names)))
-    yield from _whole_lists(form, rows, shown, live)
+    whole = dict(_whole_lists(form, rows, shown, live))
+    yield from whole.items()
     yield from ((listed, Label("value", None, (), how, "prediction")) for listed, how in finished.items())
     for listed in emptied - {row[0] for row in rows}:
         yield _renamed(listed, new_names), Label("absent", None, (), "corrected", "prediction")
     for node, state, text, origin in rows:
-        if not all(item in live for _, item in items_above(node)):
-            continue
         path = _renamed(node, new_names)
         how = origin if state != "skipped" else None
         label = Label(state, text, regions.get(node, ()), how, shown.get(node, "nothing"))
@@ -135,13 +137,15 @@ def _labels(db: sqlite3.Connection, form: Form, sheet: int, document: int) -> It
         else:
             yield path, replace(label, value=_value(form, node, label, like))
     said = {row[0] for row in rows} | emptied | {listed for item in live for listed, _ in items_above(item)}
-    asked = {
-        item for node in shown for listed, item in items_above(node) if listed in finished and item in live
-    }
-    labeled = {above for node in said for above in _above(node)}
-    for item in asked:
-        unseen = [cell for cell, _ in form.cells(item) if cell not in labeled]
-        yield from ((_renamed(cell, new_names), Label("skipped")) for cell in unseen)
+    labeled, asked = (
+        {above for node in said for above in _above(node)},
+        {item for node in shown for _, item in items_above(node)},
+    )
+    for item in sorted(live):
+        if next(iter(items_above(item)))[0] in finished | whole:
+            cells = [cell for cell, _ in form.cells(item) if item in asked]
+            unseen = [cell for cell in (*cells, *form.tree_cells(item)) if cell not in labeled]
+            yield from ((_renamed(cell, new_names), Label("skipped")) for cell in unseen)
 
 
 def _above(node: str) -> Iterator[str]:
@@ -179,7 +183,7 @@ def _whole_lists(
 
 
 def _finished_lists(
-    rows: list[tuple[Any, ...]], shown: Mapping[str, str], live: set[str]
+    form: Form, rows: list[tuple[Any, ...]], shown: Mapping[str, str], live: set[str]
 ) -> Iterator[tuple[str, Origin]]:
     """Yield the lists that were shown and of whose rows every predicted value was labeled, with their origin.
 
@@ -189,7 +193,7 @@ def _finished_lists(
     labels = {node: (state, origin) for node, state, _, origin in rows}
     filled = {inner for item in live for inner, _ in items_above(item)}
     asked: dict[str, list[str]] = {}
-    for node in shown:
+    for node in (*shown, *(node for node in labels if form.tree_at(node) is not None)):
         for listed, _ in list(items_above(node))[:1]:
             asked.setdefault(listed, []).append(node)
     for listed, nodes in asked.items():

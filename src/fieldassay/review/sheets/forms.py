@@ -45,7 +45,7 @@ class Form(Struct, frozen=True, dict=True):
 
     @cached_property
     def asked(self) -> tuple[str, ...]:
-        """Return the places of a document that are asked where nothing was predicted: leaves and lists.
+        """Return the places of a document that are asked where nothing was predicted: leaves, lists and maps.
 
         Trees without a schema are not among them: nobody knows what to ask.
         """
@@ -86,6 +86,33 @@ class Form(Struct, frozen=True, dict=True):
     def trees(self) -> tuple[str, ...]:
         """Return the places of trees without a schema."""
         return tuple(_trees(self.plan.root))
+
+    def tree_at(self, path: str) -> str | None:
+        """Return the tree without a schema or the map that a concrete path is at or below; None outside.
+
+        >>> from fieldassay.spec.plan.compile import read_plan
+        >>> form = Form(read_plan("fields: {lines: {items: {fields: {vat: {type: map}}}}}"))
+        >>> form.tree_at("lines[2].vat.DE")
+        'lines[2].vat'
+        """
+        steps = split_path(path)
+        above = (join_path(steps[:end]) for end in range(len(steps) + 1))
+        return next((one for one in above if self.plan.field_of(one) in self.trees), None)
+
+    def holds_value(self, path: str) -> bool:
+        """Return whether a concrete path of a tree or a map can have a value that is no list or object."""
+        field = self.plan.field_of(path)
+        free = [info.path for info in self.plan.fields if info.type == "any"]
+        is_free = any(field == one or not one or field.startswith((f"{one}.", f"{one}[")) for one in free)
+        return is_free or self.leaf(field) is not None
+
+    def tree_cells(self, item: str) -> Iterator[str]:
+        """Yield the node of each tree and map in an item of a list, but in lists inside it."""
+        field = field_of(item)
+        for tree in self.trees:
+            rest = tree[len(field) :]
+            if tree.startswith(field) and rest[:1] in ("", ".") and "[]" not in rest:
+                yield item + rest
 
     def cells(self, item: str) -> Iterator[tuple[str, str]]:
         """Yield the node and the field of each single value and each list in an item of a list."""
@@ -226,7 +253,7 @@ def _places(node: Node) -> Iterator[str]:
     if isinstance(node, ObjectNode):
         for child in node.children:
             yield from _places(child)
-    elif not (isinstance(node, AnyNode) or (isinstance(node, ListNode) and node.is_map)):
+    elif not isinstance(node, AnyNode):
         yield node.path
 
 
@@ -252,7 +279,7 @@ def _columns(node: Node) -> Iterator[Node]:
     if isinstance(node, ObjectNode):
         for child in node.children:
             yield from _columns(child)
-    elif not isinstance(node, AnyNode):
+    elif not (isinstance(node, AnyNode) or (isinstance(node, ListNode) and node.is_map)):
         yield node
 
 

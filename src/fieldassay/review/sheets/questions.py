@@ -116,6 +116,7 @@ class Interview(Struct, frozen=True):
         filled = {value.path for value in document.values}
         above = [pair for value in document.values for pair in items_above(value.path)]
         filled |= {listed for listed, _ in above}
+        filled |= {tree for value in document.values if (tree := self.form.tree_at(value.path))}
         places = [(path, path) for path in self.form.asked]
         rows = dict.fromkeys(item for _, item in above)
         places += [cell for item in rows for cell in self.form.cells(item)]

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from fieldassay.io.json_value import read_given
-from fieldassay.paths import field_of, join_path, split_path
+from fieldassay.paths import ITEM, KEY, field_of, join_path, split_path
 from fieldassay.review.log.journal import Entry, Journal
-from fieldassay.review.log.nodes import is_in_list, items_above, number_of
+from fieldassay.review.log.nodes import is_below, is_in_list, items_above, number_of
 from fieldassay.review.log.store import read_facts
 from fieldassay.review.sheets.draw import Reason, Shown
 from fieldassay.review.sheets.forms import Form, is_closed
@@ -56,6 +56,9 @@ class Answer(Struct, frozen=True):
     active_ms: int = 0
     keys: int = 0
     expects: int = 0
+
+
+_ITEMS = "SELECT node FROM item WHERE sheet=? AND list=? ORDER BY rank"
 
 
 def claim(journal: Journal, person: Person, now: datetime) -> int | None:
@@ -139,6 +142,12 @@ def save_label(journal: Journal, form: Form, person: Person, sheet: int, answer:
     if has_rows and answer.state != "open" and field_of(answer.node) in form.lists:
         raise RefusedError("conflict", "this list has rows: remove them first, or answer row by row")
     body = label_body(form, person, given, answer)
+    tree = form.tree_at(answer.node)
+    is_added = tree is not None and answer.state == "value"
+    for listed, item in _items_of(answer.node) if is_added else ():
+        items = [row[0] for row in db.execute(_ITEMS, (sheet, listed))]
+        if is_below(item, str(tree)) and item not in items:
+            journal.append(Entry("items", {"list": listed, "nodes": [*items, item]}, person.alias, sheet))
     return journal.append(Entry("label", body, person.alias, sheet))
 
 
@@ -162,7 +171,39 @@ def _given(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> tuple[s
     )
     if row is None and (live or _is_asked_list(db, form, sheet, node)):
         return None
+    if row is None and _may_have(db, form, sheet, node):
+        return None
     raise RefusedError("invalid", "this value is not asked")
+
+
+def trees_of(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
+    """Return the trees and maps of a sheet to which a person may add what nothing shows, in order."""
+    asked = (
+        "SELECT node FROM asked WHERE shown<>'context' AND document=(SELECT document FROM sheet WHERE id=?)"
+    )
+    nodes = [row[0] for row in db.execute(f"{asked} ORDER BY place", (sheet,))]
+    live = [row[0] for row in db.execute("SELECT node FROM item WHERE sheet=? ORDER BY list, rank", (sheet,))]
+    trees = dict.fromkeys(tree for node in nodes if (tree := form.tree_at(node)) is not None)
+    trees |= dict.fromkeys(tree for item in live for tree in form.tree_cells(item))
+    return [tree for tree in trees if all(item in live or item == tree for _, item in items_above(tree))]
+
+
+def _may_have(db: sqlite3.Connection, form: Form, sheet: int, node: str) -> bool:
+    """Return whether a value may be added at a node of a tree or a map: none is above it, or below it."""
+    try:
+        steps, tree = split_path(node), form.tree_at(node)
+    except ValueError:
+        return False
+    is_concrete = join_path(steps) == node and not any(step == ITEM or step is KEY for step in steps)
+    if not is_concrete or tree not in trees_of(db, form, sheet) or not form.holds_value(node):
+        return False
+    taken = db.execute(
+        "SELECT node FROM asked JOIN sheet ON sheet.document=asked.document WHERE id=:sheet "
+        "AND given IS NOT NULL UNION SELECT node FROM label WHERE sheet=:sheet AND state<>'absent'",
+        {"sheet": sheet},
+    )
+    others = {other for (other,) in taken} - {node}
+    return not any(is_below(node, other) or is_below(other, node) for other in others)
 
 
 def _items_of(node: str) -> list[tuple[str, str]]:
@@ -182,6 +223,8 @@ def label_body(form: Form, person: Person, given: tuple[str, Any] | None, answer
         raise RefusedError("invalid", "no such label")
     if answer.state == "value" and field in form.lists:
         raise RefusedError("invalid", "a list is answered by its rows: add one, or say that it is absent")
+    if answer.state == "value" and form.tree_at(answer.node) and not form.holds_value(answer.node):
+        raise RefusedError("invalid", "a map is answered by its keys: add one, or say that it is absent")
     if answer.state == "value":
         text = (answer.text or "").strip()
         is_shown = given is not None and text == given[0].strip()
@@ -301,7 +344,7 @@ def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
     """Return the asked nodes of a sheet that have no label yet, in order.
 
     A value of a removed item needs none, nor does a field that documents of the labeled type do not have and
-    where nothing is shown. A list is answered by its first row.
+    where nothing is shown. A list is answered by its first row, a map by its first key.
     """
     [document] = db.execute("SELECT document FROM sheet WHERE id=?", (sheet,)).fetchone()
     labels = dict(db.execute("SELECT node, text FROM label WHERE sheet=?", (sheet,)))
@@ -316,6 +359,7 @@ def open_nodes(db: sqlite3.Connection, form: Form, sheet: int) -> list[str]:
         for node, given in asked
         if node not in labels
         and node not in lists
+        and not (node in form.trees and any(is_below(other, node) for other in labels))
         and all(item in live for _, item in items_above(node))
         and not (given is None and kind is not None and kind not in form.types_of.get(field_of(node), {kind}))
     ]
@@ -427,7 +471,8 @@ def view(db: sqlite3.Connection, form: Form, person: Person, sheet: int) -> dict
         ],
         "items": items,
         "orders": _orders(db, sheet),
-        "labels": _labels(db, sheet),
+        "trees": trees_of(db, form, sheet),
+        "labels": _labels(db, form, sheet),
         "open": open_nodes(db, form, sheet),
         "unreadable": unreadable_nodes(db, sheet),
         "previous": _previous(db, person, sheet),
@@ -456,9 +501,16 @@ def _hides(facts: Mapping[str, Any]) -> bool:
     return bool(hidden) or facts["system"] is None
 
 
-def _labels(db: sqlite3.Connection, sheet: int) -> dict[str, dict[str, Any]]:
+def _labels(db: sqlite3.Connection, form: Form, sheet: int) -> dict[str, dict[str, Any]]:
     found = {
-        node: {"state": state, "text": text, "note": note, "seq": seq, "regions": []}
+        node: {
+            "state": state,
+            "text": text,
+            "note": note,
+            "seq": seq,
+            "field": form.plan.field_of(node),
+            "regions": [],
+        }
         for node, state, text, note, seq in db.execute(
             "SELECT node, state, text, note, seq FROM label WHERE sheet=?", (sheet,)
         )

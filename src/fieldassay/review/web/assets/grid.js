@@ -58,3 +58,33 @@ function cellElement(row, act) {
   drawMark(row);
   return row.box;
 }
+
+// A field for what a map or a tree has and nothing shows: the key of a value, or its path where keys hold more.
+const QUOTED = /[.[\]"\u0000-\u001f\u007f]|^\s|\s$|^\*?$/;
+
+function keyElement(tree, whole, act) {
+  const isFlat = Boolean(act.form.get(`${fieldOf(tree)}.*`)?.choices);
+  const input = el("input", { type: "text", class: "note-input", autocomplete: "off", spellcheck: "false", dir: "auto", "data-tree": tree, "aria-label": `A key to add to ${tree}`, placeholder: isFlat ? "a key that is not shown" : "a path that is not shown, such as size.height" });
+  const add = () => {
+    const text = input.value.trim();
+    if (!text) return tell("Type the name of a key that the document has.");
+    const step = isFlat && QUOTED.test(text) ? `[${JSON.stringify(text)}]` : text.startsWith("[") && !isFlat ? text : `${tree ? "." : ""}${text}`;
+    return act.addKey(tree, tree + step, isFlat ? `${fieldOf(tree)}.*` : fieldOf(tree + step));
+  };
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") { event.preventDefault(); add(); }
+    if (event.key === "Escape") act.at?.box.focus();
+  });
+  const mark = el("span", { class: "mark-state" });
+  const box = el("div", { class: "row", role: "group", "aria-label": `More of ${tree}` },
+    el("div", { class: "row-head" }, el("span", { class: "row-name" }, breakable(tree || "(the record)")), el("span", { class: "row-type", text: isFlat ? "map" : "tree" }), mark),
+    input, el("button", { type: "button", class: "button", on: { click: add } }, "Add a key"));
+  if (whole) {
+    Object.assign(whole, { box, mark, kind: "row", isList: true, isTree: true, input });
+    box.tabIndex = -1;
+    box.dataset.row = tree;
+    box.addEventListener("focus", () => act.enter(whole, false));
+    drawMark(whole);
+  }
+  return box;
+}

@@ -55,7 +55,7 @@ function sheetKey(event, row) {
     F4: (desk) => desk.mark("absent"),
     F8: (desk) => desk.mark("illegible"),
     F9: (desk) => desk.mark("skipped"),
-    Insert: (desk) => { const list = desk.listOf(row); if (list) desk.addItem(list); },
+    Insert: (desk) => { const list = desk.listOf(row); if (list) desk.addItem(list); else findAll("[data-tree]").find((one) => one.dataset.tree === desk.treeOf(row.node))?.focus(); },
   };
   if (always[key]) return always[key];
   const isTyping = event.target === row.input;

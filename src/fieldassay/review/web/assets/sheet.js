@@ -7,6 +7,7 @@ const desk = {
   lists: new Set(),
   sheet: null,
   rows: [],
+  added: new Map(),
   byNode: new Map(),
   at: null,
   open: new Set(),
@@ -68,12 +69,16 @@ const desk = {
     };
     const top = (node) => node.split("[")[0];
     for (const row of asked) if (this.form.get(top(row.node))?.is_grid && !this.lists.has(top(row.node))) prepare(top(row.node));
+    // What a person added to a map or a tree.
+    for (const [node, { field }] of [...this.added, ...Object.entries(this.sheet.labels)]) {
+      if (!this.byNode.has(node) && this.treeOf(node) !== undefined) this.byNode.set(node, { ...makeRow({ node, field, given: null }, this.form), isAdded: true });
+    }
     for (const [node, label] of Object.entries(this.sheet.labels)) {
       const row = this.byNode.get(node);
       if (row) Object.assign(row, { label, seq: label.seq, note: label.note, region: label.regions[0] || null });
     }
     for (const row of this.byNode.values()) {
-      row.isOpen = this.open.has(row.node) || Boolean(row.label) || row.node.includes("[") ? undefined : false;
+      row.isOpen = this.open.has(row.node) || Boolean(row.label) || row.isAdded || row.node.includes("[") ? undefined : false;
       row.isUnreadable = this.unreadable.has(row.node);
       if (old.get(row.node)?.draft) row.draft = old.get(row.node).draft;
     }
@@ -89,17 +94,37 @@ const desk = {
       }
       nested.forEach(addGrid);
     };
+    const place = (row) => {
+      const isTree = this.sheet.trees.includes(row.node) && row.given === null;
+      if (!row.isContext) this.rows.push(row);
+      if (!row.isContext && !isTree) parts.push(rowElement(row, this));
+    };
+    // A map or a tree ends with what was added to it, and a field for more.
+    const endTree = (tree) => {
+      [...this.byNode.values()].filter((row) => row.isAdded && this.treeOf(row.node) === tree).forEach(place);
+      const whole = this.byNode.get(tree);
+      if (!whole || whole.given === null) parts.push(keyElement(tree, whole, this));
+    };
+    const isLive = (node) => [...node.matchAll(/\[\d+\]/g)].every((end) => this.items(node.slice(0, end.index)).includes(node.slice(0, end.index) + end[0]));
+    const ends = new Map(asked.map((row) => [this.treeOf(row.node), row]));
     const listed = new Set();
     for (const row of asked) {
-      const list = top(row.node);
+      const [list, tree] = [top(row.node), this.treeOf(row.node)];
       if (!this.lists.has(list)) {
-        if (!row.isContext) { this.rows.push(row); parts.push(rowElement(row, this)); }
-      } else if (!listed.has(list)) { listed.add(list); addGrid(list); }
+        place(row);
+        if (tree !== undefined && ends.get(tree) === row) endTree(tree);
+      } else if (!listed.has(list)) {
+        listed.add(list);
+        addGrid(list);
+        for (const one of asked) if (top(one.node) === list && !one.box && !this.lists.has(one.node) && isLive(one.node) && this.treeOf(one.node) !== undefined) place(one);
+        this.sheet.trees.filter((one) => top(one) === list).forEach(endTree);
+      }
     }
     parts.push(el("p", { class: "end-of-values" }, el("button", { type: "button", class: "button primary", on: { click: () => this.finish() } }, "Finish ", el("kbd", { text: "Ctrl+Enter" }))));
     replace(find("#values"), parts);
     this.count();
   },
+  treeOf(node) { return this.sheet.trees.find((tree) => !tree || node === tree || node.startsWith(`${tree}.`) || node.startsWith(`${tree}[`)); },
   items(list) { return this.sheet.items[list] || []; },
   indexOf(row) { return this.rows.indexOf(row); },
   count() {
@@ -250,6 +275,7 @@ const desk = {
 
   // Labels.
   take(row) {
+    if (row.isTree) return row.label ? this.next() : tell("Type the name of a key that the document has. F4: it does not have any. F8: it is illegible. F9: skip.");
     if (row.isList) return row.label ? this.next() : tell("Insert adds a row. F4: the document does not have any. F8: it is illegible. F9: skip.");
     const text = standing(row).trim();
     if (!text && row.label && row.label.state !== "value" && row.draft === null) return this.next();
@@ -304,7 +330,7 @@ const desk = {
       if (other.mark && isBad !== Boolean(other.isUnreadable)) { other.isUnreadable = isBad; drawMark(other); }
     }
     for (const other of this.rows) if (!other.label) {
-      const isOpen = this.open.has(other.node) || other.node.includes("[") ? undefined : false;
+      const isOpen = this.open.has(other.node) || other.isAdded || other.node.includes("[") ? undefined : false;
       if (isOpen === other.isOpen) continue;
       other.isOpen = isOpen;
       drawMark(other);
@@ -385,6 +411,11 @@ const desk = {
   },
   // A first row for what is typed at a list; the keys that come meanwhile are part of it.
   async beginList(row, key) {
+    if (row.isTree) {
+      row.input.focus();
+      row.input.value += key;
+      return;
+    }
     row.pending = key;
     const made = await this.addItem(row.node);
     if (made) {
@@ -392,6 +423,14 @@ const desk = {
       this.type(made);
     }
     row.pending = undefined;
+  },
+  // A place of a map or a tree that nothing shows, to be filled in.
+  async addKey(tree, node, field) {
+    if (this.at) this.leaveDraft(this.at);
+    await saver.settle();
+    this.added.set(node, { field });
+    await this.load(this.sheet.id);
+    this.go(this.byNode.get(node));
   },
   // The text behind the cursor goes to a new row, in the same column.
   async splitItem(row) {
@@ -443,6 +482,12 @@ const desk = {
   async finish() {
     if (this.at && this.leaveDraft(this.at) === false) return;
     await saver.settle();
+    const typed = findAll("[data-tree]").find((one) => one.value.trim());
+    const empty = this.rows.find((row) => row.isAdded && !row.label);
+    if (typed || empty) {
+      (typed || empty.input).focus();
+      return tell(typed ? "This key is not added: press Enter, or remove it." : `${empty.node} has no value: type what you see, or F4.`);
+    }
     const bad = this.rows.filter((row) => this.unreadable.has(row.node));
     if (bad.length && !(await askUnreadable(bad))) return this.go(bad[0]);
     try {
