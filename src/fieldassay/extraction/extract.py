@@ -133,6 +133,7 @@ def extract_documents(system: System, files: Sequence[DocumentFile], folder: Pat
     """
     check_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
+    files = [replace(file, path=file.path.absolute()) for file in files]  # a function may change the folder
     started = datetime.now(UTC)
     with ExitStack() as stack:
         journal = stack.enter_context(Journal(folder))
@@ -286,7 +287,7 @@ def _jobs(
             facts["images_ms"] = took
             load_ms += took
         for repeat in range(repeats):
-            path = None if one.file.length is not None else str(one.file.path.absolute())
+            path = None if one.file.length is not None else str(one.file.path)
             task = replace(system.task, repeat=repeat, images=one.images, path=path)
             start = partial(system.strategy.extract, transcript, task)
             if alone is not None:

@@ -420,17 +420,22 @@ def test_no_function_ends_the_program(
 
 
 PRINTING = """
+import json
 import os
 print("imported")
 def main(document):
     print("a word")
     os.system("echo a program")
-    return {"total": document["pages"][0].split("Total: ")[1].split()[0]}
+    os.chdir("/")
+    total = document["pages"][0].split("Total: ")[1].split()[0]
+    return "Here it is: " + json.dumps({"total": total})
 """
 
 
 @pytest.mark.parametrize("more", [("--json",), ("--json", "--dry-run"), ()], ids=["json", "dry run", "table"])
-def test_what_a_function_prints_does_not_spoil_the_output(place: Path, more: tuple[str, ...]) -> None:
+def test_a_function_may_print_change_the_folder_and_answer_in_a_text(
+    place: Path, more: tuple[str, ...]
+) -> None:
     (place / "printing.py").write_text(PRINTING)
     write_systems(place, {"own": {"strategy": "function", "call": "printing:main"}})
     given = ("--docs", "docs", "--spec", "spec.yaml", "--out", "out", "--jobs", 0, "--system", "systems.json")
@@ -440,6 +445,8 @@ def test_what_a_function_prints_does_not_spoil_the_output(place: Path, more: tup
     assert b"imported" in err and (b"a word" in err and b"a program" in err) == ("--dry-run" not in more)
     assert b"imported" not in out and b"a word" not in out and b"a program" not in out
     assert not more or json.loads(out)
+    totals = [row["pred"]["total"] for row in rows(place / "out")] if "--dry-run" not in more else ["1"]
+    assert all(map(float, totals))
 
 
 def test_a_program_that_is_not_there_has_its_place_in_the_file(run: Run, place: Path) -> None:

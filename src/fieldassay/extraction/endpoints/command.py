@@ -271,7 +271,7 @@ class FunctionChannel:
     ) -> None:
         self.waits = Waits()
         self._function, self._identity, self._workers = function, identity, workers
-        self._stopped = threading.Event()
+        self._stopped, self._folder = threading.Event(), Path.cwd()
 
     @property
     def capacity(self) -> int:
@@ -304,6 +304,9 @@ class FunctionChannel:
             verdict = Verdict("document", "exception", said)
             line = attempt_line(call, Attempt(verdict, started, time.monotonic()), call.attempts + 1, 0)
             return write_final(log, line, verdict)
+        finally:
+            if Path.cwd() != self._folder:  # the paths of the run are relative to it
+                os.chdir(self._folder)
         return write_call(call, started, {"result": answer}, log)
 
     def stop(self) -> None:

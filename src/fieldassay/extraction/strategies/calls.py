@@ -15,7 +15,7 @@ from fieldassay.documents.layout.text import transcript_text
 from fieldassay.extraction.answers import read_data
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, Request
 from fieldassay.extraction.evidence import as_evidence
-from fieldassay.extraction.fields import locator
+from fieldassay.extraction.fields import locator, plan_of_spec
 from fieldassay.extraction.places.search import Search
 from fieldassay.extraction.schema import AnswerShape
 from fieldassay.extraction.strategy import AT_LEAST_ONE, Extracted, Task
@@ -89,7 +89,8 @@ class Function(_Called):
 def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
     """Return what a call made: a record, or an object with `record`, `confidence` and `quotes`, by path.
 
-    The record stays as it is; each value of a declared field is searched in the text, where one is loaded.
+    The record stays as it is; one in a text, as a model answers, is read as `score` reads it. Each value of a
+    declared field is searched in the text of the document, where that is loaded.
 
     >>> from fieldassay.documents.transcript import Line, Page, Transcript, Word
     >>> from fieldassay.spec.language.parse import read_spec
@@ -102,10 +103,15 @@ def read_called(answer: Answer, document: Transcript, task: Task) -> Extracted:
     """
     if answer.failure is not None or answer.text is None:
         return Extracted(None, answer.text, failure=answer.failure or Failure("empty", "no answer", "answer"))
+    from fieldassay.records.answers.answer import parse_answer
+
     given: Any = json.loads(answer.text)
     beside: Mapping[str, Any] = {}
     if isinstance(given, dict) and isinstance(given.get("record"), dict) and given.keys() <= _RESULT:
         given, beside = given["record"], given
+    if isinstance(given, str):
+        declared = frozenset(one.name for one in task.spec.fields)
+        given = parse_answer(given, declared=declared, fields=plan_of_spec(task.spec).root).data
     if not isinstance(given, dict):
         message = f"the result is no object: {answer.text[:80]}"
         return Extracted(None, answer.text, failure=Failure("not_json", message, "answer"))
