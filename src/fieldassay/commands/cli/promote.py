@@ -13,9 +13,7 @@ from fieldassay.commands.cli.inputs import read_spec_option, spec_options
 from fieldassay.commands.cli.regressions import default_baseline
 
 if TYPE_CHECKING:
-    from fieldassay.records.labels_file import Sheet
     from fieldassay.review.promotion.promote import PromoteOptions, Promotion
-    from fieldassay.scoring.inputs.options import InputOptions
 
 _PATH = click.Path(path_type=Path)
 _MOST_TOLD = 20
@@ -81,16 +79,16 @@ def promote(**given: Any) -> int:
     )
     if given["folder"] is None:
         sheets = [sheet for path in given["labels"] for sheet in read_labels(path)]
+        found = apply(given["gold"], sheets, options)
+        if not given["is_dry"] and found.files:
+            found.write()
+        _print(found, given)
     else:
-        sheets, options = _of_review(given, options)
-    found = apply(given["gold"], sheets, options)
-    if not given["is_dry"] and found.files:
-        found.write()
-    _print(found, given)
+        _promote_review(given, options)
     return 0
 
 
-def _print(found: Promotion, given: Mapping[str, Any]) -> None:
+def _print(found: Promotion, given: Mapping[str, Any], waiting: Sequence[str] = ()) -> None:
     from fieldassay.commands.cli.output import write
 
     if given["is_json"]:
@@ -98,32 +96,40 @@ def _print(found: Promotion, given: Mapping[str, Any]) -> None:
 
         from fieldassay.io.json_value import json_text
 
-        numbers_as_texts = json.dumps(_as_dict(found, given), default=str)
+        numbers_as_texts = json.dumps({**_as_dict(found, given), "waiting": waiting}, default=str)
         write(json_text(json.loads(numbers_as_texts)))
     else:
         write("".join(f"{line}\n" for line in _tell(found, given)))
+        if waiting:
+            some = "1 document waits for its second sheet, and is left out"
+            many = f"{len(waiting):,} documents wait for their second sheets, and are left out"
+            write(f"{some if len(waiting) == 1 else many}: {_list(waiting)}\n")
 
 
-def _of_review(given: Mapping[str, Any], options: PromoteOptions) -> tuple[list[Sheet], PromoteOptions]:
-    """Return the sheets of a review, and the options with its spec.
+def _promote_review(given: Mapping[str, Any], options: PromoteOptions) -> None:
+    """Promote the sheets of a review by its spec; how gold was left is kept in the review.
 
-    Documents whose gold has changed since the review began are named.
+    Gold that changed since the review began, or since it was promoted, is only confirmed.
     """
     from msgspec.structs import replace
 
     from fieldassay.review.log.store import Store
-    from fieldassay.review.promotion.from_review import changed_documents, plan_of_review, sheets_of_review
-
-    store = Store(given["folder"])
-    changed = changed_documents(store, given["gold"], _inputs(given))
-    plan = options.plan or plan_of_review(store)
-    return sheets_of_review(store), replace(options, plan=plan, changed=changed)
-
-
-def _inputs(given: Mapping[str, Any]) -> InputOptions:
+    from fieldassay.review.promotion.from_review import compare_gold, read_review, remember_gold
+    from fieldassay.review.promotion.promote import promote as apply
     from fieldassay.scoring.inputs.options import InputOptions
 
-    return InputOptions(gold_key=given["gold_key"], id_names=tuple(given["id_keys"]) or None)
+    store, gold = Store(given["folder"]), given["gold"]
+    inputs = InputOptions(gold_key=given["gold_key"], id_names=tuple(given["id_keys"]) or None)
+    standing, reviewed = compare_gold(store, gold, inputs), read_review(store)
+    plan = options.plan or reviewed.plan
+    found = apply(
+        gold, reviewed.sheets, replace(options, plan=plan, changed=standing.changed, own=standing.own)
+    )
+    if not given["is_dry"] and found.files:
+        store.write(lambda _: None)  # gold is not written where the review cannot keep how it was left
+        found.write()
+        remember_gold(store, gold, inputs, found.written, standing)
+    _print(found, given, reviewed.waiting)
 
 
 def _as_dict(found: Promotion, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -157,11 +163,11 @@ def _tell(found: Promotion, given: Mapping[str, Any]) -> list[str]:
     from fieldassay.io.text.shown import clip, format_count, visible
     from fieldassay.review.promotion.gold import old_place, shown
 
-    changed = [one for one in found.changes if one.is_changed]
-    lines = [
-        f"{clip(one.document)}  {clip(one.path)}: {visible(shown(one.before))} -> {visible(shown(one.after))}"
-        for one in changed[:_MOST_TOLD]
-    ]
+    changed, new = [one for one in found.changes if one.is_changed], set(found.added)
+    lines = []
+    for one in changed[:_MOST_TOLD]:
+        before = "new document" if one.document in new else visible(shown(one.before))
+        lines.append(f"{clip(one.document)}  {clip(one.path)}: {before} -> {visible(shown(one.after))}")
     if len(changed) > _MOST_TOLD:
         lines.append(f"and {len(changed) - _MOST_TOLD:,} more")
     would = "would change" if given["is_dry"] else "changed"

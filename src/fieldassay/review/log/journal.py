@@ -188,6 +188,7 @@ _KINDS: Mapping[str, Callable[[sqlite3.Connection, int, int, Body], None]] = {
     "undo": _undo,
     "ruling": _ruling,
     "close": _fact,
+    "promotion": _fact,
 }
 
 

@@ -3,37 +3,79 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.io.files.sealed_json import checksum
 from fieldassay.records.labels_file import Label, Sheet
+from fieldassay.records.record import Record
 from fieldassay.records.sources.source import CHUNK
+from fieldassay.review.adjudicate import find_differences
 from fieldassay.review.export import list_sheets
-from fieldassay.review.log.nodes import is_in_list
-from fieldassay.review.log.store import Store
+from fieldassay.review.log.journal import Entry
+from fieldassay.review.log.nodes import is_below, is_in_list
+from fieldassay.review.log.store import Store, read_facts
 from fieldassay.review.sheets.form_of import read_form
+from fieldassay.review.sheets.forms import Form
 from fieldassay.scoring.inputs.open_inputs import open_gold
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.spec.plan.nodes import Plan
 
 _SLOT = 1_000_000
 """The sheet number of rulings, after those of all reviewers."""
+_PROMOTED = "promoted"
 
 
-def plan_of_review(store: Store) -> Plan:
-    """Return the plan that a review was made with."""
-    return read_form(store)[0].plan
+class Reviewed(Struct, frozen=True):
+    """What a review says: its finished sheets, and for each document its rulings, as one more sheet.
 
-
-def sheets_of_review(store: Store) -> list[Sheet]:
-    """Return the finished sheets, and for each document its rulings, as a sheet of the adjudicators.
-
-    Rulings on values in lists are not among them: there the two sheets number their items themselves.
+    `waiting` are documents of which one of two sheets is finished; they are left out.
     """
+
+    plan: Plan
+    sheets: tuple[Sheet, ...]
+    waiting: tuple[str, ...]
+
+
+def read_review(store: Store) -> Reviewed:
+    """Return what a review says."""
     form, _ = read_form(store)
     with store.reading() as db:
-        return [*list_sheets(db, form), *_rulings(db)]
+        of_each = "SELECT name, document.id, count(*), count(done_by) FROM sheet JOIN document "
+        rows = db.execute(f"{of_each} ON document=document.id GROUP BY document.id")
+        counts = {name: numbers for name, *numbers in rows}
+        found: dict[str, list[Sheet]] = {}
+        for sheet in list_sheets(db, form):
+            found.setdefault(sheet.document, []).append(sheet)
+        waiting = tuple(name for name in found if counts[name][1] > counts[name][2])
+        sheets = [
+            sheet
+            for name, held in found.items()
+            if name not in waiting
+            for sheet in (held if len(held) < 2 else _compared(db, form, counts[name][0], held))
+        ]
+        return Reviewed(form.plan, (*sheets, *_rulings(db)), waiting)
+
+
+def _compared(db: sqlite3.Connection, form: Form, document: int, sheets: list[Sheet]) -> Iterator[Sheet]:
+    """Yield two sheets of a document: of a list that was ruled upon, the side that stands alone.
+
+    A key of a map that only one of them has is absent on the other.
+    """
+    labels = [dict(sheet.labels) for sheet in sheets]
+    for one in find_differences(db, form, document):
+        is_list = any(side.rows for side in one.sides)
+        for side, (said, held) in enumerate(zip(one.sides, labels, strict=True)):
+            if is_list and one.ruling not in (None, ("first", "second")[side]):
+                for path in [path for path in held if path == one.node or is_below(path, one.node)]:
+                    del held[path]
+            elif said.state == "absent":
+                held.setdefault(one.node, Label("absent", shown="nothing"))
+    yield from (replace(sheet, labels=held) for sheet, held in zip(sheets, labels, strict=True))
 
 
 def _rulings(db: sqlite3.Connection) -> Iterator[Sheet]:
@@ -53,20 +95,57 @@ def _rulings(db: sqlite3.Connection) -> Iterator[Sheet]:
         yield Sheet(name, alias, _SLOT, labels=labels)
 
 
-def changed_documents(store: Store, gold: Path, inputs: InputOptions) -> frozenset[str]:
-    """Return the documents of the review whose gold is not what it was when the review began.
+# Gold as the review knows it: as it was when the review began, and as its promotions left it
 
-    A review that was made without gold says nothing about it.
+
+class Standing(Struct, frozen=True):
+    """Gold beside a review: the documents that others changed since, and what promotions wrote.
+
+    `own` are the paths by document that earlier promotions wrote, where gold is as they left it.
+    """
+
+    changed: frozenset[str] = frozenset()
+    own: Mapping[str, frozenset[str]] = {}
+
+
+def compare_gold(store: Store, gold: Path, inputs: InputOptions) -> Standing:
+    """Return how gold stands to what the review knows of it.
+
+    A review that was made without gold knows nothing of a document before it promotes it.
     """
     with store.reading() as db:
-        digests = dict(db.execute("SELECT name, gold_digest FROM document"))
-    if not any(digests.values()) or not gold.exists():
-        return frozenset()
-    source = open_gold(plan_of_review(store), str(gold), inputs)
-    chunks = (range(start, min(start + CHUNK, len(source))) for start in range(0, len(source), CHUNK))
-    records = (record for chunk in chunks for record in source.fetch(chunk))
-    return frozenset(
-        record.id
-        for record in records
-        if record.id in digests and digests[record.id] != checksum(record.data)
-    )
+        begun = dict(db.execute("SELECT name, gold_digest FROM document"))
+        promoted = read_facts(db).get(_PROMOTED, {})
+    changed, own, is_beside = set[str](), dict[str, frozenset[str]](), any(begun.values())
+    for record in _records(store, gold, inputs) if is_beside or promoted else ():
+        before = promoted.get(record.id)
+        if before is not None and before["digest"] == _digest(record):
+            own[record.id] = frozenset(before["paths"])
+        elif record.id in begun and (is_beside or before) and begun[record.id] != checksum(record.data):
+            changed.add(record.id)
+    return Standing(frozenset(changed), own)
+
+
+def remember_gold(
+    store: Store, gold: Path, inputs: InputOptions, written: Mapping[str, Iterable[str]], own: Standing
+) -> None:
+    """Keep how a promotion left the documents that it wrote, and the paths in each."""
+    with store.reading() as db:
+        promoted: dict[str, Any] = dict(read_facts(db).get(_PROMOTED, {}))
+    for record in _records(store, gold, inputs):
+        if record.id in written:
+            paths = {*written[record.id], *own.own.get(record.id, ())}
+            promoted[record.id] = {"digest": _digest(record), "paths": sorted(paths)}
+    store.append(Entry("promotion", {_PROMOTED: promoted}, "command"))
+
+
+def _digest(record: Record) -> str:
+    beside = [sorted(record.meta.illegible_paths), sorted(record.meta.unreviewed_paths)]
+    return checksum([record.data, *beside])
+
+
+def _records(store: Store, gold: Path, inputs: InputOptions) -> Iterator[Record]:
+    if gold.exists():
+        source = open_gold(read_form(store)[0].plan, str(gold), inputs)
+        for start in range(0, len(source), CHUNK):
+            yield from source.fetch(range(start, min(start + CHUNK, len(source))))

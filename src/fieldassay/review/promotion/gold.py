@@ -20,7 +20,7 @@ from fieldassay.io.files.whole_files import open_file, stage_file
 from fieldassay.io.json_value import as_kind
 from fieldassay.io.text.delimited import find_delimiter, read_rows
 from fieldassay.io.text.encoding import detect_encoding
-from fieldassay.paths import Step, field_of, join_path, leaves_of, split_path, value_at
+from fieldassay.paths import ITEM, Step, field_of, join_path, leaves_of, split_path, value_at
 from fieldassay.records.decode import TOO_DEEP, is_too_deep
 from fieldassay.records.formats.columns import Columns
 from fieldassay.records.formats.folders import read_folder
@@ -89,7 +89,8 @@ class Place(Struct, frozen=True):
     def of(cls, record: Mapping[str, Any], path: str) -> Place:
         """Return what a record has at a path."""
         illegible, unreviewed = (
-            frozenset(place for place in named_places(record, key) if is_at(place, path)) for key in BESIDE
+            frozenset(place for place in _places_at(record, key, path) if is_at(place, path))
+            for key in BESIDE
         )
         return cls(filled_at(record, path), (illegible, unreviewed))
 
@@ -102,12 +103,13 @@ class Place(Struct, frozen=True):
 
     def put(self, record: dict[str, Any], path: str) -> None:
         """Write the content into a record. Raises UnfitError if it has no such place."""
-        for above in named_places(record, UNREVIEWED_FIELDS):
+        places = {key: _places_at(record, key, path) for key in BESIDE}
+        for above in places[UNREVIEWED_FIELDS]:
             if is_at(path, above) and path != above:
                 raise UnfitError(f"{UNREVIEWED_FIELDS} names {above}: name what is not reviewed in it")
         put(record, path, self.value)
         for key, new in zip(BESIDE, self.beside, strict=True):
-            left = {place for place in named_places(record, key) if not is_at(place, path)} | new
+            left = {place for place in places[key] if not is_at(place, path)} | new
             record[key] = sorted(left)
             if not left:
                 del record[key]
@@ -122,6 +124,19 @@ def named_places(record: Mapping[str, Any], key: str) -> set[str]:
     """Return the places that a gold record names under a key, in a list or as a text."""
     names = record.get(key) or []
     return {str(name).strip() for name in (names if isinstance(names, list) else str(names).split("|"))}
+
+
+def _places_at(record: Mapping[str, Any], key: str, path: str) -> set[str]:
+    """Return the places that a record names under a key; one of all rows, if a path is in it, row by row."""
+    places = set[str]()
+    for name in named_places(record, key):
+        steps: list[tuple[Step, ...]] = [()]
+        is_of_rows = "[]" in name and is_at(field_of(path), name)
+        for step in split_path(name) if is_of_rows else ():
+            rows = [range(len(value_at(record, above) or ())) if step == ITEM else [step] for above in steps]
+            steps = [(*above, one) for above, some in zip(steps, rows, strict=True) for one in some]
+        places |= set(map(join_path, steps)) if is_of_rows else {name}
+    return places
 
 
 def list_units(labels: Mapping[str, Label], record: Mapping[str, Any]) -> Iterator[str]:
@@ -243,6 +258,7 @@ def shown(value: Any) -> str:
 _BLANK = "\ufeff\0 \t\r\n"
 _KIND = "gold_file"
 _TABLES = (".csv", ".tsv", ".tab", ".txt")
+_NEW = ("", ".jsonl", ".ndjson", ".json")
 _ENCODER = msgspec.json.Encoder(decimal_format="number")
 
 
@@ -405,6 +421,9 @@ def open_gold(
     data, problems = read_gold(path), list[Problem]()
     if path.suffix.lower() in _TABLES:
         return _open_table(path, data, id_names, separators)
+    if not data and path.suffix.lower() not in _NEW:
+        what = f"is new, and no {path.suffix} can be written"
+        raise problem(path, what, "name it .jsonl, .json, or make a .csv with its header", _KIND)
     text = _decode(path, data, "utf-8").strip(_BLANK)
     form = "array" if text.startswith("[") or path.suffix.lower() == ".json" else "lines"
     lines = [text] if form == "array" else text.split("\n")

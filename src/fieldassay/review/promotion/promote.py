@@ -13,9 +13,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError
+from fieldassay.io.text.settled import is_empty_text
 from fieldassay.paths import field_of, join_path, split_path, value_at
 from fieldassay.records.ids import cap_problems, locate
 from fieldassay.records.labels_file import Label, Sheet
+from fieldassay.review.log.nodes import items_above
 from fieldassay.review.promotion.gold import (
     BESIDE,
     UNREVIEWED_FIELDS,
@@ -23,6 +25,7 @@ from fieldassay.review.promotion.gold import (
     Meaning,
     Place,
     UnfitError,
+    filled_at,
     is_at,
     list_units,
     named_places,
@@ -56,6 +59,8 @@ class PromoteOptions(Struct, frozen=True):
     """True: labels that the spec cannot read become gold; False: they are left out, and told."""
     changed: frozenset[str] = frozenset()
     """Documents whose gold changed since the review began: labels may only confirm it as it is."""
+    own: Mapping[str, frozenset[str]] = {}
+    """Paths by document that an earlier promotion wrote: shown lists there may replace what gold has."""
     adds_documents: bool = False
     """True: documents that gold does not have are added; False: they are left out, unless gold is empty."""
 
@@ -95,6 +100,15 @@ class Promotion(Struct, frozen=True, eq=False):
         """Return how many values change."""
         return sum(change.is_changed for change in self.changes)
 
+    @property
+    def written(self) -> dict[str, list[str]]:
+        """Return the changed paths of each document that is written."""
+        paths: dict[str, list[str]] = {name: [] for name in self.added}
+        for change in self.changes:
+            if change.is_changed:
+                paths.setdefault(change.document, []).append(change.path)
+        return paths
+
     def write(self) -> None:
         """Write all files, the old ones beside them. Raises ProblemsError if one changed meanwhile."""
         write_gold(self.gold.path, self.files, self.gold.before)
@@ -118,7 +132,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     form = None if plan is None else Form(plan)
     meaning = Meaning(form)
     problems: list[Problem] = []
-    sheets, items, standing = _promotable(sheets, records, plan)
+    sheets, items, standing = _promotable(sheets, records, meaning, options.own)
     asked: dict[str, set[str]] = defaultdict(set)
     for sheet in sheets:
         asked[sheet.document] |= {path for path in sheet.labels if "[" not in path}
@@ -145,8 +159,8 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
         if document not in records:
             _name_unreviewed(record, labels, {*fields(record), *asked[document]})
         if document not in records or any(change.is_changed for change in effects):
-            rows[document] = _close(file.rows.get(document, {}), record, options.gold_key)
             unreviewed += [(document, path) for path in sorted(named_places(record, UNREVIEWED_FIELDS))]
+            rows[document] = _close(file.rows.get(document, {}), record, options.gold_key)
     files: dict[Path, bytes] = {}
     try:
         files = file.rewritten(rows)
@@ -205,8 +219,12 @@ def _fields(form: Form | None, agreed: Mapping[str, Labels]) -> Callable[[Mappin
 def _name_unreviewed(record: dict[str, Any], labels: Labels, fields: Iterable[str]) -> None:
     """Write the fields, and keys of maps and trees, that no label is at, above or below into a new record."""
     names = named_places(record, UNREVIEWED_FIELDS)
+    some = {*fields}
     names |= {
-        path for path in fields if not any(is_at(label, path) or is_at(path, label) for label in labels)
+        path
+        for path in some
+        if not any(is_at(label, path) or is_at(path, label) for label in labels)
+        and not any(is_at(other, path) and other != path for other in some)
     }
     if names:
         record[UNREVIEWED_FIELDS] = sorted(names)
@@ -219,7 +237,8 @@ def _find_unfit(gold: Path, agreed: Mapping[str, Labels], plan: Plan | None) -> 
         for path, label in labels.items():
             where = f"{gold}: {document}: {path}"
             is_above = any(is_at(other, path) and other != path for other in labels)
-            if label.state == "value" and label.text is None and field_of(path) in singles and not is_above:
+            is_none = label.text is None and field_of(path) in singles and not is_above
+            if label.state == "value" and (is_none or (label.text is not None and is_empty_text(label.text))):
                 what = "the label is a value without its text"
                 yield Problem(where, what, "give the text", "gold_conflict")
             for character in label.text or "":
@@ -263,23 +282,34 @@ def _readable(
 
 
 def _promotable(
-    sheets: Iterable[Sheet], records: Mapping[str, Mapping[str, Any]], plan: Plan | None
+    sheets: Iterable[Sheet],
+    records: Mapping[str, Mapping[str, Any]],
+    meaning: Meaning,
+    own: Mapping[str, frozenset[str]],
 ) -> tuple[list[Sheet], int, int]:
     """Return sheets with the labels that may become gold, and how many are left out, of items and in lists.
 
     Single ones are in items of a list that was shown and not labeled as a whole. A list that was shown
-    becomes gold only where gold has none: its rows and cells were suggested, so it must not remove others.
+    becomes gold only where gold has none, the same or its own: its rows and cells were suggested, so it must
+    not remove others.
     """
     promotable, items, standing = [], 0, 0
+    plan = None if meaning.form is None else meaning.form.plan
     for sheet in sheets:
         record = records.get(sheet.document, {})
-        whole = {
-            path: label
+        renamed = _renamed(sheet.labels, record, plan)
+        keys = dict(zip(sheet.labels, renamed, strict=True))
+        gone = {
+            path
             for path, label in sheet.labels.items()
-            if label.text is not None
-            or label.shown != "prediction"
-            or value_at(record, next(iter(_renamed({path: label}, record, plan)))) in (None, "", [])
+            if label.text is None
+            and label.shown == "prediction"
+            and label.state != "skipped"
+            and isinstance(filled_at(record, keys[path]), list)
+            and keys[path] not in own.get(sheet.document, ())
+            and not _is_as_gold(keys[path], renamed, record, meaning)
         }
+        whole = {path: label for path, label in sheet.labels.items() if path not in gone}
         labels = {}
         for path, label in whole.items():
             if label.shown is not None and label.state != "skipped" and _is_single(path, whole):
@@ -288,8 +318,22 @@ def _promotable(
                 items += not is_standing
             else:
                 labels[path] = label
+        standing += sum(sheet.labels[path].state != "value" for path in gone)
         promotable.append(replace(sheet, labels=labels))
     return promotable, items, standing
+
+
+def _is_as_gold(path: str, labels: Labels, record: Mapping[str, Any], meaning: Meaning) -> bool:
+    try:
+        return wanted_at(path, labels, record, meaning) == Place.of(record, path)
+    except UnfitError:
+        return False
+
+
+def _is_whole_above(path: str, labels: Labels) -> bool:
+    """Return whether a list that a path is in was labeled as a whole: what is not below it is not there."""
+    lists = (labels.get(listed) for listed, _ in items_above(path))
+    return any(label is not None and (label.state, label.text) == ("value", None) for label in lists)
 
 
 def _is_single(path: str, labels: Labels) -> bool:
@@ -304,9 +348,16 @@ def _agree(
 ) -> dict[str, dict[str, Label]]:
     """Return the labels of each document; a ruling counts before all other labels."""
     answers_by: dict[str, dict[str, list[Label]]] = {}
-    for sheet in sorted(sheets, key=lambda answer: (answer.document, answer.slot, answer.reviewer)):
+    ordered = sorted(sheets, key=lambda answer: (answer.document, answer.slot, answer.reviewer))
+    rows: dict[str, set[str]] = defaultdict(set)
+    for sheet in ordered:
+        rows[sheet.document] |= {path for path, label in sheet.labels.items() if "[" in path and label.text}
+    for sheet in ordered:
         places = answers_by.setdefault(sheet.document, {})
-        for path, label in sheet.labels.items():
+        left_out = [
+            path for path in rows[sheet.document] - sheet.labels.keys() if _is_whole_above(path, sheet.labels)
+        ]
+        for path, label in (*sheet.labels.items(), *((path, Label("absent")) for path in sorted(left_out))):
             is_blind = sheet.is_blind or label.shown == "nothing"
             origin = label.origin or ("blind" if is_blind else "imported")
             places.setdefault(path, []).append(replace(label, origin=origin))

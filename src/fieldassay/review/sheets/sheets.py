@@ -11,6 +11,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from fieldassay.io.json_value import read_given
+from fieldassay.io.text.settled import is_empty_text
 from fieldassay.paths import ITEM, KEY, field_of, join_path, split_path
 from fieldassay.review.log.journal import Entry, Journal
 from fieldassay.review.log.nodes import is_below, is_in_list, items_above, number_of
@@ -229,7 +230,7 @@ def label_body(form: Form, person: Person, given: tuple[str, Any] | None, answer
         text = (answer.text or "").strip()
         is_shown = given is not None and text == given[0].strip()
         reading = form.read(field, text, given[1] if is_shown and given is not None else text)
-        if not text or reading is None:
+        if is_empty_text(text) or reading is None:
             raise RefusedError("invalid", "an empty text is no value: say that it is absent, or illegible")
         leaf = form.leaf(field)
         if reading.problem is not None and leaf is not None and is_closed(leaf):
