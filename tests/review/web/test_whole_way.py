@@ -178,7 +178,7 @@ def test_the_first_page_says_what_is_to_be_done_and_how_long_it_takes(
     with served(store) as site, at_desk(browser, site) as desk:
         desk.enter()
         told = desk.text("main")
-        assert "3 documents to review, 2 fields each at most" in told
+        assert "3 documents to review, 2 values each at most" in told
         assert "known after your first one" in told
         assert "r1" not in told
         desk.start()

@@ -34,11 +34,12 @@ def describe_form(call: Call) -> dict[str, Any]:
         (call.person.id,),
     ).fetchall()
     return {
-        "name": room.form.plan.spec.name,
+        "name": room.store.folder.name if room.form.plan.spec.name == _UNNAMED else room.form.plan.spec.name,
         "fields": room.form.describe(),
         "person": {"alias": call.person.alias, "role": call.person.role},
         "states": states,
         "values": db.execute(_MOST_ASKED).fetchone()[0],
+        "skipped": db.execute("SELECT count(*) FROM label WHERE state='skipped'").fetchone()[0],
         "seconds": spent / 1000 / mine if spent else None,
         "promote": _promotion(room) if call.person.role in ("lead", EVERYTHING) else None,
         "held": [{"id": number, "name": name} for number, name in held],
@@ -46,6 +47,8 @@ def describe_form(call: Call) -> dict[str, Any]:
     }
 
 
+_UNNAMED = "spec"
+"""The name of a spec without one of its own."""
 _MOST_ASKED = (
     "SELECT coalesce(max(n), 0) FROM "
     "(SELECT count(*) AS n FROM asked WHERE shown<>'context' GROUP BY document)"

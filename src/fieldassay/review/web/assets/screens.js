@@ -55,7 +55,7 @@ function describeWork(form, left) {
   if (form.closed) return "This review is closed.";
   if (!left) return form.states.held ? "Nothing is left to begin. Others are still at work." : "Every document is labeled.";
   const pace = form.seconds ? `About ${duration(form.seconds * left)} at your pace (${duration(form.seconds)} each).` : "How long it takes is known after your first one.";
-  return `${showCount(left, "document")} to review, ${showCount(form.values, "field")} each at most. Check what stands in each field against the page. ${pace}`;
+  return `${showCount(left, "document")} to review, ${showCount(form.values, "value")} each at most. Check what stands in each field against the page. ${pace}`;
 }
 
 async function queueScreen() {
@@ -71,6 +71,7 @@ async function queueScreen() {
     el("h1", {}, isDone ? "Done" : breakable(form.name || "Review")),
     el("p", { id: "told", class: "told", role: "alert" }),
     el("p", { class: "lead" }, isDone ? [breakable(form.name || "Review"), ": "] : null, describeWork(form, left)),
+    isDone && form.skipped ? el("p", { text: `${showCount(form.skipped, "value was", "values were")} skipped: gold names them as not reviewed.` }) : null,
     isDone && form.promote ? [el("p", { text: "This command makes gold of it:" }), el("pre", { class: "command", tabindex: "0", text: form.promote })] : null,
     el("progress", { max: total || 1, value: done, "aria-label": "Sheets done" }),
     el("p", { class: "small", text: `${showCount(done, "sheet")} of ${total.toLocaleString("en-US")} done.` }),

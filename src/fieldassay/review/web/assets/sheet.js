@@ -473,10 +473,21 @@ const desk = {
     const item = list && this.itemOf(this.at, list);
     if (!item) return;
     const items = [...this.items(list)];
-    change(items, items.indexOf(item));
-    await this.setItems(list, items);
+    const [at, count] = [items.indexOf(item), items.length];
+    change(items, at);
+    const isSaved = await this.setItems(list, items);
+    if (isSaved && items.length < count) this.tellRemoved(list, at);
     const row = this.items(list).length ? null : this.byNode.get(list);
     if (row && !row.label) this.say(row, { state: "absent" });
+  },
+
+  // Say that a row is gone, and go to the one that took its place.
+  tellRemoved(list, at) {
+    tell(`Row ${at + 1} of ${list} is removed. Insert adds a row.`, "good");
+    const left = this.items(list);
+    const next = left[Math.min(at, left.length - 1)];
+    const row = next && this.rows.find((one) => one.node === next || one.node.startsWith(`${next}.`));
+    if (row) this.go(row);
   },
 
   async finish() {
