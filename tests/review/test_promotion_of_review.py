@@ -5,13 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from tests.effort import few_examples
 from tests.review.receipts import NONE, add, form_of, make_receipts, prediction, take
 
 from fieldassay.commands.cli.main import main
@@ -19,7 +15,6 @@ from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.store import Store
 from fieldassay.review.sheets import sheets
 from fieldassay.review.sheets.draw import Shares
-from fieldassay.review.sheets.make import Request, make_review
 
 
 def answer(
@@ -191,67 +186,3 @@ def test_an_empty_export_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureF
     )
     assert main(asked) == 0
     assert "no document is settled: 1 document waits for a second sheet" in capsys.readouterr().err
-
-
-# What was shown and confirmed is gold as it was: shapes, kinds and order of items
-
-SHAPES = [
-    ("any", 12.5), ("any", True), ("any", "12.5"), ("any", [1, "a", [2, 3], {"k": False}]), ("any", [["a", "b"], ["c"]]),
-    ("any", {"a": 1, "b": {"c": [1, 2], "d": "e"}}), ("{type: map, values: number}", {"A": 1, "B": 2.5}),
-    ("{type: map, values: {type: list, items: text}}", {"A": ["x", "y"], "B": ["z"]}),
-    ("{type: map, values: any}", {"A": 1, "B": "2", "C": [1, 2]}),
-    ("{type: list, items: {type: list, items: text}}", [["a", "b"], ["c"]]),
-    ("{type: list, items: {type: list, items: {fields: {a: text, b: number}}}}", [[{"a": "1", "b": 2}], [{"a": "x", "b": 3}]]),
-    ("{type: list, items: {type: map, values: number}}", [{"a": 1}, {"b": 2, "c": 3}]),
-    ("{type: list, items: any}", [1, "a", {"b": 2}, [3, 4]]), ("{type: list, items: number}", [1, 2.5, "3"]),
-    ("{type: list, items: {fields: {s: text, x: any}}}", [{"s": "a", "x": 5}, {"s": "b", "x": {"k": [True]}}]),
-    ("{fields: {p: {fields: {q: text, r: number}}}}", {"p": {"q": "a", "r": 5}}), ("money", 12.5), ("boolean", True),
-]  # fmt: skip
-
-
-def promoted(folder: Path, field: str, value: Any, changes: dict[str, Any]) -> Any:
-    """Return what gold has in the field `x` where everything but the changes was confirmed."""
-    rows = [{"id": "a", "x": value}]
-    store = make_review(folder / "review", Request(f"fields: {{x: {field}}}", {"m": rows}, shares=NONE)).store
-    answer(store, add(store), changes)
-    assert promote(folder / "review", folder / "gold.jsonl") == 0
-    row = json.loads((folder / "gold.jsonl").read_text())
-    return row["x"] if row.keys() == {"id", "x"} else row
-
-
-@pytest.mark.parametrize(("field", "value"), SHAPES, ids=str)
-def test_what_was_confirmed_is_gold_as_it_was(tmp_path: Path, field: str, value: Any) -> None:
-    assert promoted(tmp_path, field, value, {}) == value
-
-
-KINDS = st.booleans() | st.integers(-9, 9) | st.sampled_from(["a", "5", "true", "x y"])
-TREES = st.recursive(
-    KINDS,
-    lambda inner: (
-        st.lists(inner, min_size=1, max_size=3) | st.dictionaries(st.sampled_from("abc"), inner, min_size=1)
-    ),
-    max_leaves=8,
-)
-
-
-@few_examples()
-@given(TREES)
-def test_a_confirmed_tree_without_a_schema_is_gold_as_it_was(value: Any) -> None:
-    with TemporaryDirectory() as place:
-        assert promoted(Path(place), "any", value, {}) == value
-
-
-@pytest.mark.parametrize(
-    ("field", "shown", "typed", "gold"),
-    [
-        ("any", 12.5, "13", 13),
-        ("any", True, "false", False),
-        ("any", 12.5, "about 13", "about 13"),
-        ("any", "12.5", "13", "13"),
-        ("{type: number, locale: de_DE}", 1250, "1.234", "1.234"),
-    ],
-)
-def test_a_correction_has_the_kind_of_what_it_replaces_where_no_type_reads_it(
-    tmp_path: Path, field: str, shown: Any, typed: str, gold: Any
-) -> None:
-    assert repr(promoted(tmp_path, field, shown, {"x": typed})) == repr(gold)

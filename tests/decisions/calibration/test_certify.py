@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.decisions.calibration.confidence_simulations import certify_single
 
 from fieldassay.decisions.calibration.certificate import (
+    Found,
     Labels,
     Promise,
     certify,
@@ -23,6 +23,12 @@ from fieldassay.decisions.calibration.certificate import (
     passes,
     start_sizes,
 )
+
+
+def certify_single(confidence: np.ndarray, is_right: np.ndarray, risk: float, delta: float) -> Found:
+    """Return what labels of one value a document certify."""
+    return certify(Labels(np.arange(len(confidence)), confidence, is_right), Promise(risk, 1.0 - delta))
+
 
 BOUNDS = [
     (0, 10, 0.05, 1 - 0.05**0.1),
