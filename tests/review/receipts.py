@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from fieldassay.review.sheets.draw import Shares
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.sheets.forms import Form
 from fieldassay.review.sheets.make import Request, make_review
-from fieldassay.review.sheets.sheets import Answer, Person, claim, finish, save_label, view
+from fieldassay.review.sheets.sheets import Answer, Person, claim, save_label
 from fieldassay.review.web import people
 
 SPEC = """
@@ -69,13 +68,3 @@ def say(store: Store, person: Person, sheet: int, node: str, text: str | None = 
     state = more.pop("state", "value")
     answer = Answer(node, state, text, **more)
     return store.write(lambda journal: save_label(journal, form_of(store), person, sheet, answer))
-
-
-def confirm(store: Store, person: Person, sheet: int, said: Mapping[str, str | None]) -> None:
-    """Take and finish a sheet: what is shown is confirmed, the rest absent, but for what is `said` of a node."""
-    assert take(store, person) == sheet
-    with store.reading() as db:
-        given = {one["node"]: one["given"] for one in view(db, form_of(store), person, sheet)["asked"]}
-    for node, text in {**given, **said}.items():
-        say(store, person, sheet, node, text, state="absent" if text is None else "value")
-    store.write(lambda log: finish(log, form_of(store), person, sheet))

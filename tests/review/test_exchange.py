@@ -31,7 +31,7 @@ SHEET = Sheet(
         "note": Label("skipped"),
         "lines": Label("value"),
         "lines[0].net/gross": Label("value", "'x\n"),
-        'lines[1]["odd.key"]': Label("value", "5"),
+        'lines[1]["odd.key"]': Label("value", "-5", value=-5),
     },
 )
 
@@ -45,6 +45,7 @@ def held_by(form: str, sheet: Sheet) -> Sheet:
                 label,
                 origin=None,
                 shown=None,
+                value=None,
                 regions=tuple(replace(one, text=None) for one in label.regions),
             )
             for path, label in labels.items()

@@ -274,6 +274,10 @@ def test_gold_that_changes_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
         pytest.param("gold.jsonl", b"\x1f\x8b00", "packed or binary", id="packed"),
         pytest.param("gold.csv", b"id,note\nb,x\n", "no column for total", id="no column"),
         pytest.param("gold.csv", b"total\n5\n", "no column of ids", id="no ids"),
+        *(
+            pytest.param(f"gold{form}", b"", "name it .jsonl", id=form)
+            for form in (".parquet", ".csv.gz", ".xlsx", ".jsonl.zst")
+        ),
     ],
 )
 def test_gold_that_cannot_be_kept_as_it_is_is_refused(
@@ -365,11 +369,12 @@ def test_control_characters_never_become_gold(tmp_path: Path, text: str) -> None
     assert gold.read_text() == "id,total\nb,5\n"
 
 
-def test_a_value_without_its_text_is_refused_by_a_spec(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [None, " ", "\u00a0\t", "\u200b"])
+def test_a_value_without_its_text_is_refused_by_a_spec(tmp_path: Path, text: str | None) -> None:
     gold = tmp_path / "gold.csv"
     gold.write_text("id,total\nb,5\n")
     with pytest.raises(ProblemsError, match="b: total: the label is a value without its text"):
-        apply_to(gold, sheet(total=Label("value")), plan=read_plan("fields: {total: money}"))
+        apply_to(gold, sheet(total=Label("value", text)), plan=read_plan("fields: {total: text}"))
 
 
 # What nobody was asked about is written as unreviewed: never as absent, and never in a number
@@ -435,6 +440,10 @@ def test_gold_that_is_there_keeps_what_it_says_and_a_label_takes_a_field_off_the
     assert "unreviewed_fields" not in written(
         tmp_path, {"supplier": VALUE, "place.city": UNREVIEWED_ABSENT}, held
     )
+    held = {"lines": [{"sku": "A"}, {"sku": "B"}], "unreviewed_fields": ["lines[].note"]}
+    assert written(tmp_path, {"lines[0].note": UNREVIEWED_ABSENT}, held)["unreviewed_fields"] == [
+        "lines[1].note"
+    ]
 
 
 def test_a_document_of_which_everything_is_absent_is_gold(tmp_path: Path) -> None:

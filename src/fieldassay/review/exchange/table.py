@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from fieldassay.review.exchange.exchanged import Exported, Imported
 
 COLUMNS = (
     "document", "reviewer", "sheet", "blind", "path", "state", "text", "origin", "shown",
-    "page", "left", "top", "right", "bottom", "region_text",
+    "page", "left", "top", "right", "bottom", "region_text", "value",
 )  # fmt: skip
 _BOX = ("left", "top", "right", "bottom")
 
@@ -43,10 +44,11 @@ def _rows(sheet: Sheet) -> Iterator[list[Any]]:
             _guarded(path),
         ]
         told = [*head, label.state, _guarded(label.text), label.origin, label.shown]
+        value = None if label.value is None else _guarded(json.dumps(label.value))
         if not label.regions:
-            yield [*told, *[None] * 6]
+            yield [*told, *[None] * 6, value]
         for one in label.regions:
-            yield [*told, one.page, *one.box, _guarded(one.text)]
+            yield [*told, one.page, *one.box, _guarded(one.text), value]
 
 
 def _guarded(text: str | None) -> str | None:
@@ -89,8 +91,6 @@ def import_table(path: Path) -> Imported:
 
 def parse_sheets(rows: Iterable[dict[str, Any]], name: str) -> tuple[Sheet, ...]:
     """Return the sheets in lines of a labels file as plain data, checked as those of a file are."""
-    import json
-
     return parse_labels([json.dumps(row).encode() for row in rows], name)
 
 
@@ -115,6 +115,8 @@ def _add(sheets: dict[tuple[str, ...], dict[str, Any]], row: dict[str, str]) -> 
             name: value for name in ("text", "origin", "shown") if (value := _opened(cells[name])) is not None
         },
     }
+    if value := _opened(cells["value"]):
+        label["value"] = json.loads(value)
     held = sheet["labels"].setdefault(_opened(cells["path"]) or "", label)
     if {name: value for name, value in held.items() if name != "regions"} != label:
         raise ValueError(f"another label of {cells['path'][:80]!r} than an earlier row")
