@@ -332,16 +332,21 @@ def test_two_sheets_are_gold_once_both_are_finished_and_each_difference_is_told(
     assert status == (2 if told else 0)
     assert [line.split(": ")[2] for line in output.err.splitlines() if "two sheets differ" in line] == told
     if rows == (0, 1):
-        body = {
-            "document": 1,
-            "node": "lines",
-            "choice": "second",
-            "text": None,
-            "person": 1,
-            "note": "",
-            "is_last": True,
-        }
-        store.append(Entry("ruling", body, "anna"))
+        store.append(
+            Entry(
+                "ruling",
+                {
+                    "document": 1,
+                    "node": "lines",
+                    "choice": "second",
+                    "text": None,
+                    "person": 1,
+                    "note": "",
+                    "is_last": True,
+                },
+                "anna",
+            )
+        )
         assert promote(tmp_path / "r", tmp_path / "gold.jsonl", "--add") == 0
         assert '"lines": [{"sku": "lines[0]"}]' in (tmp_path / "gold.jsonl").read_text()
 

@@ -219,12 +219,12 @@ def _fields(form: Form | None, agreed: Mapping[str, Labels]) -> Callable[[Mappin
 def _name_unreviewed(record: dict[str, Any], labels: Labels, fields: Iterable[str]) -> None:
     """Write the fields, and keys of maps and trees, that no label is at, above or below into a new record."""
     names = named_places(record, UNREVIEWED_FIELDS)
-    some = {*fields}
+    some = {path: split_path(path) for path in fields}
+    above = {join_path(steps[:end]) for steps in some.values() for end in range(1, len(steps))}
     names |= {
         path
-        for path in some
+        for path in some.keys() - above
         if not any(is_at(label, path) or is_at(path, label) for label in labels)
-        and not any(is_at(other, path) and other != path for other in some)
     }
     if names:
         record[UNREVIEWED_FIELDS] = sorted(names)

@@ -95,7 +95,7 @@ class Form(Struct, frozen=True, dict=True):
         >>> form.tree_at("lines[2].vat.DE")
         'lines[2].vat'
         """
-        steps = split_path(path)
+        steps = split_path(path) if self.trees else ()
         above = (join_path(steps[:end]) for end in range(len(steps) + 1))
         return next((one for one in above if self.plan.field_of(one) in self.trees), None)
 
