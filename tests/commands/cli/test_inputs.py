@@ -359,7 +359,8 @@ def test_score_remarks_on_values_that_could_be_read_in_two_ways(case: str) -> No
 
 # What cannot be meant is refused by every command: code 2, a sentence that says why, and nothing is written
 
-INPUTS = "--spec spec.yaml --gold gold.jsonl --pred llama.jsonl"
+DATA = "--gold gold.jsonl --pred llama.jsonl"
+INPUTS = f"--spec spec.yaml {DATA}"
 SCORE = f"score {INPUTS}"
 REFUSED = [
     ("scor", "did you mean 'score'?"),
@@ -496,6 +497,56 @@ def test_what_cannot_be_meant_is_refused_and_nothing_is_written(
     ran = run(*shlex.split(command))
     assert (ran.code, ran.out, stamp(place)) == (2, "", before)
     assert said in ran.err and "Traceback" not in ran.err and "internal error" not in ran.err
+
+
+# A hint works in the state in which it is printed
+
+STATE = {
+    "RUN": "run", "BEFORE": "run", "AFTER": "other", "DIR": "made", "PATH": "spec.yaml", "NAME": "values",
+    "FILE": "fieldassay-baseline.json",
+}  # fmt: skip
+HINTS = [
+    ("gate run --baseline no.json", "baseline set RUN", ""),
+    ("gate run --gates regression.yaml", "baseline set RUN", ""),
+    ("diff run", "diff BEFORE AFTER", ""),
+    (f"score --protocol clinical-decision {DATA}", "gate RUN --protocol clinical-decision", ""),
+    (f"score --spec strange.yaml {DATA}", "init", "--gold gold.jsonl"),
+    (
+        "score --spec spec.yaml --gold unreadable.jsonl --pred llama.jsonl",
+        "score --check",
+        f"--spec spec.yaml {DATA}",
+    ),
+    ("runs list --runs nowhere", "score --runs DIR", f"--spec spec.yaml {DATA}"),
+    ("review status nowhere", "review new", "made-review --spec spec.yaml --pred llama.jsonl"),
+    ("baseline check run", "gate RUN --baseline FILE", ""),
+    ("agreement", "review agreement", "--spec spec.yaml --labels gold.jsonl --labels llama.jsonl"),
+]
+
+
+@pytest.mark.parametrize(("command", "hint", "more"), HINTS, ids=[command for command, _, _ in HINTS])
+def test_a_hint_works_in_the_state_in_which_it_is_printed(
+    run: Callable[..., Ran],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    command: str,
+    hint: str,
+    more: str,
+) -> None:
+    made = linked(scored(), tmp_path / "data")
+    shutil.copytree(made / "run", made / "other")
+    monkeypatch.chdir(made)
+    Path("strange.yaml").write_text("fields: {nowhere: text}")
+    Path("regression.yaml").write_text("gates: [regression(accuracy) > -0.01]")
+    Path("unreadable.jsonl").write_text(
+        Path("gold.jsonl").read_text().replace('"total": ', '"total": "x", "was": ')
+    )
+    ran = run(*shlex.split(command))
+    assert f"fieldassay {hint}" in " ".join((ran.out + ran.err).split()), ran
+    if "--baseline FILE" in hint:
+        assert run("baseline", "set", "run").code == 0
+    words = [STATE.get(word, word) for word in shlex.split(hint)]
+    done = run(*words, *shlex.split(more))
+    assert done.code in (0, 1, 4), done
 
 
 # `score --only` and `--fields`: a part of the documents, a part of the spec; and ids that are named
