@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -152,9 +154,10 @@ def given_texts(coded: Coded) -> pl.Series:
     """Return the distinct values of a place as JSON text."""
     kinds = set(map(type, coded.raws))
     if kinds <= {int, float}:
-        numbers = json_text(list(coded.raws))[1:-1].split(",")
-        if "null" not in numbers and " " not in numbers[-1]:  # else some are outside JSON
-            return text_series(numbers)
+        with suppress(ValueError):  # an integer of thousands of digits
+            numbers = msgspec.json.encode(list(coded.raws)).decode()[1:-1].split(",")
+            if "null" not in numbers:  # as NaN is
+                return text_series(numbers)
     if kinds != {str}:
         return text_series([json_text(raw) for raw in coded.raws])
     raws = text_series(coded.raws)
