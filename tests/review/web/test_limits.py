@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import socket
 import threading
@@ -11,10 +12,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvicorn
 from tests.review.receipts import add, make_receipts, take
 from tests.review.web.served import Served, served
+from uvicorn.server import ServerState
 
 from fieldassay.review.web import people
+from fieldassay.review.web.connections import limited
 from fieldassay.review.web.serve import LOOPBACK
 
 HALF = {
@@ -58,6 +62,24 @@ def test_however_many_wait_the_next_one_is_answered(tmp_path: Path, text: bytes)
             assert site.ask("GET", "/help", who="r1").status == 200
         for made in half:
             made.close()
+
+
+def test_connections_that_come_in_one_turn_are_as_few_as_any() -> None:
+    class Transport(asyncio.Transport):
+        aborted = False
+
+        def abort(self) -> None:  # the connection is lost in a later turn
+            self.aborted = True
+
+    loop = asyncio.new_event_loop()
+    config = uvicorn.Config(lambda: None, lifespan="off")
+    config.load()
+    state, kind = ServerState(), limited(2, 20.0)
+    transports = [Transport() for _ in range(6)]
+    for transport in transports:
+        kind(config, state, {}, loop).connection_made(transport)
+    loop.close()
+    assert [one.aborted for one in transports] == [True] * 4 + [False] * 2
 
 
 def test_a_connection_that_was_answered_may_ask_again(tmp_path: Path) -> None:

@@ -40,7 +40,9 @@ def limited(most: int, seconds: float) -> type[H11Protocol]:
             super().connection_made(transport)
             self._wait()
             if len(self.connections) > most:
-                next(iter(waiting)).transport.abort()
+                oldest = next(iter(waiting))
+                del waiting[oldest]  # it is lost in a later turn of the loop: the next one makes other room
+                oldest.transport.abort()
 
         def data_received(self, data: bytes) -> None:
             super().data_received(data)
