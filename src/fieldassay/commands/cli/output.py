@@ -41,7 +41,7 @@ def write_bytes(data: bytes) -> None:
     """Write UTF-8 to standard output without a change but that of `break_commands`."""
     from fieldassay.io.text.shown import break_commands
 
-    if b"::" in data or b"##[" in data:
+    if b"::" in data or b"##" in data:
         data = break_commands(data.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
     try:
         stream = getattr(sys.stdout, "buffer", None)

@@ -45,20 +45,21 @@ _PLAIN = str.maketrans({
 
 
 _COMMAND = re.compile(r"((?:^|\r)(?:[^\S\r\n]|\x1b\[[0-9;]*m)*+):(?=:)", re.MULTILINE)
+_MARK = re.compile(r"##(?=[a-z]{0,16}\[)")
 
 
 def break_commands(text: str) -> str:
-    r"""Return the text without what a runner of GitHub Actions obeys in the output of a program.
+    r"""Return the text without what a runner of a build obeys in the output of a program.
 
-    It takes each line that begins with two colons, and `##[` anywhere, for a command. In JSON the value stays
-    the same.
+    GitHub's takes each line that begins with two colons, and `##[` anywhere, for a command, others `##vso[`
+    and `##teamcity[`. In JSON the value stays the same.
 
-    >>> break_commands(" ::error::x\na::b ##[group]")
-    ' \\u003a:error::x\na::b #\\u0023[group]'
+    >>> break_commands(" ::error::x\na::b ##[group] ##vso[task.x]")
+    ' \\u003a:error::x\na::b #\\u0023[group] #\\u0023vso[task.x]'
     """
     if "::" in text:
         text = _COMMAND.sub(r"\1\\u003a", text)
-    return text.replace("##[", "#\\u0023[")
+    return _MARK.sub(r"#\\u0023", text)
 
 
 def draw_plainly(text: str) -> str:

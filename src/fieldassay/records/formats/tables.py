@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
@@ -103,7 +105,7 @@ def check_header(table: Table, number: int) -> None:
         raise problem(
             table.label, "has no header", "write the names of the columns into the first row", "empty_input"
         )
-    twice = sorted({name for name in header if header.count(name) > 1 and name})
+    twice = sorted(name for name, count in Counter(header).items() if count > 1 and name)
     problems = [
         Problem(
             where, f"column {name!r} stands twice in the header", "rename or remove one", "duplicate_column"
