@@ -36,7 +36,7 @@ from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.records.ids import FORMAT, Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, JOINED, Matching
 from fieldassay.scoring.inputs.choosing import CHOSEN
-from fieldassay.scoring.inputs.key_census import fold_keys
+from fieldassay.scoring.inputs.key_census import fold_keys_of_matching
 from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
 from fieldassay.scoring.provenance.labels import digest_rows
@@ -124,7 +124,7 @@ def score(
         folding = with_compared(folding, options.compare)
     if keeps_statistics:
         folding = with_kept(folding, gate_calls(plan, options, folding))
-    return _score(_Run(fold_keys(plan, matching), folding, matching, options, frozen), progress)
+    return _score(_Run(fold_keys_of_matching(plan, matching), folding, matching, options, frozen), progress)
 
 
 def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:
