@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
-from fieldassay.io.files.folders import OUTER_LINK, WRITTEN_FOLDER
+from fieldassay.io.files.folders import OUTER_LINK, WRITTEN_FILE, WRITTEN_FOLDER
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
 from fieldassay.metrics.catalogue.selection import select_metrics
@@ -72,7 +72,7 @@ from fieldassay.spec.plan.restrict import restrict
 if TYPE_CHECKING:
     import polars as pl
 
-_SHOWN = (BY_POSITION, JOINED, "unmatched", WRITTEN_FOLDER, OUTER_LINK)
+_SHOWN = (BY_POSITION, JOINED, "unmatched", WRITTEN_FOLDER, WRITTEN_FILE, OUTER_LINK)
 """The kinds of notes on the inputs that are warnings."""
 _NAMES = {"list": "a list", "object": "an object", "item": "an object"}
 CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
