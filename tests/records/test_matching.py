@@ -30,7 +30,6 @@ from fieldassay.records.sources.source import Source, open_source, open_systems
 from fieldassay.records.sources.variants import split_variants
 from fieldassay.runs.documents import document_of_run
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 
 # Which prediction belongs to which gold record, and what the user is told
 
@@ -483,9 +482,7 @@ def test_variants_of_systems_in_one_file_are_taken_apart_too(tmp_path: Path) -> 
     ]
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    result = score(
-        VARIANTS_GOLD[:1], {"f": path}, SPEC, ScoreOptions(inputs=InputOptions(systems_key="answers"))
-    )
+    result = score(VARIANTS_GOLD[:1], {"f": path}, SPEC, systems_key="answers")
     assert sorted(result.documents["system"].to_list()) == ["p/clean", "p/raw", "q/clean", "q/raw"]
 
 
@@ -567,7 +564,7 @@ def test_every_form_of_one_file_gives_the_records_of_lines(tmp_path: Path, form:
     path = tmp_path / f"all.{ending}"
     path.write_text(SETS[form])
     for gold, pred in ((path, path), (DOCUMENT_SETS_ROWS, str(path)), (str(path), DOCUMENT_SETS_ROWS)):
-        result = score_fully(gold, {"m": pred}, DOCUMENT_SETS_SPEC, replicates=0)
+        result = score_fully(gold, {"m": pred}, DOCUMENT_SETS_SPEC, bootstrap=0)
         assert (result.value("accuracy"), result.counts["documents"]) == (1.0, 3)
         assert not any("position" in note for note in result.notes)
     draft = spec_from_gold(str(path))

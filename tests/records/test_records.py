@@ -268,7 +268,7 @@ def test_a_key_of_gold_alone_that_no_gold_tree_has_is_data_in_predictions(key: s
         [{"id": "1", "v": "A"}],
         [{"id": "1", "v": "A", key: value}],
         'fields: {"**": {type: any}}',
-        replicates=0,
+        bootstrap=0,
     )
     assert (result.value("accuracy"), result.value("recall")) == (0.5, 1.0)
 

@@ -39,7 +39,6 @@ from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.terminal import render_diff_terminal
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import COMPARISONS
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 # What a diff says of changes
 
@@ -64,7 +63,7 @@ GOLD = {"total": 5, "name": None, "tags": ["p", "q"], "lines": LINES, "place": {
 
 def evidence(gold: list[Any], pred: list[Any]) -> pl.LazyFrame:
     rows = [[{"id": f"d{at}", **row} for at, row in enumerate(side)] for side in (gold, pred)]
-    found = score(rows[0], rows[1], SPEC, ScoreOptions(replicates=0)).evidence
+    found = score(rows[0], rows[1], SPEC, bootstrap=0).evidence
     assert found is not None
     return found.lazy()
 

@@ -102,7 +102,7 @@ FIELDS = {"o.often", "o.*", "o.*.v", "o.*.*"}
 
 def found(spec: str, batch: int, order: int) -> str:
     gold, pred = (random.Random(order).sample(one, len(one)) if order else one for one in (GOLD, PRED))
-    return repr(sorted(map(str, score(gold, {"s": pred}, spec, batch=batch, replicates=40).estimates)))
+    return repr(sorted(map(str, score(gold, {"s": pred}, spec, batch=batch, bootstrap=40).estimates)))
 
 
 @pytest.mark.parametrize("batch", [60, 31, 9])
@@ -165,6 +165,6 @@ def test_so_many_keys_are_fields_each() -> None:
 
 def test_of_many_slices_and_keys_each_slice_has_its_own_keys() -> None:
     gold = [{"id": at, "s": f"s{at}", "o": {f"k{at}": 1}} for at in range(50)]
-    result = score_alone(gold, {"s": gold}, "fields: {o: any}\nslices: [s]", replicates=40)
+    result = score_alone(gold, {"s": gold}, "fields: {o: any}\nslices: [s]", bootstrap=40)
     fields = {(one.slice["s"], one.field) for one in result.estimates if one.slice and one.field}
     assert fields == {(f"s{at}", name) for at in range(50) for name in ("o", f"o.k{at}")}

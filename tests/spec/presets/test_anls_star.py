@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.spec.presets.anls_star_recorded import CASES
 
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.spec.presets.catalogue import preset_text
 
@@ -23,7 +22,7 @@ LINES = [{"d": "one", "n": 1}, {"d": "two", "n": 2}]
 
 
 def run(gold: list[dict[str, Any]], pred: list[dict[str, Any]], **spec: Any) -> Result:
-    return score(gold, {"s": pred}, {"protocol": "anls-star", **spec}, ScoreOptions(replicates=0))
+    return score(gold, {"s": pred}, {"protocol": "anls-star", **spec}, bootstrap=0)
 
 
 def one(gold: dict[str, Any], pred: dict[str, Any], **spec: Any) -> float | None:
