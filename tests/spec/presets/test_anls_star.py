@@ -212,7 +212,7 @@ def test_a_tree_under_a_key_of_its_own_may_hold_any_key() -> None:
         {"id": "1", "tree": {"id": "7", "timing": "a"}},
         {"id": "1", "tree": {"id": "7", "timing": "b"}},
     )
-    assert run([gold], [pred], data={"gold": "tree", "pred": "tree"}).value("anls_star") == 0.5
+    assert run([gold], [pred], data={"gold_key": "tree", "pred_key": "tree"}).value("anls_star") == 0.5
 
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-9, 99), st.text(alphabet="abA ", max_size=4))
