@@ -122,14 +122,6 @@ def fit(kind: type[Struct], name: str, value: Any, where: str | None = None) -> 
     raise problem(where or name, *_refusal(forms, value))
 
 
-def known_names(kind: type[Struct], name: str) -> tuple[str, ...]:
-    """Return the names that an option can have; () where they are not all that it can be."""
-    match [form for form in _forms(kind)[name] if not isinstance(form, inspect.NoneType)]:
-        case [inspect.LiteralType(values)]:
-            return tuple(map(str, values))
-    return ()
-
-
 def choose(kind: type[Entry], given: Mapping[str, Any], where: str) -> Entry:
     """Return the record with these options. Raises `ProblemsError` with all names that are none."""
     check_names(given, option_names(kind), where)

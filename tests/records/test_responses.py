@@ -293,7 +293,7 @@ BATCHES = {
 }
 
 
-@pytest.mark.parametrize("id_line", ["", "id: id\n"], ids=["no id", "id"])
+@pytest.mark.parametrize("id_line", ["", "data: {id_key: id}\n"], ids=["no id", "id"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
 @pytest.mark.parametrize("service", BATCHES)
 def test_the_output_of_a_batch_needs_no_option(
@@ -310,7 +310,7 @@ def test_saved_responses_in_a_folder_are_known_by_their_file_names(tmp_path: Pat
         ("r2", message({"type": "text", "text": '{"shop": "Elm", "total": 6}'})),
     ):
         (tmp_path / f"{name}.json").write_text(json.dumps(row), "utf-8")
-    assert score(GOLD, {"m": str(tmp_path)}, "id: id\n" + SPEC).value("accuracy") == 1.0
+    assert score(GOLD, {"m": str(tmp_path)}, "data: {id_key: id}\n" + SPEC).value("accuracy") == 1.0
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])

@@ -637,7 +637,7 @@ def test_an_id_key_that_a_side_lacks_stops_the_run_even_where_rows_are_equally_m
     run: Run, data: list[str], tmp_path: Path, how: str
 ) -> None:
     if how == "spec":
-        (tmp_path / "spec.yaml").write_text("id: invoice_no\n" + SPEC)
+        (tmp_path / "spec.yaml").write_text("data: {id_key: invoice_no}\n" + SPEC)
     if how == "gold only":
         (tmp_path / "gold.jsonl").write_text(
             "\n".join(json.dumps({"invoice_no": row["id"], **row}) for row in GOLD)

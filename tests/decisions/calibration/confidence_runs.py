@@ -8,7 +8,7 @@ from fieldassay import score
 from fieldassay.metrics.result.result import Result
 
 SPEC = (
-    "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text, tags: {type: list, items: "
+    "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money, name: text, tags: {type: list, items: "
     "text}}}"
 )
 
@@ -35,5 +35,5 @@ def bills(n: int, wrong: int, first: int = 0) -> Result:
         for number in range(n)
     ]
     return score_rows(
-        gold, pred, "{fieldassay: 1, name: bills, id: id, fields: {total: money}}", slices=("kind",)
+        gold, pred, "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}", slices=("kind",)
     )

@@ -219,7 +219,7 @@ def test_the_p_value_tells_a_calibrated_system_from_one_that_is_too_sure(
         for number in range(200)
     ]
     found = calibrate(
-        score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {total: money}}")
+        score_rows(gold, pred, "{fieldassay: 1, data: {id_key: id}, fields: {total: money}}")
     ).page.pooled.calibration
     assert found is not None
     assert (found.accuracy, found.ece) == (0.75, pytest.approx(abs(confidence - 0.75)))

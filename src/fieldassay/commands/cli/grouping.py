@@ -7,14 +7,13 @@ option is declared.
 from __future__ import annotations
 
 import math
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
 
 import click
 
 from fieldassay.commands.cli import moved
-from fieldassay.errors import ProblemsError
-from fieldassay.options import OptionRecord, fit, known_names, options_of
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 OptionGroup = Literal["Inputs", "Output", "Statistics", "Gates and baselines", "Work", "Options"]
@@ -66,29 +65,30 @@ class _Option(click.Option):
 
 
 class OptionType(click.ParamType[Any]):
-    """The type of an option that is a field of a record, which says its kind, its range and its names."""
+    """The type of an option that is a field of a record, which says its kind, its range and its names.
+
+    The record is named as `module:Class`, so that `--help` need not import it.
+    """
 
     name = "value"
 
-    def __init__(self, kind: type[OptionRecord], field: str) -> None:
-        self.kind, self.field = kind, field
+    def __init__(self, place: str, field: str) -> None:
+        self.place, self.field = place, field
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         """Return the value; of an option that can be repeated, the text. Raises `ProblemsError`."""
-        where = None if param is None else param.opts[-1]
+        from fieldassay.errors import ProblemsError
+        from fieldassay.options import fit
+
+        kind, where = pkgutil.resolve_name(self.place), None if param is None else param.opts[-1]
         number = _read_number(value)
         try:
-            fitting = fit(self.kind, self.field, value, where)
+            fitting = fit(kind, self.field, value, where)
         except ProblemsError:
             if number is None:
                 raise
-            fitting = fit(self.kind, self.field, number, where)
+            fitting = fit(kind, self.field, number, where)
         return value if isinstance(fitting, tuple) else fitting
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:  # noqa: ARG002
-        """Return the names that the record has for the option; None without any."""
-        names = known_names(self.kind, self.field)
-        return f"[{'|'.join(names)}]" if names else None
 
 
 def _read_number(value: Any) -> int | float | None:
@@ -100,14 +100,13 @@ def _read_number(value: Any) -> int | float | None:
     return None
 
 
-def record_option(
-    kind: type[OptionRecord], field: str, *names: str, **attributes: Any
-) -> Callable[[Command], Command]:
-    """Return the decorator that adds the field of a record as an option to a command, as `option` does."""
-    default = next(one.default for one in options_of(kind) if one.name == field)
-    given: dict[str, Any] = {"default": default, "show_default": default not in (None, ())} | attributes
-    given |= {"is_flag": True} if isinstance(default, bool) else {"type": OptionType(kind, field)}
-    return option(*(names or (f"--{field.replace('_', '-')}",)), field, **given)
+def record_option(place: str, field: str, *names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds the field of a record as an option to a command, as `option` does.
+
+    Without a value it is None, and the record's default holds.
+    """
+    flags = names or (f"--{field.replace('_', '-')}",)
+    return option(*flags, field, type=OptionType(place, field), default=None, **attributes)
 
 
 def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Command], Command]:

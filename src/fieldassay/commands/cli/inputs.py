@@ -11,7 +11,6 @@ import click
 
 from fieldassay.commands.cli.grouping import OptionGroup, add_options, option, record_option
 from fieldassay.commands.cli.texts import split_calls
-from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 
 if TYPE_CHECKING:
     from fieldassay.spec.plan.nodes import Plan
@@ -66,7 +65,10 @@ _READING: Mapping[str, tuple[str, str]] = {
         ".pdf.json (stem), as numbers (number: 00123 is 123.0), or by a pattern such as "
         "'{id}_*.pdf={id}_expected'.",
     ),
-    "names": ("", "Take keys as they are (exact), or whatever their case and separators (loose)."),
+    "names": (
+        "[exact|loose]",
+        "Take keys as they are (exact), or whatever their case and separators (loose).",
+    ),
     "id_key": ("KEY", "The key of the id; repeat for several names, the first that a row has counts."),
     "wrap": ("KEY", "Put an answer that is a list under this key."),
     "group": ("", "Take the rows of a table that have one id as the items of one record."),
@@ -77,7 +79,7 @@ _STATISTICS: Mapping[str, tuple[str, str]] = {
     "reference": ("NAME", "The system that the others are compared with."),
     "compare": ("LIST", "Compare systems by these metrics."),
     "correction": (
-        "",
+        "[min_p|holm]",
         "The adjustment of p values: by the joint distribution of all comparisons, or by Holm.",
     ),
     "level": ("SHARE", "The level of intervals, above 0, below 1."),
@@ -102,22 +104,20 @@ def data_options(command: Command) -> Command:
 
 def section_options(command: Command) -> Command:
     """Add the options that a spec has in `data:` and `statistics:` to a command."""
-    sections: tuple[tuple[OptionGroup, Any, Mapping[str, tuple[str, str]]], ...] = (
-        ("Inputs", DataOptions, _READING),
-        ("Statistics", StatisticsOptions, _STATISTICS),
+    sections: tuple[tuple[OptionGroup, str, Mapping[str, tuple[str, str]]], ...] = (
+        ("Inputs", "DataOptions", _READING),
+        ("Statistics", "StatisticsOptions", _STATISTICS),
     )
     return add_options(
         command,
         [
             record_option(
-                kind,
+                f"fieldassay.spec.language.sections:{kind}",
                 name,
                 group=group,
                 is_rare=True,
-                default=None,
-                multiple=name in _LISTS,
-                metavar=metavar or None,
                 help=text + _DEFAULT,
+                **({"metavar": metavar, "multiple": name in _LISTS} if metavar else {"is_flag": True}),
             )
             for group, kind, texts in sections
             for name, (metavar, text) in texts.items()

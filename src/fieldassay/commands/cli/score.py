@@ -14,14 +14,15 @@ from fieldassay.commands.cli.inputs import data_options, read_section_options, s
 from fieldassay.commands.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
 from fieldassay.commands.cli.report import VERBOSE, read_report_options, report_options, write_reports
 from fieldassay.commands.cli.storing import read_sources, store_options
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 if TYPE_CHECKING:
     from fieldassay.metrics.catalogue.grammar import Gate
     from fieldassay.runs.run import Run
+    from fieldassay.scoring.inputs.options import ScoreOptions
 
 
 _PATH = click.Path(path_type=Path)
+_RECORD = "fieldassay.scoring.inputs.options:ScoreOptions"
 _SHAPES = ("table", "markdown", "junit")
 
 
@@ -59,11 +60,11 @@ _SHAPES = ("table", "markdown", "junit")
 )
 @option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
 @record_option(
-    ScoreOptions,
+    _RECORD,
     "evidence",
     group="Output",
     is_rare=True,
-    default=None,
+    metavar="[all|errors|none]",
     help="Which judged values are kept.  [default: all with --out or --report]",
 )
 @option(
@@ -132,7 +133,7 @@ _SHAPES = ("table", "markdown", "junit")
     help="Score these top-level fields only, separated by commas.",
 )
 @record_option(
-    ScoreOptions,
+    _RECORD,
     "limit",
     group="Work",
     is_rare=True,
@@ -140,30 +141,31 @@ _SHAPES = ("table", "markdown", "junit")
     help="Score the first N documents only.",
 )
 @record_option(
-    ScoreOptions,
+    _RECORD,
     "workers",
     "-w",
     "--workers",
     group="Work",
     is_rare=True,
     metavar="N",
-    help="Processes that share the work.",
+    help="Processes that share the work.  [default: 1]",
 )
 @record_option(
-    ScoreOptions,
+    _RECORD,
     "batch",
     group="Work",
     is_rare=True,
     metavar="N",
-    help="Documents judged at a time.",
+    help="Documents judged at a time.  [default: 2000]",
 )
 @record_option(
-    ScoreOptions,
+    _RECORD,
     "engine",
     group="Work",
     is_rare=True,
     metavar="local|ray[=ADDRESS]",
-    help="The place of the work: this machine, Ray on this machine, or the Ray cluster at an address.",
+    help="The place of the work: this machine, Ray on this machine, or the Ray cluster at an address.  "
+    "[default: local]",
 )
 @option(
     "--check",
@@ -265,6 +267,7 @@ def _shape(given: Mapping[str, Any]) -> str:
 def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> ScoreOptions:
     """Return the options of scoring that the command line's mean."""
     from fieldassay.commands.cli.texts import split_calls
+    from fieldassay.scoring.inputs.options import ScoreOptions
 
     evidence: Literal["all", "errors", "none"] = given["evidence"] or (
         "all"
@@ -276,10 +279,7 @@ def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> Sco
         slices=tuple(given["slices"]) or None,
         gates=tuple(map(str, thresholds)),
         evidence=evidence,
-        workers=given["workers"],
-        engine=given["engine"],
-        batch=given["batch"],
-        limit=given["limit"],
+        **{name: given[name] for name in ("workers", "engine", "batch", "limit") if given[name] is not None},
         only=tuple(given["only"]) or None,
         fields=split_list(given["fields"]) or None,
         where=tuple(given["where"]),
