@@ -35,11 +35,12 @@ from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
 from fieldassay.runs import run
 from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, GATES, METRICS, RUN, VIOLATIONS
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.sampling import sample
 from fieldassay.scoring.shards.document_status import CLASSES
 from fieldassay.spec.language.model import DocumentType, Field, Spec
 from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
+from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.presets.catalogue import preset_names
 from fieldassay.values.aligners.catalogue import ALIGNERS
@@ -155,11 +156,8 @@ NAMED = {
         list(ScoreOptions.__struct_fields__),
         "`{}`",
     ),
-    "input options": (
-        "docs/python-api.md",
-        list(InputOptions.__struct_fields__),
-        "`{}`",
-    ),
+    "options of data": ("docs/spec.md", list(DataOptions.__struct_fields__), "`{}`"),
+    "options of statistics": ("docs/spec.md", list(StatisticsOptions.__struct_fields__), "`{}`"),
     "spec keys": ("docs/spec.md", SPEC_KEYS, "`{}`"),
     "field keys": ("docs/spec.md", FIELD_KEYS, "`{}`"),
     "report formats": ("docs/task-reports.md", FORMATS, "| `{}` |"),
@@ -214,8 +212,7 @@ def test_every_name_is_documented(what: str) -> None:
 @pytest.mark.parametrize("model", [Spec, Field, DocumentType])
 def test_every_part_of_a_spec_is_documented(model: type) -> None:
     own_words = {
-        "edition": "version", "gold_keys": "data", "pred_keys": "data", "groups_rows": "data",
-        "skips_absent_fields": "absent_fields", "has_loose_names": "names", "keeps_empty_items": "empty_items",
+        "edition": "version", "skips_absent_fields": "absent_fields", "keeps_empty_items": "empty_items",
         "unit_fields": "unit_field",
     }  # fmt: skip
     own_words |= {
@@ -247,9 +244,7 @@ def test_every_type_has_a_page() -> None:
 
 def test_the_columns_of_the_tables_are_those_of_a_run() -> None:
     files = sample()
-    result = score(
-        files.gold, files.predictions, files.spec, ScoreOptions(replicates=0, limit=5, inputs=files.inputs)
-    )
+    result = score(files.gold, files.predictions, files.spec, ScoreOptions(limit=5), bootstrap=0)
     assert isinstance(result.evidence, pl.DataFrame)
     assert isinstance(result.documents, pl.DataFrame)
     columns = {*result.evidence.columns, *result.documents.columns} - {"type"}
@@ -423,7 +418,7 @@ def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: 
     try:
         gold = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3065"}, {"id": 3, "postcode": "3065"}]
         pred = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3066"}, {"id": 3, "postcode": "9999"}]
-        result = score(gold, pred, spec, ScoreOptions(replicates=0))
+        result = score(gold, pred, spec, bootstrap=0)
         assert result.evidence is not None
         assert result.evidence.select("score", "reason", "outcome").rows() == [
             (1.0, "equal", "match"),

@@ -267,7 +267,7 @@ def test_ids_that_look_like_numbers_stay_texts() -> None:
 
 
 def test_one_document_is_enough() -> None:
-    result = result_of({"fields": {"a": "text"}}, [{"a": "x"}], [{"a": "x"}], replicates=200)
+    result = result_of({"fields": {"a": "text"}}, [{"a": "x"}], [{"a": "x"}], bootstrap=200)
     assert result.value("accuracy") == 1.0
     check_numbers(result)
 
@@ -383,7 +383,7 @@ def test_a_place_of_modules_that_cannot_be_read_hides_no_version(
     monkeypatch.setattr(sys, "path", [place, *sys.path])
     monkeypatch.setattr(provenance, "_version", provenance._version.__wrapped__)
     monkeypatch.setattr(provenance, "_installed", provenance._installed.__wrapped__)
-    found = score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "fields: {total: number}", replicates=0)
+    found = score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "fields: {total: number}", bootstrap=0)
     assert found.run["versions"]["numpy"] == version("numpy")
 
 

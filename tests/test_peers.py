@@ -30,7 +30,6 @@ from tests.peer_cases import (
 )
 
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score
 
 
@@ -113,8 +112,8 @@ def test_a_similarity_does_not_depend_on_the_side(
 )
 def test_the_root_of_a_record_plays_no_tricks(pred: Any, invalid: int, value: float) -> None:
     """Row 27: a peer gives 1.0 to a single text in place of a whole list, at the root only."""
-    options = ScoreOptions(replicates=0, inputs=InputOptions(wrap="tags"))
-    result = score({"1": ["red", "blue"]}, {"s": {"1": pred}}, LIST, options)
+    options = {"bootstrap": 0, "wrap": "tags"}
+    result = score({"1": ["red", "blue"]}, {"s": {"1": pred}}, LIST, **options)
     assert (result.value("accuracy"), result.value("documents_invalid")) == (value, invalid)
 
 

@@ -48,11 +48,11 @@ def rows(draw: random.Random) -> list[dict[str, Any]]:
 
 
 def score(draw: random.Random, place: Path) -> None:
-    fa.score(rows(draw), {"a": rows(draw), "b": rows(draw)}, SPEC, replicates=50)
+    fa.score(rows(draw), {"a": rows(draw), "b": rows(draw)}, SPEC, bootstrap=50)
 
 
 def save(draw: random.Random, place: Path) -> None:
-    run = fa.score(rows(draw), rows(draw), SPEC, replicates=50).save(place / f"run-{draw.random()}")
+    run = fa.score(rows(draw), rows(draw), SPEC, bootstrap=50).save(place / f"run-{draw.random()}")
     fa.report(run)
 
 
@@ -61,7 +61,7 @@ def fork(draw: random.Random, place: Path) -> None:
     if process == 0:
         signal.alarm(30)  # a lock that another thread held at the fork would be held for ever
         try:
-            fa.score(rows(draw), rows(draw), SPEC, replicates=0)
+            fa.score(rows(draw), rows(draw), SPEC, bootstrap=0)
         finally:
             os._exit(0)
     assert os.waitpid(process, 0)[1] in (0, signal.SIGALRM)

@@ -25,7 +25,7 @@ Mutation = Callable[[bytes, Random], bytes]
 SPEC = """
 fieldassay: 1
 name: tiny
-id: id
+data: {id_key: id}
 locale: en_AU
 null_values: [N/A]
 document_type: {field: kind, aliases: {a: [aa]}}

@@ -9,7 +9,6 @@ import pytest
 from tests.judging import score_alone as score
 
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 
 SPEC = "fields: {shop: text, unit_price: money, lines: {items: {fields: {sku: id}}}}"
 OAK: dict[str, Any] = {"shop": "Oak", "unit_price": "5", "lines": [{"sku": "A"}]}
@@ -67,16 +66,16 @@ def test_keys_in_another_style_are_named_and_taken_only_if_told(side: str, form:
             score(*given, SPEC)
         said = str(refused.value)
     named = "'Shop' is 'shop': `shop: {names: [Shop]}`, 'unitPrice' is 'unit_price': `unit_price: {names: [unitPrice]}`"
-    assert f"{named}), or `--names loose` takes them" in said
-    options = ScoreOptions(inputs=InputOptions(names="loose"))
-    for loose in (score(*given, SPEC, options), score(*given, f"names: loose\n{SPEC}")):
+    assert f"{named}), or `data: {{names: loose}}` takes them" in said
+    options = {"names": "loose"}
+    for loose in (score(*given, SPEC, **options), score(*given, f"data: {{names: loose}}\n{SPEC}")):
         assert loose.value("accuracy") == 1.0
 
 
 def test_two_keys_alike_are_taken_for_no_field_and_an_unknown_form_of_names_is_refused() -> None:
     rows = [{"id": "r1", "SHOP": "Oak", "Shop": "Oak"}]
-    options = ScoreOptions(inputs=InputOptions(names="loose"))
-    with pytest.raises(NothingEvaluatedError, match="of several for one field `--names loose` takes none"):
-        score(GOLD[:1], {"m": rows}, SPEC, options)
-    with pytest.raises(ProblemsError, match="names: unknown form 'lose'"):
-        score(GOLD[:1], {"m": rows}, SPEC, ScoreOptions(inputs=InputOptions(names="lose")))
+    options = {"names": "loose"}
+    with pytest.raises(NothingEvaluatedError, match="of several for one field `names: loose` takes none"):
+        score(GOLD[:1], {"m": rows}, SPEC, **options)
+    with pytest.raises(ProblemsError, match="names: cannot be 'lose'; did you mean 'loose'"):
+        score(GOLD[:1], {"m": rows}, SPEC, names="lose")

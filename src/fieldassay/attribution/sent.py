@@ -193,10 +193,7 @@ def open_extractions(run: Run, transcripts: Path | None = None) -> Extractions:
     if transcripts is not None and not transcripts.is_dir():
         what, remedy = "is not a folder", "name a folder with a text of each document"
         raise problem(transcripts, what, remedy, "unreadable_file")
-    options = run.input_options
-    reading = replace(pred_options(run.plan, options), systems_key=None)
-    if options.systems_key is not None:
-        reading = replace(reading, data_key=None)
+    reading = replace(pred_options(run.plan), systems_key=None)
     rows, changed = open_predictions(run.inputs, run.spec.text, run.documents["doc"].to_list(), reading)
     folder = None if transcripts is None else TextFolder(transcripts)
     return Extractions(rows, changed, folder)

@@ -116,8 +116,8 @@ def estimates_digest() -> str:
     from fieldassay.scoring.score import score
 
     files = sample()
-    options = ScoreOptions(replicates=200, evidence="none", limit=DOCUMENTS, inputs=files.inputs)
-    result = score(files.gold, files.predictions, files.spec, options)
+    options = ScoreOptions(evidence="none", limit=DOCUMENTS)
+    result = score(files.gold, files.predictions, files.spec, options, bootstrap=200)
     lines = [
         json.dumps(_rounded(estimate.to_dict()), sort_keys=True, allow_nan=False)
         for estimate in result.estimates

@@ -52,8 +52,7 @@ class ExtractOptions(Struct, frozen=True):
     limit: int | None = None
     """The first documents only, by id."""
     sample: int | None = None
-    """That many documents, chosen by the seed and their ids."""
-    seed: int = 0
+    """That many documents, chosen by the seed of the spec and their ids."""
     repeats: int = 1
     """How often every document is extracted; each repetition is a file of predictions of its own."""
     jobs: int = 2
@@ -115,7 +114,7 @@ def extract(
     options, watch = options or ExtractOptions(), watch or Watch()
     parsed = _read_spec(spec)
     found = list_documents(Path(docs))
-    files = choose_files(found.files, options)
+    files = choose_files(found.files, options, parsed.statistics.seed)
     for note in found.notes:
         watch.tell(f"note: {note}")
     if found.skipped:
@@ -173,7 +172,7 @@ def estimate_extraction(
     """
     options = options or ExtractOptions()
     parsed = _read_spec(spec)
-    files = choose_files(list_documents(Path(docs)).files, options)
+    files = choose_files(list_documents(Path(docs)).files, options, parsed.statistics.seed)
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
         options = replace(options, repeats=max(opened.repeats, options.repeats))
@@ -187,14 +186,16 @@ def _read_spec(spec: Any) -> Spec:
     return parsed
 
 
-def choose_files(files: Sequence[DocumentFile], options: ExtractOptions) -> tuple[DocumentFile, ...]:
+def choose_files(
+    files: Sequence[DocumentFile], options: ExtractOptions, seed: int
+) -> tuple[DocumentFile, ...]:
     """Return the documents that the options choose, in their order."""
     _check_ids(files)
     if options.limit is not None:
         files = files[: options.limit]
     if options.sample is None or options.sample >= len(files):
         return tuple(files)
-    chosen = set(shuffled([file.id for file in files], f"{options.seed}")[: options.sample])
+    chosen = set(shuffled([file.id for file in files], f"{seed}")[: options.sample])
     return tuple(file for file in files if file.id in chosen)
 
 

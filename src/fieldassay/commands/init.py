@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
 from fieldassay.records.answers.text_values import read_container
@@ -17,12 +17,13 @@ from fieldassay.records.envelope import META_SHAPES, read_value
 from fieldassay.records.formats.rows import FolderRows
 from fieldassay.records.ids import locate
 from fieldassay.records.matching import find_duplicates
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.options import SourceOptions, place_of
 from fieldassay.records.sources.source import Source, open_source
 from fieldassay.spec.drafts.infer import infer_seen, with_gold
 from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight
-from fieldassay.spec.language.model import Field
-from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.model import Field, Spec
+from fieldassay.spec.language.parse import parse_spec, read_spec
+from fieldassay.spec.language.sections import DataOptions
 from fieldassay.spec.language.source import named_source
 from fieldassay.spec.language.write import write_spec
 
@@ -52,38 +53,73 @@ class Draft(Struct, frozen=True):
     remarks: tuple[str, ...] = ()
 
 
-def spec_from_gold(
-    gold: str, gold_key: str | None = None, id_key: str | None = None, schema: str | None = None
-) -> Draft:
-    """Return a spec that fits gold data, with its records under `gold_key` and its ids under `id_key`.
+def spec_from_gold(gold: str, schema: str | None = None) -> Draft:
+    """Return a spec that fits gold data, with a `data:` by which `score` reads the gold as it was read here.
 
     With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
-    formats of values those of gold. Raises `ProblemsError` for unreadable gold, and for an id that is missing
-    or repeated.
+    formats of values those of gold. A spec of `data:` alone in its place says how gold
+    is read. Raises `ProblemsError` for unreadable gold, and for an id that is missing or repeated.
     """
-    declared = None if schema is None else read_spec(named_source(schema, Path.cwd()))
-    names = () if id_key is None else (id_key,)
-    source = open_source(gold, SourceOptions(id_names=names, data_key=gold_key, is_gold=True))
+    begun = None if schema is None else _read_begun(schema)
+    data = DataOptions() if begun is None else begun.data
+    source = _open_gold(gold, data)
     rows, count = sight(_records(source))
-    root = rows if gold_key is None else sight(_records(source, gold_key))[0]
-    document_id = _document_id(source, rows, count, id_key)
+    remarks: tuple[str, ...] = ()
+    if not data.gold_key and (envelope := _find_envelope(rows, count)) is not None:
+        remarks = (_ENVELOPE.format(key=envelope),)
+        data = replace(data, gold_key=envelope)
+        source = _open_gold(gold, data)
+    key = source.options.data_key
+    root = rows if key is None else sight(_records(source, key))[0]
+    document_id = _document_id(source, rows, count, data.id_key)
     stem = "records" if gold == "-" else Path(gold).name.split(".")[0] or "records"
-    inferred = infer_seen(root, count, stem, document_id, source.options.data_key is not None)
-    inferred = inferred if declared is None else with_gold(declared, inferred)
+    inferred = infer_seen(root, count, stem, document_id, key is not None)
+    data = replace(data, id_key=data.id_key or inferred.spec.data.id_key)
+    inferred = replace(inferred, spec=replace(inferred.spec, data=data))
+    if begun is not None and begun.fields:
+        inferred = with_gold(begun, inferred)
     if not inferred.spec.fields:
         raise problem(
             source.label, "no record has a key beside the id", "give records with fields", "bad_gold"
         )
-    remarks: tuple[str, ...] = ()
-    if gold_key is not None:
-        inferred = replace(inferred, spec=replace(inferred.spec, gold_keys=(gold_key,)))
-    elif remarks := _doubts(rows, count):
+    if remarks:
         inferred = replace(inferred, comments={**inferred.comments, ("fieldassay",): remarks[0]})
     margin = plan_margin(count, sum(map(_count_values, inferred.spec.fields)))
     gate = _ALARM if margin is None else _MARGIN
     head = _head(gold) + gate.format(margin=margin, count=format_count(count, "document"))
     text = head + write_spec(inferred.spec, inferred.comments)
     return Draft(text, (*map(str, source.notes), *remarks))
+
+
+_ENVELOPE = (
+    "each row holds one object, {key!r}, beside the id: it is taken as the record; if it is a field of one, "
+    "leave `gold_key` out, and declare it as an object"
+)
+
+
+def _read_begun(schema: str) -> Spec:
+    """Return the spec of a schema; one with `data:` needs no fields. Raises `ProblemsError`."""
+    parsed = parse_spec(named_source(schema, Path.cwd()))
+    lacks_fields = not parsed.spec.fields and parsed.spec.data != DataOptions()
+    problems = [one for one in parsed.problems if not (lacks_fields and one.kind == "missing_key")]
+    if problems:
+        raise ProblemsError(problems)
+    return parsed.spec
+
+
+def _open_gold(gold: str, data: DataOptions) -> Source:
+    return open_source(
+        gold,
+        SourceOptions(
+            id_names=data.id_key,
+            **place_of(data.gold_key),
+            encoding=data.encoding,
+            wrap=data.wrap,
+            group=data.group,
+            unpacked=data.most_unpacked,
+            is_gold=True,
+        ),
+    )
 
 
 def spec_from_schema(schema: str) -> str:
@@ -122,25 +158,20 @@ def _records(source: Source, key: str | None = None) -> Iterator[dict[str, Any]]
             yield record | {name: inner.value for name, inner in read.items() if inner is not None}
 
 
-def _document_id(source: Source, rows: Sightings, count: int, named: str | None) -> tuple[str | None, str]:
+def _document_id(
+    source: Source, rows: Sightings, count: int, named: tuple[str, ...]
+) -> tuple[str | None, str]:
     """Return the key that the user named, or the one with a usual name, and the reason."""
-    if named is None:
+    if not named:
         is_folder = isinstance(source.rows, FolderRows)
         return find_document_id(rows, count, "file name" if is_folder else "position")
-    problems = find_duplicates(source)
-    if source.is_numbered:
-        what = f"no record has the id {named!r}"
-        problems.append(Problem(source.label, what, nearest(named, rows.members), "no_id"))
-    if problems:
+    if problems := find_duplicates(source):
         raise ProblemsError(problems)
-    return named, "named by --id-key"
+    return next(name for name in named if name in rows.members), "named in `data:`"
 
 
-def _doubts(rows: Sightings, count: int) -> tuple[str, ...]:
-    """Return a question if the rows look like envelopes: each with one object beside ids and metadata."""
+def _find_envelope(rows: Sightings, count: int) -> str | None:
+    """Return the key that holds one object in each row, beside ids and metadata alone; None without one."""
     inside = [key for key in rows.members if not has_id_name(key) and key not in META_SHAPES]
-    if len(inside) != 1 or len(rows.members) == 1 or rows.members[inside[0]].objects < count:
-        return ()
-    key = inside[0]
-    what = f"each row holds one object, {key!r}, beside the id: if that is the record"
-    return (f"{what}, did you mean --gold-key {key}?",)
+    is_one = len(inside) == 1 < len(rows.members) and rows.members[inside[0]].objects == count
+    return inside[0] if is_one else None

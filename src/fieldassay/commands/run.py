@@ -41,6 +41,7 @@ from fieldassay.scoring.inputs.open_inputs import Records, gold_ids, gold_option
 from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
+from fieldassay.spec.plan.restrict import with_sections
 
 RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
 READING = "reading"
@@ -132,7 +133,7 @@ def run(  # noqa: PLR0913
         return stopped
     result = score(gold, _folders(complete, place), task.plan, options.score)
     saved = Run.open(result.save(place / RUN).folder)
-    twins = gold_twins(task.plan, gold, options.score.inputs)
+    twins = gold_twins(task.plan, gold)
     sweep = Sweep(
         place,
         made,
@@ -179,9 +180,10 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
         one for name, one in held.systems.items() if not options.systems or name in options.systems
     )
     found = list_documents(Path(docs))
-    reading = gold_options(plan, options.score.inputs)
-    named = name_documents(found.files, gold_ids(plan, gold, options.score.inputs), options.match_docs)
-    readings = {name: choose_files(files, options.extract) for name, files in named.readings.items()}
+    reading = gold_options(plan)
+    named = name_documents(found.files, gold_ids(plan, gold), options.match_docs)
+    seed = plan.spec.statistics.seed
+    readings = {name: choose_files(files, options.extract, seed) for name, files in named.readings.items()}
     entries = tuple(_read_as(entry, name) for entry in entries for name in readings)
     chosen = tuple(file for files in readings.values() for file in files)
     count, ids = sum(map(len, named.readings.values())), {file.gold or file.id for file in chosen}
@@ -190,7 +192,7 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
         notes = (*notes, f"{len(chosen):,} of {count:,} documents with gold are extracted and scored")
 
     def groups_of(name: str) -> frozenset[str]:
-        values = gold_values(plan, gold, options.score.inputs, name)
+        values = gold_values(plan, gold, name)
         return frozenset(value for id_, value in values.items() if id_ in ids)
 
     given = Given(Path(docs), chosen, reading, groups_of)
@@ -306,7 +308,7 @@ def _effects(
             for entry in group:
                 levels.setdefault(entry.factors[factor], []).append(place / entry.name)
             if len(levels) > 1:
-                made = score(gold, levels, plan, _overall(plan, options.score))
+                made = score(gold, levels, _overall(plan), _nothing_else(plan, options.score))
                 found += _effects_of(base, factor, levels, made)
     return tuple(found)
 
@@ -316,17 +318,15 @@ def _main(plan: Plan) -> str:
     return plan.spec.score or "accuracy"
 
 
-def _overall(plan: Plan, options: ScoreOptions) -> ScoreOptions:
+def _overall(plan: Plan) -> Plan:
+    """Return the plan that compares all with the first by what systems are ranked by."""
+    return with_sections(plan, compare=(_main(plan),), reference=None)
+
+
+def _nothing_else(plan: Plan, options: ScoreOptions) -> ScoreOptions:
     """Return options that give what effects are told of, and nothing else."""
-    return replace(
-        options,
-        metrics=(_main(plan), "cost_usd", "latency_mean"),
-        compare=(_main(plan),),
-        gates=(),
-        slices=(),
-        evidence="none",
-        reference=None,
-    )
+    metrics = (_main(plan), "cost_usd", "latency_mean")
+    return replace(options, metrics=metrics, gates=(), slices=(), evidence="none")
 
 
 def _effects_of(base: str, factor: str, levels: Mapping[str, Any], result: Result) -> list[Effect]:
@@ -354,17 +354,18 @@ def _hold_out(
     if options.holdout is None or len(entries) < 2:
         return None
     cases = task.cases
-    drawn = shuffled(cases, f"holdout\n{options.extract.seed}")
+    drawn = shuffled(cases, f"holdout\n{task.plan.spec.statistics.seed}")
     first = _held_out(options.holdout, len(cases))
     held, others = (
         tuple(chain.from_iterable(map(cases.__getitem__, part))) for part in (drawn[:first], drawn[first:])
     )
     metric = _main(task.plan)
-    plain = replace(_overall(task.plan, options.score), metrics=(metric,), compare=())
-    choosing = score(gold, _folders(entries, place), task.plan, replace(plain, only=others))
+    plan = with_sections(task.plan, compare=(), reference=None)
+    plain = replace(_nothing_else(plan, options.score), metrics=(metric,))
+    choosing = score(gold, _folders(entries, place), plan, replace(plain, only=others))
     found = {entry.name: choosing.estimate(metric, system=entry.name) for entry in entries}
     known = {name: one.value for name, one in found.items() if one.value is not None}
     sign = -1.0 if next(iter(found.values())).better == "lower" else 1.0
     best = max(known, key=lambda name: sign * known[name], default=entries[0].name)
-    final = score(gold, {best: place / best}, task.plan, replace(plain, only=held))
+    final = score(gold, {best: place / best}, plan, replace(plain, only=held))
     return Holdout(best, len(others), known.get(best), len(held), final.estimate(metric))

@@ -147,7 +147,7 @@ def set_baseline(
 
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
-    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", replicates=200).save(folder / "run")
+    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", bootstrap=200).save(folder / "run")
     >>> fa.set_baseline(run, folder / "baseline.json", reason="prompt 7").reason
     'prompt 7'
     """
@@ -179,7 +179,7 @@ def check_baseline(
 
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
-    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", replicates=200).save(folder / "run")
+    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", bootstrap=200).save(folder / "run")
     >>> held = fa.set_baseline(run, folder / "baseline.json")
     >>> [line.change.difference for line in fa.check_baseline(run, folder / "baseline.json", ["accuracy"])]
     [0.0]
@@ -275,6 +275,7 @@ def explain_document(
             raise problem("explain_document", f"has no {', '.join(missing)}", remedy, "missing_option")
         gold, predictions, spec = (data.pop(name) for name in ("gold", "predictions", "spec"))
         plan = spec if isinstance(spec, Plan) else read_plan(spec)
-        matching = open_inputs(plan, gold, predictions, with_keywords(ScoreOptions(), data).inputs)
+        plan, options = with_keywords(plan, ScoreOptions(), data)
+        matching = open_inputs(plan, gold, predictions, options.where)
         found = explain(drop_absent_fields(plan, matching), matching, document)
     return found if field is None else choose_field(plan, found, field)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
 from fieldassay.errors import FieldassayError, NothingEvaluatedError
 from fieldassay.metrics.catalogue.grammar import parse_gate
@@ -49,8 +49,9 @@ def score(
 
     `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a
     data frame; `predictions` is one of these, or a mapping from system to one. `spec` is a path, the text of
-    a spec, a mapping, a Pydantic model or a compiled plan. `keywords` are options of `ScoreOptions` and
-    `InputOptions` by name, in place of those in `options`; the statistics of documents are always kept.
+    a spec, a mapping, a Pydantic model or a compiled plan. `keywords` are options of
+    `ScoreOptions` by name, or of the spec's sections `data:` and `statistics:`, in place of those there; the
+    statistics of documents are always kept.
     `progress` is called with each number of documents done. Regression gates compare with the `baseline` in a
     file; spec and gold must be those that a frozen one stands on.
 
@@ -59,12 +60,13 @@ def score(
 
     >>> import fieldassay as fa
     >>> gold, answers = [{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}]
-    >>> result = fa.score(gold, {"llama": answers}, "fields: {total: number}", replicates=200)
+    >>> result = fa.score(gold, {"llama": answers}, "fields: {total: number}", bootstrap=200)
     >>> result.value("accuracy")
     1.0
     """
-    options = replace(with_keywords(options or ScoreOptions(), keywords), keeps_statistics=True)
     plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    plan, options = with_keywords(plan, options or ScoreOptions(), keywords)
+    options = replace(options, keeps_statistics=True)
     place = None if baseline is None else Path(baseline)
     request = Request(gold, predictions, plan, options, baseline=place, watch=partial(nullcontext, progress))
     scored = score_request(request, options)
@@ -248,10 +250,6 @@ def _with_digests(result: Result, request: Request) -> Result:
     labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
     digests = digest_inputs([label for label in labels if label not in in_memory], request.options.workers)
     inputs["sha256"] = {label: digests.get(label) for label in labels}
-    inputs["options"] = {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in asdict(request.options.inputs).items()
-    }
     inputs["given"] = {**given, "predictions": named}
     return replace(result, run={**result.run, "inputs": inputs})
 
@@ -298,7 +296,7 @@ def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:
         "evidence": options.evidence,
         "limit": options.limit,
         "only": None if options.only is None else list(options.only),
-        "where": list(options.inputs.where) or None,
+        "where": list(options.where) or None,
         "workers": options.workers,
         "batch": options.batch,
         "options": {

@@ -13,7 +13,7 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names, nearest, problem
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.records.ids import (
     ID_FORMS,
@@ -211,8 +211,6 @@ def match(
     and for ids of one side that are the same in that form, and `NothingEvaluatedError` if a system shares no
     id with gold.
     """
-    if form not in ID_FORMS and "{id}" not in form:
-        raise problem("match_ids", f"unknown form of ids {form!r}", nearest(form, ID_FORMS), "unknown_name")
     problems = [
         problem
         for source in (gold, *predictions.values())
@@ -242,7 +240,7 @@ def match(
     part = whole if chosen is None else replace(whole.take(chosen), unmatched=unmatched)
     notes = [note for system, source in predictions.items() for note in _describe(part, system, source)]
     notes += [
-        Problem(source.label, joined[system].note, "--match-ids says otherwise", JOINED)
+        Problem(source.label, joined[system].note, "`data: {match_ids: …}` says otherwise", JOINED)
         for system, source in predictions.items()
         if joined[system].note
     ]
@@ -334,9 +332,7 @@ def _remedy(source: Source, first: int, second: int) -> str:
     """Return the remedy for two records with one id: predictions may differ by variant, gold may not."""
     variants = [record.meta.variant for record in source.fetch([first, second])]
     if None in variants and source.rows.is_table and not source.options.group:
-        return (
-            "keep one record per document, or give --group if the rows of an id are the items of one record"
-        )
+        return "keep one record per document; if the rows are items of one record: `data: {group: true}`"
     if None in variants:
         return "keep one record per document"
     if source.options.is_gold:
@@ -457,7 +453,9 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
         (f"{name!r} may be gold's {other!r} ({difference})", _form_for(name, other))
         for name, other, difference in near[:MAX_LISTED]
     ]
-    told = [hint + (f"; --match-ids {form} would match them" if form else "") for hint, form in hints]
+    told = [
+        hint + (f"; `data: {{match_ids: {form}}}` would match them" if form else "") for hint, form in hints
+    ]
     if len(strangers) == len(source):
         _refuse(gold, system, source, told)
     if source.is_numbered:
@@ -491,7 +489,7 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
         Problem(
             source.label,
             hint,
-            f"make the ids equal {same}" + (f", or give --match-ids {form}" if form else ""),
+            f"make the ids equal {same}" + (f", or write `data: {{match_ids: {form}}}`" if form else ""),
             "near_id",
         )
         for hint, form in hints

@@ -22,6 +22,14 @@ RATIO = 100
 FORMATS = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")
 
 
+def place_of(key: str | tuple[str, ...]) -> dict[str, Any]:
+    """Return the options for a record under one key, or under the first of several that a row has."""
+    return {
+        "data_key": key if isinstance(key, str) else None,
+        "data_keys": () if isinstance(key, str) else key,
+    }
+
+
 class SourceOptions(Struct, frozen=True):
     """The options for reading a source.
 

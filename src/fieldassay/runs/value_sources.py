@@ -21,11 +21,11 @@ from fieldassay.records.ids import ID_FORMS
 from fieldassay.records.matching import join_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import Source, open_source
-from fieldassay.runs.run import recorded_options
 from fieldassay.scoring.inputs.open_inputs import open_gold
 from fieldassay.scoring.provenance.inputs import digest_input
 from fieldassay.spec.language.source import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.nodes import Plan
 
 SourceOfValue: TypeAlias = "list[tuple[str, Evidence]]"
 """The paths of a value, or of the parts of one that is a list, with their evidence."""
@@ -152,7 +152,8 @@ def open_predictions(
 
     Without `reading`, which says how rows are read, only those of extractions are opened.
     """
-    form = str((inputs.options or {}).get("match_ids", "exact"))
+    plan = read_plan(RecordedSpec(spec))
+    form = plan.spec.data.match_ids
     repeats = {
         name: (system, number)
         for system, names in inputs.repeats.items()
@@ -178,7 +179,7 @@ def open_predictions(
         for key, one in found.items()
         if form not in ID_FORMS or (form == "exact" and named.isdisjoint(map(one.key, one.source.ids())))
     }
-    joined = _join(inputs, spec, by_name, named) if by_name else {}
+    joined = _join(inputs, plan, by_name, named) if by_name else {}
     if isinstance(joined, str):
         rest = {key: one for key, one in found.items() if key not in by_name}
         return rest, changed | {system: joined for system, _ in by_name}
@@ -186,7 +187,7 @@ def open_predictions(
 
 
 def _join(
-    inputs: RecordedInputs, spec: str, rows: Opened, documents: Collection[str]
+    inputs: RecordedInputs, plan: Plan, rows: Opened, documents: Collection[str]
 ) -> dict[tuple[str, int | None], PredictedRows] | str:
     """Return the rows with the documents that they were joined with by names, or why nobody knows them."""
     unknown = f"its ids were joined with those of {inputs.gold}, which cannot be read as it was scored"
@@ -194,9 +195,8 @@ def _join(
     try:
         if digest is None or digest_input(inputs.gold) != digest:
             return unknown
-        options = recorded_options(inputs.options, "run.json")
-        gold = open_gold(read_plan(RecordedSpec(spec)), inputs.gold, options)
-        joined = {key: join_ids(gold, one.source, options.match_ids) for key, one in rows.items()}
+        gold = open_gold(plan, inputs.gold)
+        joined = {key: join_ids(gold, one.source, plan.spec.data.match_ids) for key, one in rows.items()}
     except (FieldassayError, OSError, ValueError):
         return unknown
     owned = {make_printable(own) for one in joined.values() for own in one.owners.values()}

@@ -251,7 +251,7 @@ def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
     ]
     pred = [{"id": "a", "name": "Bo", "lines": [{"sku": "x", "n": 1}]}]
     spec = "fields: {name: text, lines: {items: {fields: {sku: id, n: number}}, align: {key: sku}}}"
-    found = guide_result(score(gold, pred, spec, ScoreOptions(replicates=0)))
+    found = guide_result(score(gold, pred, spec, bootstrap=0))
     assert (found["overall_accuracy"], found["overall_correct"], found["overall_total"]) == pytest.approx(
         (2 / 5, 2, 5), abs=1e-9
     )
@@ -264,7 +264,7 @@ def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
         "accuracy_score": 0.0,
     }
     assert found["detailed_results"][1]["fields"] == {}
-    alone = guide_result(score(gold, pred, spec, ScoreOptions(replicates=0, metrics=("correct",))))
+    alone = guide_result(score(gold, pred, spec, ScoreOptions(metrics=("correct",)), bootstrap=0))
     assert (alone["overall_correct"], alone["field_accuracies"], alone["scores"]) == (
         None,
         {},
@@ -275,9 +275,9 @@ def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
 @pytest.mark.parametrize(
     ("options", "system", "said"),
     [
-        (ScoreOptions(replicates=0), None, "several systems"),
-        (ScoreOptions(replicates=0), "aa", "no system 'aa'"),
-        (ScoreOptions(replicates=0, evidence="none"), "a", "kept no evidence"),
+        (ScoreOptions(), None, "several systems"),
+        (ScoreOptions(), "aa", "no system 'aa'"),
+        (ScoreOptions(evidence="none"), "a", "kept no evidence"),
     ],
 )
 def test_what_a_result_lacks_is_told(options: ScoreOptions, system: str | None, said: str) -> None:

@@ -76,7 +76,7 @@ def test_gold_key_finds_record_and_outer_id(run: Run, files: Files) -> None:
         "nested.jsonl", [{"doc_id": row["id"], "gold": {"total": row["total"]}} for row in GOLD]
     )
     plan = read_plan(run("init", "--gold", path, "--gold-key", "gold").out)
-    assert plan.spec.id == ("doc_id",) and plan.slots == ("total",)
+    assert plan.spec.data.id_key == ("doc_id",) and plan.slots == ("total",)
 
 
 def test_schema_becomes_a_spec(run: Run, files: Files) -> None:
@@ -191,7 +191,7 @@ def test_an_id_named_by_the_user_is_taken(run: Run, files: Files) -> None:
     plan = read_plan(
         run("init", "--gold", files.write("plain.jsonl", UNIDENTIFIED), "--id-key", "vendor_tax_id").out
     )
-    assert plan.spec.id == ("vendor_tax_id",) and plan.slots == ("total", "vendor")
+    assert plan.spec.data.id_key == ("vendor_tax_id",) and plan.slots == ("total", "vendor")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_schema_and_gold_together_give_structure_and_writing(run: Run, files: Fi
     schema.write_text(json.dumps(COMBINED))
     ran = run("init", "--schema", schema, "--gold", files.write("german.jsonl", GERMAN))
     plan = read_plan(ran.out)
-    assert (plan.spec.id, plan.spec.locale, plan.spec.null_values) == (("id",), "de_DE", ("n/a",))
+    assert (plan.spec.data.id_key, plan.spec.locale, plan.spec.null_values) == (("id",), "de_DE", ("n/a",))
     types = {field.name: (field.type, dict(field.options)) for field in plan.spec.fields}
     assert types == {
         "day": ("date", {"order": "dmy"}),

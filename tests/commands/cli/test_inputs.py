@@ -16,7 +16,7 @@ from scored_runs import linked, scored, stamp
 from fieldassay import score
 from fieldassay import score as score_in_python
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 # Whether the spec fits the data: what is said, and what the exit code is, if it does not or only in part
 
@@ -230,7 +230,7 @@ def test_the_counts_of_keys_do_not_depend_on_the_partition(workers: int) -> None
     gold = [{"id": str(at), "total": 1, f"k{at % 7}": 1, "note": "x"} for at in range(450)]
     pred = [{"id": str(at), "total": 1, f"p{at % 5}": 1} for at in range(450)]
     result = score_in_python(
-        gold, {"s": pred}, "fields: {total: number}", ScoreOptions(replicates=0, workers=workers, batch=100)
+        gold, {"s": pred}, "fields: {total: number}", ScoreOptions(workers=workers, batch=100), bootstrap=0
     )
     assert result.counts["gold"] == {
         "is_empty": False,
@@ -321,9 +321,7 @@ def test_a_key_that_holds_no_record_is_an_error(
 
 def test_a_system_that_refused_every_document_is_scored(run: Run) -> None:
     rows = [{"id": one["id"], "answer": "I cannot read this."} for one in SHOP]
-    result = score_in_python(
-        SHOP, {"m": rows}, SHOP_SPEC, ScoreOptions(inputs=InputOptions(pred_key="answer"))
-    )
+    result = score_in_python(SHOP, {"m": rows}, SHOP_SPEC, pred_key="answer")
     assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.0, 2)
 
 
@@ -576,7 +574,7 @@ def data(tmp_path: Path) -> list[str]:
 def accuracy(
     only: tuple[str, ...] | None = None, fields: tuple[str, ...] | None = None, spec: str = SPEC
 ) -> float | None:
-    return score(GOLD, PRED, spec, ScoreOptions(replicates=0, only=only, fields=fields)).value("accuracy")
+    return score(GOLD, PRED, spec, ScoreOptions(only=only, fields=fields), bootstrap=0).value("accuracy")
 
 
 def test_only_the_documents_that_are_named_are_scored() -> None:
@@ -585,7 +583,7 @@ def test_only_the_documents_that_are_named_are_scored() -> None:
 
 
 def test_only_the_fields_that_are_named_are_scored_and_the_others_are_not_undeclared() -> None:
-    result = score(GOLD, PRED, SPEC, ScoreOptions(replicates=0, fields=("shop",)))
+    result = score(GOLD, PRED, SPEC, ScoreOptions(fields=("shop",)), bootstrap=0)
     assert result.value("accuracy") == pytest.approx(2 / 3)
     assert result.warnings == ()
     assert (
@@ -643,7 +641,7 @@ def test_an_id_key_that_a_side_lacks_stops_the_run_even_where_rows_are_equally_m
     run: Run, data: list[str], tmp_path: Path, how: str
 ) -> None:
     if how == "spec":
-        (tmp_path / "spec.yaml").write_text("id: invoice_no\n" + SPEC)
+        (tmp_path / "spec.yaml").write_text("data: {id_key: invoice_no}\n" + SPEC)
     if how == "gold only":
         (tmp_path / "gold.jsonl").write_text(
             "\n".join(json.dumps({"invoice_no": row["id"], **row}) for row in GOLD)

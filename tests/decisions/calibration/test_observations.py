@@ -145,7 +145,7 @@ def test_repeated_runs_are_never_taken_for_more_documents(is_saved: bool, tmp_pa
     gold = [{"id": f"d{n}", "total": 5} for n in range(30)]
     once = [{"id": f"d{n}", "total": 5 + (n > 27), "confidence": 0.99 - n / 100} for n in range(30)]
     system = {"llama": [once, once, once], "qwen": once}
-    run: Any = score(gold, system, SPEC, ScoreOptions(replicates=0, evidence="all"))
+    run: Any = score(gold, system, SPEC, ScoreOptions(evidence="all"), bootstrap=0)
     if is_saved:
         run.save(tmp_path / "run")
         run = tmp_path / "run"
@@ -219,7 +219,7 @@ def test_the_p_value_tells_a_calibrated_system_from_one_that_is_too_sure(
         for number in range(200)
     ]
     found = calibrate(
-        score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {total: money}}")
+        score_rows(gold, pred, "{fieldassay: 1, data: {id_key: id}, fields: {total: money}}")
     ).page.pooled.calibration
     assert found is not None
     assert (found.accuracy, found.ece) == (0.75, pytest.approx(abs(confidence - 0.75)))

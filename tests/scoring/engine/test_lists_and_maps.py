@@ -20,7 +20,6 @@ from fieldassay.review.agreement.answers import Answers, Labeled
 from fieldassay.review.agreement.measure import measure_agreement
 from fieldassay.scoring.inputs.key_census import FEW_DOCUMENTS, MOST_KEYS
 from fieldassay.scoring.inputs.open_inputs import open_predictions
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.score import score
 from fieldassay.scoring.validation.validate import validate
 from fieldassay.scoring.without_gold import judge_without_gold
@@ -114,7 +113,7 @@ FIELDS = {"o.often", "o.*", "o.*.v", "o.*.*"}
 
 def found(spec: str, batch: int, order: int) -> str:
     gold, pred = (random.Random(order).sample(one, len(one)) if order else one for one in (GOLD, PRED))
-    return repr(sorted(map(str, score(gold, {"s": pred}, spec, batch=batch, replicates=40).estimates)))
+    return repr(sorted(map(str, score(gold, {"s": pred}, spec, batch=batch, bootstrap=40).estimates)))
 
 
 @pytest.mark.parametrize("batch", [60, 31, 9])
@@ -185,7 +184,7 @@ def fields_of_predictions(gold: list[dict[str, Any]]) -> set[str]:
 
 def fields_of_review(gold: list[dict[str, Any]]) -> set[str]:
     plan = plan_of(parse_spec("fields: {o: any}"))
-    rows, _ = judge_without_gold(plan, open_predictions(plan, {"s": gold}, InputOptions())["s"])
+    rows, _ = judge_without_gold(plan, open_predictions(plan, {"s": gold})["s"])
     assert set(rows.filter(pl.col("field") == "o.*")["pred_path"]) >= {"o.seldom"}
     return set(rows["field"])
 
@@ -210,6 +209,6 @@ def test_every_door_folds_the_keys_that_scoring_folds(
 
 def test_of_many_slices_and_keys_each_slice_has_its_own_keys() -> None:
     gold = [{"id": at, "s": f"s{at}", "o": {f"k{at}": 1}} for at in range(50)]
-    result = score_alone(gold, {"s": gold}, "fields: {o: any}\nslices: [s]", replicates=40)
+    result = score_alone(gold, {"s": gold}, "fields: {o: any}\nslices: [s]", bootstrap=40)
     fields = {(one.slice["s"], one.field) for one in result.estimates if one.slice and one.field}
     assert fields == {(f"s{at}", name) for at in range(50) for name in ("o", f"o.k{at}")}

@@ -74,7 +74,6 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "-p", "--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="The new predictions, with --policy."
 )
-@click.option("--pred-key", metavar="KEY", help="Where in a row of predictions the record is, with --policy.")
 @click.option(
     "-s",
     "--spec",
@@ -103,8 +102,8 @@ def calibrate(**given: Any) -> int:
     """
     if given["queue_policy"] is not None:
         return _queue(given)
-    if given["preds"] or given["pred_key"] or given["spec"] or given["protocol"]:
-        raise click.UsageError("--pred, --pred-key, --spec and --protocol go with --policy.")
+    if given["preds"] or given["spec"] or given["protocol"]:
+        raise click.UsageError("--pred, --spec and --protocol go with --policy.")
     if given["is_plan"]:
         return _plan(given)
     if given["run"] is None:
@@ -174,7 +173,6 @@ def _queue(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.output import complain, screen, write
     from fieldassay.decisions.calibration.policy import check_ending, queue_reviews, read_policy
     from fieldassay.reports.content.calibration import render_queue
-    from fieldassay.scoring.inputs.options import InputOptions
 
     _refuse("--policy", (*_OF_POLICY[:-1], "policy", "is_plan", "system", "run"))
     if len(given["preds"]) != 1:
@@ -185,7 +183,7 @@ def _queue(given: Mapping[str, Any]) -> int:
     path = _new_predictions(given["preds"][0], policy.system)
     spec = read_spec_option(given) if given["spec"] or given["protocol"] else None
     keep_interruptible()
-    queue = queue_reviews(policy, path, spec, InputOptions(pred_key=given["pred_key"]))
+    queue = queue_reviews(policy, path, spec)
     if given["is_json"]:
         _print_json(queue.to_dict())
     else:

@@ -32,16 +32,7 @@ _WORK = (
         group="Inputs",
         metavar="N",
         type=click.IntRange(1),
-        help="N documents only, chosen by --seed and their ids.",
-    ),
-    option(
-        "--seed",
-        group="Inputs",
-        metavar="N",
-        type=click.IntRange(0),
-        default=0,
-        show_default=True,
-        help="The seed of --sample.",
+        help="N documents only, chosen by the seed of the spec and their ids.",
     ),
     option(
         "--ocr",
@@ -116,7 +107,6 @@ def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
     return ExtractOptions(
         limit=given["limit"],
         sample=given["sample"],
-        seed=given["seed"],
         repeats=given["repeats"],
         jobs=given["jobs"],
         ocr=given["ocr"],

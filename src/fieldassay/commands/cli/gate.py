@@ -155,7 +155,7 @@ def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None
     has_gates = bool(run.file.gates or given["gates"] or given["protocol"])
     if has_gates and not asks:
         return None
-    held, asked = read_baseline(path), BaselineChoice(path, read_regressions(given["regressions"], run.spec))
+    held, asked = read_baseline(path), BaselineChoice(path, read_regressions(given["regressions"], run.plan))
     lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
     return _Compared(held, lines, asked, judge_run(run, held, asked.gates), has_gates)
 

@@ -7,6 +7,7 @@ option is declared.
 from __future__ import annotations
 
 import math
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -61,6 +62,51 @@ class _Option(click.Option):
     ) -> None:
         super().__init__(names, **attributes)
         self.group, self.is_rare = group, is_rare
+
+
+class OptionType(click.ParamType[Any]):
+    """The type of an option that is a field of a record, which says its kind, its range and its names.
+
+    The record is named as `module:Class`, so that `--help` need not import it.
+    """
+
+    name = "value"
+
+    def __init__(self, place: str, field: str) -> None:
+        self.place, self.field = place, field
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
+        """Return the value; of an option that can be repeated, the text. Raises `ProblemsError`."""
+        from fieldassay.errors import ProblemsError
+        from fieldassay.options import fit
+
+        kind, where = pkgutil.resolve_name(self.place), None if param is None else param.opts[-1]
+        number = _read_number(value)
+        try:
+            fitting = fit(kind, self.field, value, where)
+        except ProblemsError:
+            if number is None:
+                raise
+            fitting = fit(kind, self.field, number, where)
+        return value if isinstance(fitting, tuple) else fitting
+
+
+def _read_number(value: Any) -> int | float | None:
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except (TypeError, ValueError, OverflowError):
+            continue
+    return None
+
+
+def record_option(place: str, field: str, *names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds the field of a record as an option to a command, as `option` does.
+
+    Without a value it is None, and the record's default holds.
+    """
+    flags = names or (f"--{field.replace('_', '-')}",)
+    return option(*flags, field, type=OptionType(place, field), default=None, **attributes)
 
 
 def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Command], Command]:

@@ -10,17 +10,10 @@ import click
 @click.command()
 @click.option("-g", "--gold", metavar="PATH", help="Gold data: the form of its values decides the types.")
 @click.option(
-    "--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record."
-)
-@click.option(
-    "--id-key",
-    metavar="KEY",
-    help="The key of gold that identifies a document. Default: one with a usual name (id, file …), if any.",
-)
-@click.option(
     "--schema",
     metavar="FILE|MODULE:MODEL",
-    help="A JSON Schema or a Pydantic model. With --gold, the fields are those of the schema.",
+    help="A JSON Schema or a Pydantic model: with --gold, the fields are those of the schema. Or a spec "
+    "of `data:` alone, which says how gold is read.",
 )
 @click.option(
     "-o",
@@ -32,8 +25,6 @@ import click
 @click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
 def init(
     gold: str | None,
-    gold_key: str | None,
-    id_key: str | None,
     schema: str | None,
     out: Path | None,
     force: bool,
@@ -42,6 +33,7 @@ def init(
 
     \b
     fieldassay init --gold gold.csv --out spec.yaml
+    fieldassay init --gold gold.jsonl --schema schema.json
     """
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.commands.init import Draft, spec_from_gold, spec_from_schema
@@ -51,15 +43,9 @@ def init(
             "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how "
             "values are written."
         )
-    if gold is None and (gold_key is not None or id_key is not None):
-        raise click.UsageError("--gold-key and --id-key go with --gold.")
     if out is not None and out.exists() and not force:
         raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.")
-    draft = (
-        spec_from_gold(gold, gold_key, id_key, schema)
-        if gold is not None
-        else Draft(spec_from_schema(str(schema)))
-    )
+    draft = spec_from_gold(gold, schema) if gold is not None else Draft(spec_from_schema(str(schema)))
     for remark in draft.remarks:
         complain(remark)
     if out is None:

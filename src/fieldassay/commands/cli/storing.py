@@ -10,21 +10,20 @@ import click
 
 from fieldassay.commands.cli.grouping import option
 from fieldassay.commands.cli.inputs import (
-    OPTION_OF,
     Inputs,
     keep_interruptible,
     read_inputs,
-    read_spec_option,
+    read_plan_option,
+    read_section_options,
 )
 
 if TYPE_CHECKING:
     from fieldassay.runs.run import Run
+    from fieldassay.spec.plan.nodes import Plan
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STORE = Path("runs")
 """The default store of runs."""
-
-_OPTION_OF = {"replicates": "bootstrap"}
 
 
 def store_options(command: Command) -> Command:
@@ -66,10 +65,10 @@ def lookup_option(command: Command) -> Command:
 
 
 class Sources(NamedTuple):
-    """The sources of a scoring run: inputs, spec, the effective options, and their record in the run."""
+    """The sources of a scoring run: inputs, plan, the effective options, and their record in the run."""
 
     inputs: Inputs
-    spec: Any
+    plan: Plan
     given: Mapping[str, Any]
     facts: Mapping[str, Any] = {}
 
@@ -79,33 +78,48 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     if given["out"] is not None and given["store"] is not None:
         raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
     if given["rerun"] is None:
-        return Sources(read_inputs(given), read_spec_option(given), given)
+        from fieldassay.spec.plan.restrict import with_sections
+
+        plan = with_sections(read_plan_option(given), **read_section_options(given))
+        return Sources(read_inputs(given), plan, given)
     if given["preds"]:
         raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
     from fieldassay.runs.run import Run
     from fieldassay.runs.store.locate import find_run
+    from fieldassay.spec.plan.restrict import with_sections
 
     folder = find_run(given["rerun"], given["store"] or STORE)
     run = Run.open(folder)
     run.check_inputs(needs_gold=given["gold"] is None)
-    from msgspec.structs import replace
-
     made_from = run.inputs.given
     assert made_from is not None
     keep_interruptible()
     named = given["spec"] is not None or given["protocol"] is not None
-    spec = read_spec_option(given) if named else run.spec
+    plan = _completed(read_plan_option(given), run.plan) if named else run.plan
     meant = {
         **given,
         **_recorded(run),
         "gold": given["gold"] or made_from.gold,
         "store": _new_place(given, folder),
     }
-    told = {name: meant[option] for name, option in OPTION_OF.items() if meant[option]}
-    inputs = Inputs(
-        meant["gold"], run.inputs.by_system(made_from.predictions), replace(run.input_options, **told)
-    )
-    return Sources(inputs, spec, meant, {"rescored_from": run.file.id})
+    inputs = Inputs(meant["gold"], run.inputs.by_system(made_from.predictions))
+    plan = with_sections(plan, **read_section_options(given))
+    return Sources(inputs, plan, meant, {"rescored_from": run.file.id})
+
+
+def _completed(plan: Plan, recorded: Plan) -> Plan:
+    """Return the plan with the options of a run where its own sections say nothing."""
+    from fieldassay.options import options_of
+    from fieldassay.spec.language.sections import SECTIONS
+    from fieldassay.spec.plan.restrict import with_sections
+
+    lacking = {
+        one.name: getattr(getattr(recorded.spec, key), one.name)
+        for key, kind in SECTIONS.items()
+        for one in options_of(kind)
+        if one.is_default(getattr(getattr(plan.spec, key), one.name))
+    }
+    return with_sections(plan, **lacking)
 
 
 def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
@@ -131,16 +145,11 @@ def _recorded(run: Run) -> dict[str, Any]:
     context = click.get_current_context()
     found: dict[str, Any] = {}
     for name, value in asdict(run.file.options).items():
-        option = _OPTION_OF.get(name, name)
-        if context.get_parameter_source(option) in (ParameterSource.DEFAULT, None):
-            found[option] = (
-                tuple(value)
-                if isinstance(value, list)
-                else ()
-                if value is None and option in _LISTS
-                else value
+        if context.get_parameter_source(name) in (ParameterSource.DEFAULT, None):
+            found[name] = (
+                tuple(value) if isinstance(value, list) else () if value is None and name in _LISTS else value
             )
     return found
 
 
-_LISTS = frozenset({"metrics", "slices", "compare", "only", "fields"})
+_LISTS = frozenset({"metrics", "slices", "only", "fields", "where"})

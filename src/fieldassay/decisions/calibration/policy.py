@@ -43,7 +43,6 @@ from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs.open_inputs import open_predictions
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.without_gold import judge_without_gold
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
@@ -412,9 +411,7 @@ def check_ending(target: Path) -> str:
     return ending
 
 
-def queue_reviews(
-    policy: ReviewPolicy, predictions: Any, spec: Any = None, inputs: InputOptions | None = None
-) -> Queue:
+def queue_reviews(policy: ReviewPolicy, predictions: Any, spec: Any = None) -> Queue:
     """Return the predicted values for review, the least sure first.
 
     `spec` must be the spec of the policy (None: that of the run in `policy.basis`, if it still exists).
@@ -422,7 +419,7 @@ def queue_reviews(
     or with no field of the policy.
     """
     plan = find_plan(policy, spec)
-    sources = open_predictions(plan, {policy.system: predictions}, inputs or InputOptions())
+    sources = open_predictions(plan, {policy.system: predictions})
     source = sources.get(policy.system)
     if source is None or len(sources) > 1:
         what = (

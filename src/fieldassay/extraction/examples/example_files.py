@@ -19,7 +19,7 @@ from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.extraction.examples.examples import ExampleFile, Scored, fit_examples
 from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.strategy import Example
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.options import SourceOptions, place_of
 from fieldassay.records.sources.source import open_source
 from fieldassay.spec.language.model import Spec
 
@@ -95,7 +95,7 @@ def _check_fields(examples: Sequence[Example], spec: Spec, source: Path) -> None
     if examples and names != {""} and not any(names & one.record.keys() for one in examples):
         keys = sorted({key for one in examples for key in one.record})[:10]
         what = f"no record has a field of the spec; their keys are {', '.join(keys)}"
-        remedy = "name the key of the record: `data: {gold: KEY}`"
+        remedy = "name the key of the record: `data: {gold_key: KEY}`"
         raise problem(source, what, remedy, "invalid")
 
 
@@ -103,12 +103,12 @@ def _example_options(spec: Spec) -> SourceOptions:
     """Return the options for reading the records of examples: those of gold."""
     plan = plan_of_spec(spec)
     return SourceOptions(
-        id_names=spec.id or None,
-        data_keys=spec.gold_keys,
+        id_names=spec.data.id_key or None,
+        **place_of(spec.data.gold_key),
         declared=frozenset(name for one in spec.fields for name in (one.name, *one.names)),
         nested=frozenset(one.name for one in spec.fields if one.items is not None or one.fields),
         is_gold=True,
-        group=spec.groups_rows,
+        group=spec.data.group,
         other_names=plan.root.other_names,
     )
 

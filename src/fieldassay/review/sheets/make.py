@@ -32,7 +32,6 @@ from fieldassay.review.sheets.questions import Document, Interview, Predicted, Q
 from fieldassay.runs.run import Run
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.scoring.inputs.open_inputs import open_gold, open_predictions
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.without_gold import judge_without_gold
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
@@ -55,7 +54,6 @@ class Request(Struct, frozen=True):
     gold: Any = None
     documents: Path | None = None
     shares: Shares = GOLD
-    inputs: InputOptions = InputOptions()
     actor: str = "command"
 
 
@@ -130,7 +128,7 @@ def _read(request: Request) -> _Known:
 
 
 def _read_predictions(plan: Plan, request: Request) -> _Known:
-    sources = open_predictions(plan, request.predictions, request.inputs)
+    sources = open_predictions(plan, request.predictions)
     if len(sources) != 1:
         raise _several(sources, request)
     [(system, source)] = sources.items()
@@ -187,7 +185,7 @@ def _several(systems: Iterable[str], request: Request) -> ProblemsError:
 
 def _with_gold(known: _Known, request: Request) -> _Known:
     """Return what is known with the truth of documents that have trusted gold."""
-    source = open_gold(known.plan, request.gold, request.inputs)
+    source = open_gold(known.plan, request.gold)
     rows, _ = judge_without_gold(known.plan, source)
     wanted = set(known.names)
     truth: dict[str, dict[str, str]] = {}

@@ -9,13 +9,13 @@ from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.text.shown import format_count
 from fieldassay.paths import Pattern
 from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
 from fieldassay.records.formats.find_format import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.options import SourceOptions, place_of
 from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, Repeat
 from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.repeats import are_runs, name_repeats, split_runs
@@ -23,32 +23,27 @@ from fieldassay.records.sources.source import Source, open_source, open_systems
 from fieldassay.records.sources.variants import split_variants
 from fieldassay.records.value_objects import Scalars
 from fieldassay.scoring.inputs.choosing import Choice, choose_documents
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
-
-"""Gold records looked at together."""
 
 Records: TypeAlias = Any
 """A path, `-`, a list of objects, a mapping from id to object, a Polars or pandas frame."""
 
 
-def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
+def gold_options(plan: Plan) -> SourceOptions:
     """Return the options for reading gold under a plan."""
+    data = plan.spec.data
     others = dict(plan.root.other_names)
     declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
     containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
-    if inputs.names not in ("exact", "loose"):
-        raise problem("names", f"unknown form {inputs.names!r}", nearest(inputs.names, ("exact", "loose")))
     return SourceOptions(
-        has_loose_names=inputs.names == "loose" or plan.spec.has_loose_names,
-        id_names=inputs.id_names or plan.spec.id or None,
-        data_key=inputs.gold_key,
-        data_keys=() if inputs.gold_key is not None else plan.spec.gold_keys,
-        wrap=inputs.wrap,
-        encoding=inputs.encoding,
-        unpacked=inputs.unpacked,
+        has_loose_names=data.names == "loose",
+        id_names=data.id_key or None,
+        **place_of(data.gold_key),
+        wrap=data.wrap,
+        encoding=data.encoding,
+        unpacked=data.most_unpacked,
         item_lists=tuple(_item_lists(plan.root.children)),
-        group=inputs.group or plan.spec.groups_rows,
+        group=data.group,
         declared=declared,
         nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
         is_gold=True,
@@ -67,14 +62,15 @@ def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, 
             yield from _item_lists(node.children, f"{prefix}{node.name}.")
 
 
-def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
+def pred_options(plan: Plan) -> SourceOptions:
     """Return the options for reading predictions under a plan."""
-    keys = () if inputs.pred_key is not None or inputs.systems_key is not None else plan.spec.pred_keys
-    options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, data_keys=keys)
+    data = plan.spec.data
+    place = place_of(() if data.systems_key is not None else data.pred_key)
+    options = replace(gold_options(plan), is_gold=False, **place)
     declared = options.declared - data_names(plan)
     return replace(
         options,
-        systems_key=inputs.systems_key,
+        systems_key=data.systems_key,
         declared=declared,
         scalars=scalars_of(plan.root),
     )
@@ -98,17 +94,18 @@ def open_inputs(
     plan: Plan,
     gold: Records,
     predictions: Mapping[str, Records] | Records,
-    inputs: InputOptions,
+    where: Sequence[str] = (),
     wanted: Sequence[str] | None = None,
 ) -> Matching:
     """Return gold and every system's predictions, matched by id.
 
-    `wanted` are the top-level fields whose data is kept (None: all). Raises `ProblemsError` with all problems
+    `where` chooses documents (see `choose_documents`), `wanted` are the top-level fields whose data is kept
+    (None: all). Raises `ProblemsError` with all problems
     of all of them.
     """
     left_out = _left_out(plan, wanted)
-    options = replace(gold_options(plan, inputs), left_out=left_out)
-    of_predictions = replace(pred_options(plan, inputs), left_out=left_out)
+    options = replace(gold_options(plan), left_out=left_out)
+    of_predictions = replace(pred_options(plan), left_out=left_out)
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
     repeats: dict[str, Repeat] = {}
@@ -119,7 +116,7 @@ def open_inputs(
         if options.is_tree:
             opened, as_data = survey_tree(opened)
             of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
-        chosen = choose_documents(plan, opened, inputs.where)
+        chosen = choose_documents(plan, opened, where)
     except ProblemsError as error:
         problems += error.problems
     for name, records in _named(predictions).items():
@@ -133,7 +130,7 @@ def open_inputs(
         repeats |= own
     if problems or opened is None:
         raise ProblemsError(problems)
-    matching = match(opened, sources, inputs.match_ids, None if chosen is None else chosen.positions)
+    matching = match(opened, sources, plan.spec.data.match_ids, None if chosen is None else chosen.positions)
     matching = replace(matching, repeats=repeats) if repeats else matching
     return matching if chosen is None else replace(matching, notes=(chosen.note, *matching.notes))
 
@@ -149,40 +146,38 @@ def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
     )
 
 
-def open_gold(plan: Plan, gold: Records, inputs: InputOptions) -> Source:
+def open_gold(plan: Plan, gold: Records) -> Source:
     """Return gold alone. Raises `ProblemsError` where it cannot be read."""
-    return _open(gold, gold_options(plan, inputs), "gold")
+    return _open(gold, gold_options(plan), "gold")
 
 
-def gold_ids(plan: Plan, gold: Records, inputs: InputOptions) -> tuple[str, ...]:
+def gold_ids(plan: Plan, gold: Records) -> tuple[str, ...]:
     """Return the ids of gold in their order. Raises `ProblemsError` where it cannot be read."""
-    return tuple(open_gold(plan, gold, inputs).ids())
+    return tuple(open_gold(plan, gold).ids())
 
 
-def gold_values(plan: Plan, gold: Records, inputs: InputOptions, name: str) -> dict[str, str]:
+def gold_values(plan: Plan, gold: Records, name: str) -> dict[str, str]:
     """Return what gold records have under a name, declared or not, by id; records without it are left out."""
-    records = open_gold(plan, gold, inputs)
+    records = open_gold(plan, gold)
     found = ((record.id, (record.data or {}).get(name)) for record in records)
     return {id_: str(value) for id_, value in found if value}
 
 
-def gold_twins(plan: Plan, gold: Records, inputs: InputOptions) -> dict[str, tuple[str, str]]:
+def gold_twins(plan: Plan, gold: Records) -> dict[str, tuple[str, str]]:
     """Return, for each gold record that names its `twin_of`, the id of the other, and the `degradation`."""
     return {
         record.id: (named["twin_of"], named.get("degradation", "degraded"))
-        for record in open_gold(plan, gold, inputs)
+        for record in open_gold(plan, gold)
         if "twin_of" in (named := record.meta.attributes)
     }
 
 
-def open_predictions(
-    plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions
-) -> dict[str, Source]:
+def open_predictions(plan: Plan, predictions: Mapping[str, Records]) -> dict[str, Source]:
     """Return every system's predictions, all of them, without gold.
 
     Raises `ProblemsError` with all problems of all of them.
     """
-    options = pred_options(plan, inputs)
+    options = pred_options(plan)
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
     for name, records in predictions.items():

@@ -10,9 +10,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from fieldassay.errors import kind_of
 from fieldassay.paths import Pattern
 from fieldassay.spec.language.calls import parse_accept, parse_call
-from fieldassay.spec.language.cursor import Cursor, kind_of
+from fieldassay.spec.language.cursor import Cursor
 from fieldassay.spec.language.freeze import freeze, freeze_options
 from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field
 from fieldassay.spec.language.names import CATALOGUES, unknown

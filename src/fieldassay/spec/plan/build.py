@@ -8,11 +8,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from fieldassay.errors import ProblemsError, nearest
+from fieldassay.errors import ProblemsError, kind_of, nearest
 from fieldassay.options import REQUIRED, option_names, options_of, undefined_methods
 from fieldassay.registry import Catalogue
 from fieldassay.spec.language.calls import FIRST, parse_call
-from fieldassay.spec.language.cursor import kind_of
 from fieldassay.spec.language.freeze import freeze, thaw
 from fieldassay.spec.language.model import Call
 from fieldassay.spec.language.names import unknown
