@@ -99,7 +99,9 @@ def test_json_holds_what_the_page_shows(run: Run) -> None:
 
 def threshold_of(run: Run, files: Files, rows: list[tuple[float, bool]], *options: str) -> dict[str, object]:
     """Return what labels of one value, (confidence, is it wrong) each, certify at 2%."""
-    (files.folder / "one.yaml").write_text("{fieldassay: 1, name: one, data: {id_key: id}, fields: {total: integer}}")
+    (files.folder / "one.yaml").write_text(
+        "{fieldassay: 1, name: one, data: {id_key: id}, fields: {total: integer}}"
+    )
     gold = files.write("one-gold.jsonl", [{"id": f"d{at}", "total": 5} for at in range(len(rows))])
     pred = files.write(
         "one-pred.jsonl",

@@ -35,5 +35,8 @@ def bills(n: int, wrong: int, first: int = 0) -> Result:
         for number in range(n)
     ]
     return score_rows(
-        gold, pred, "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}", slices=("kind",)
+        gold,
+        pred,
+        "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}",
+        slices=("kind",),
     )

@@ -74,7 +74,9 @@ def test_what_is_undefined_is_said_to_be(wrong: int) -> None:
 def test_a_field_without_confidences_has_a_line_without_numbers() -> None:
     gold = [{"id": f"d{number}", "a": "x", "b": "y"} for number in range(30)]
     pred = [{**row, "confidence": {"a": 0.9}} for row in gold]
-    page = calibrate(score_rows(gold, pred, "{fieldassay: 1, data: {id_key: id}, fields: {a: text, b: text}}")).page
+    page = calibrate(
+        score_rows(gold, pred, "{fieldassay: 1, data: {id_key: id}, fields: {a: text, b: text}}")
+    ).page
     assert [group.census.without_confidence for group in page.fields] == [0, 30]
     assert page.fields[1].calibration is None
     assert "30 predicted values have no confidence" in render_calibration(page, Screen(200))

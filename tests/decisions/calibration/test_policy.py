@@ -174,7 +174,9 @@ def test_another_run_says_whether_the_promise_held(wrong: float) -> None:
     pred = [
         {"id": f"e{number}", "total": 5 + (number % n < wrong * n), "confidence": 0.98} for number in range(n)
     ]
-    held_out = score_rows(gold, pred, "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}")
+    held_out = score_rows(
+        gold, pred, "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}"
+    )
     found = apply_policy(held_out, certified(), "policy.json")
     assert (found.accepted, found.errors, found.documents) == (n, int(wrong * n), n)
     assert found.risk == pytest.approx(wrong)
@@ -225,7 +227,9 @@ def test_the_risk_of_another_run_counts_every_document_once() -> None:
         {"id": "b", "tags": ["p"], "confidence": {"tags": [0.9]}},
     ]
     run = score_rows(
-        gold, pred, "{fieldassay: 1, data: {id_key: id}, fields: {tags: {type: list, items: text, align: ordered}}}"
+        gold,
+        pred,
+        "{fieldassay: 1, data: {id_key: id}, fields: {tags: {type: list, items: text, align: ordered}}}",
     )
     policy = replace(
         POLICY,

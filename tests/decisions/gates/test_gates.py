@@ -110,7 +110,12 @@ def judged(difficulties: list[str | None], gates: list[str], right: bool = True)
         for at, one in enumerate(difficulties)
     ]
     predictions = [{"id": at, "n": 1 if right else 2} for at in range(len(gold))]
-    spec = {"fields": {"n": "number"}, "data": {"gold_key": "expected"}, "slices": ["difficulty"], "gates": gates}
+    spec = {
+        "fields": {"n": "number"},
+        "data": {"gold_key": "expected"},
+        "slices": ["difficulty"],
+        "gates": gates,
+    }
     return score(gold, {"s": predictions}, spec, bootstrap=0)
 
 

@@ -136,7 +136,9 @@ def scored(judge, count, **options):
         "b": {"type": "list", "items": "text", "compare": {"soft_coverage": {"items": embedding}}},
     }
     given = {"bootstrap": 20, "evidence": "none", **options}
-    result = score(documents(count, 1), documents(count, 2), {"data": {"id_key": "id"}, "fields": fields}, **given)
+    result = score(
+        documents(count, 1), documents(count, 2), {"data": {"id_key": "id"}, "fields": fields}, **given
+    )
     return [estimate.to_dict() for estimate in result.estimates], result.documents
 
 

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import click
 
+from fieldassay.commands.cli.grouping import GroupedCommand
 
-@click.command()
+
+@click.command(cls=GroupedCommand)
 @click.option("-g", "--gold", metavar="PATH", help="Gold data: the form of its values decides the types.")
 @click.option(
     "--schema",
     metavar="FILE|MODULE:MODEL",
-    help="A JSON Schema or a Pydantic model: with --gold, the fields are those of the schema. Or a spec that says "
-    "`data:` alone: how gold is read.",
+    help="A JSON Schema or a Pydantic model: with --gold, the fields are those of the schema. Or a spec that "
+    "says `data:` alone: how gold is read.",
 )
 @click.option(
     "-o",
