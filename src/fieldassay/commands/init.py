@@ -57,8 +57,8 @@ def spec_from_gold(gold: str, schema: str | None = None) -> Draft:
     """Return a spec that fits gold data, with a `data:` by which `score` reads the gold as it was read here.
 
     With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
-    formats of values those of gold. A spec of `data:` alone in its place says how gold
-    is read. Raises `ProblemsError` for unreadable gold, and for an id that is missing or repeated.
+    formats of values those of gold. A spec with `data:` and without fields says only how gold is read. Raises
+    `ProblemsError` for unreadable gold, and for an id that is missing or repeated.
     """
     begun = None if schema is None else _read_begun(schema)
     data = DataOptions() if begun is None else begun.data

@@ -23,9 +23,9 @@ from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import Source, open_source
 from fieldassay.scoring.inputs.open_inputs import open_gold
 from fieldassay.scoring.provenance.inputs import digest_input
+from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.source import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.nodes import Plan
 
 SourceOfValue: TypeAlias = "list[tuple[str, Evidence]]"
 """The paths of a value, or of the parts of one that is a list, with their evidence."""
@@ -152,8 +152,7 @@ def open_predictions(
 
     Without `reading`, which says how rows are read, only those of extractions are opened.
     """
-    plan = read_plan(RecordedSpec(spec))
-    form = plan.spec.data.match_ids
+    form = read_spec(RecordedSpec(spec)).data.match_ids if spec else "exact"
     repeats = {
         name: (system, number)
         for system, names in inputs.repeats.items()
@@ -179,7 +178,7 @@ def open_predictions(
         for key, one in found.items()
         if form not in ID_FORMS or (form == "exact" and named.isdisjoint(map(one.key, one.source.ids())))
     }
-    joined = _join(inputs, plan, by_name, named) if by_name else {}
+    joined = _join(inputs, spec, by_name, named) if by_name else {}
     if isinstance(joined, str):
         rest = {key: one for key, one in found.items() if key not in by_name}
         return rest, changed | {system: joined for system, _ in by_name}
@@ -187,7 +186,7 @@ def open_predictions(
 
 
 def _join(
-    inputs: RecordedInputs, plan: Plan, rows: Opened, documents: Collection[str]
+    inputs: RecordedInputs, spec: str, rows: Opened, documents: Collection[str]
 ) -> dict[tuple[str, int | None], PredictedRows] | str:
     """Return the rows with the documents that they were joined with by names, or why nobody knows them."""
     unknown = f"its ids were joined with those of {inputs.gold}, which cannot be read as it was scored"
@@ -195,6 +194,7 @@ def _join(
     try:
         if digest is None or digest_input(inputs.gold) != digest:
             return unknown
+        plan = read_plan(RecordedSpec(spec))
         gold = open_gold(plan, inputs.gold)
         joined = {key: join_ids(gold, one.source, plan.spec.data.match_ids) for key, one in rows.items()}
     except (FieldassayError, OSError, ValueError):

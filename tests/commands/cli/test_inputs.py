@@ -95,7 +95,7 @@ def test_a_spec_without_a_field_of_the_data_evaluates_nothing(
 def test_records_one_level_down_on_both_sides_are_told(run: Run, tmp_path: Path) -> None:
     data = [{"id": row["id"], "data": row} for row in SHOP]
     scored = run("score", *given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], data, data))
-    assert "did you mean `--gold-key data`?" in scored.out + scored.err
+    assert "did you mean `data: {gold_key: data}`?" in scored.out + scored.err
     assert "answers had their record in another object" in scored.out + scored.err
 
 
@@ -138,7 +138,7 @@ REMARKS = {
         "fields: {supplier: text}", [{"id": "a1", "gold": {"supplier": "Oak"}}], SHOP,
         ["no gold record has a value in a field of the spec, so every predicted value is spurious; keys "
          "in gold: gold (1)",
-         "did you mean `--gold-key gold`?"], [],
+         "did you mean `data: {gold_key: gold}`?"], [],
     ),
     "predictions one level down": (
         "fields: {supplier: text, total: money}", SHOP, [{"id": row["id"], "result": row} for row in SHOP],
@@ -171,16 +171,16 @@ TREE, SHOP_SPEC = "{type: any, fields: {'**': any}}", "fields: {supplier: text, 
 APART: dict[str, tuple[str, list[Any], list[Any], str, list[str]]] = {
     "keys of other names": (SHOP_SPEC, SHOP, [{"id": "a1", "shop": "Oak"}], "`supplier: {names: [shop]}`", ["--spec", "{fields: {supplier: {type: text, names: [shop]}, total: money}}"]),
     "keys of another case": (
-        SHOP_SPEC, SHOP, [{"id": "a1", "Supplier": "Oak"}], "`supplier: {names: [Supplier]}`), or `--names loose` takes them", ["--names", "loose"],
+        SHOP_SPEC, SHOP, [{"id": "a1", "Supplier": "Oak"}], "`supplier: {names: [Supplier]}`), or `data: {names: loose}` takes them", ["--names", "loose"],
     ),
     "records in a text with prose": (
         SHOP_SPEC, SHOP, [{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP],
-        "did you mean `--pred-key said`?", ["--pred-key", "said"],
+        "did you mean `data: {pred_key: said}`?", ["--pred-key", "said"],
     ),
     "trees under a key": (
-        TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "found": FLOW, "n": 1}], "`--pred-key found`", ["--pred-key", "found"],
+        TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "found": FLOW, "n": 1}], "`data: {pred_key: found}`", ["--pred-key", "found"],
     ),
-    "trees of other keys": (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "x": 1}], "`--pred-key KEY`", ["--names", "loose", "--pred-key", ""]),
+    "trees of other keys": (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "x": 1}], "`data: {pred_key: KEY}`", ["--names", "loose", "--pred-key", ""]),
     "trees deep under a key": (
         TREE, [{"id": "a1", "top": FLOW}], [{"id": "a1", "top": {"found": FLOW}}], "no value by s0 stands", ["--pred-key", ""],
     ),
@@ -282,7 +282,7 @@ ROWS = [
 def test_records_out_of_their_place_get_a_hint(rows: list[dict[str, Any]], hints: int) -> None:
     warnings = score_in_python(SHOP, {"m": rows}, SHOP_SPEC).warnings
     said = [warning for warning in warnings if "did you mean" in warning]
-    assert [one.endswith("did you mean `--pred-key result`?") for one in said] == [True] * hints
+    assert [one.endswith("did you mean `data: {pred_key: result}`?") for one in said] == [True] * hints
 
 
 HOLDS_NONE = {
@@ -368,8 +368,8 @@ REFUSED = [
     ("explain", "--type"),
     ("init", "--gold PATH, --schema FILE, or both"),
     (f"{SCORE} --metrics acuracy", "did you mean 'accuracy'?"),
-    (f"{SCORE} --engine cloud", "neither local nor ray"),
-    (f"{SCORE} --engine ray=", "neither local nor ray"),
+    (f"{SCORE} --engine cloud", "must be local, ray or ray=ADDRESS"),
+    (f"{SCORE} --engine ray=", "must be local, ray or ray=ADDRESS"),
     (f"{SCORE} --protocol squad", "not both"),
     (f"{SCORE} --json --format table", "not both"),
     (f"{SCORE} --limit 0", "--limit"),
@@ -452,7 +452,7 @@ REFUSED = [
     ("diff run", "has one system"),
     ("diff run other --format pdf", "pdf"),
     ("diff run other --metrics zzz", "zzz"),
-    ("diff run other --level 1", "--level"),
+    ("diff run other --level 1", "write: statistics: {level: SHARE}, in the spec"),
     ("diff run other --json --format csv", "not both"),
     ("gate run", "has no gates"),
     ("gate run run", "is given twice"),
@@ -671,7 +671,7 @@ def test_ids_matched_by_stem_give_the_same_numbers_and_the_run_says_so(
     ]
     assert numbers[0] == numbers[1] == numbers[2]
     assert (
-        json.loads((tmp_path / "stem" / "run.json").read_text())["inputs"]["options"]["match_ids"] == "stem"
+        "data: {match_ids: stem}" in json.loads((tmp_path / "stem" / "run.json").read_text())["spec"]["text"]
     )
 
 
@@ -696,7 +696,7 @@ def test_rows_of_a_long_table_are_grouped_by_the_option_and_by_the_spec(run: Run
         "accuracy=1",
     ]
     refused = run("score", *data)
-    assert refused.code == 2 and "or give --group" in refused.err
+    assert refused.code == 2 and "`data: {group: true}`" in refused.err
     assert run("score", *data, "--group").code == 0
     (tmp_path / "spec.yaml").write_text(spec + "data: {group: true}\n")
     assert run("score", *data).code == 0

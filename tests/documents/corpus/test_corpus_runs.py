@@ -130,7 +130,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_then_does(
     )
     monkeypatch.syspath_prepend(tmp_path)
     command = ["run", str(tmp_path / "systems.yaml"), "--corpus", "--docs", str(corpus), "--ocr", "off"]
-    command += ["--bootstrap", "100", "--out", str(tmp_path / "out")]
+    command += ["--out", str(tmp_path / "out")]
     assert main(command) == 130
     out = capsys.readouterr().out
     assert "not complete, and so not compared: engineering/mine; the same command goes on" in out

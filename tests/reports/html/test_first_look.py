@@ -204,7 +204,7 @@ def test_documents_of_a_sweep_are_found_by_the_ids_of_gold(place: Path) -> None:
     gold = [{"id": f"2025/r{number}.pdf", "total": 70} for number in (1, 2, 3)]
     (place / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
     given = ("--docs", place / "nested", "--spec", place / "spec.yaml", "--gold", place / "gold.jsonl")
-    call("run", *given, "--out", place / "sweep", "--bootstrap", 0, "--quiet", "--jobs", 0)
+    call("run", *given, "--out", place / "sweep", "--quiet", "--jobs", 0)
     found = ExtractedDocument("r2", place / "sweep" / "rules")
     with Crops(place / "nested", place) as pictures:
         [made] = pictures.make([Place(found, 2, Box(72, 120, 130, 140))])

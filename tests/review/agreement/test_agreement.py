@@ -396,14 +396,14 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[...,
 
 
 def test_the_command_tells_agreement_and_disagreements(command: Callable[..., tuple[int, str, str]]) -> None:
-    code, out, _ = command("--bootstrap", "200")
+    code, out, _ = command()
     assert code == 0
     assert "25 documents labeled twice or more, by ada (25) and bob (25)" in out
     assert "Most frequent disagreements" in out
 
 
 def test_the_command_prints_json(command: Callable[..., tuple[int, str, str]]) -> None:
-    code, out, _ = command("--json", "--bootstrap", "1000")
+    code, out, _ = command("--json")
     found = json.loads(out)
     assert code == 0
     assert found["reviewers"] == {"ada": 25, "bob": 25}

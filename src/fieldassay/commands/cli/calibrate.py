@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.commands.cli.grouping import json_option
+from fieldassay.commands.cli.grouping import GroupedCommand, json_option
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("run", metavar="[RUN]", required=False)
 @lookup_option
 @click.option("--system", metavar="NAME", help="The system; needed if the run has several.")

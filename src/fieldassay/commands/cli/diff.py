@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.commands.cli.grouping import Shape, json_option
+from fieldassay.commands.cli.grouping import GroupedCommand, Shape, json_option
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ _ENDINGS = {".json": "json", ".md": "markdown", ".html": "html", ".csv": "csv", 
 _SHAPES = ("table", "markdown", "html", "csv")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
     "--system-a", metavar="NAME", help="The system of the first run, or the one before of a single run."

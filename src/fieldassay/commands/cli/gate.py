@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fieldassay.commands.cli.grouping import Shape, json_option
+from fieldassay.commands.cli.grouping import GroupedCommand, Shape, json_option
 from fieldassay.commands.cli.regressions import DEFAULT, REGRESSION_HELP, default_baseline
 from fieldassay.commands.cli.storing import lookup_option
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
     "--gates",

@@ -133,7 +133,7 @@ class GroupedCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            today = moved.OPTIONS.get(" ".join(ctx.command_path.split()[1:]), {}).get(error.option_name)
+            today = moved.find_today(" ".join(ctx.command_path.split()[1:]), error.option_name)
             if today is None:
                 raise
             raise click.UsageError(f"no option {error.option_name}; write: {today}", ctx) from None

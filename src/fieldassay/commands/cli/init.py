@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from fieldassay.commands.cli.grouping import GroupedCommand
 
-@click.command()
+
+@click.command(cls=GroupedCommand)
 @click.option("-g", "--gold", metavar="PATH", help="Gold data: the form of its values decides the types.")
 @click.option(
     "--schema",

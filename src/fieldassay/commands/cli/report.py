@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fieldassay.commands.cli.grouping import option
+from fieldassay.commands.cli.grouping import GroupedCommand, option
 from fieldassay.commands.cli.storing import lookup_option
 from fieldassay.reports.formats import FORMATS
 
@@ -121,7 +121,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
 _NUMBERS = ("points", "systems", "of", "precision", "recall", "f1-score", "support", "similarity")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
     "-f",

@@ -80,8 +80,8 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     if given["rerun"] is None:
         from fieldassay.spec.plan.restrict import with_sections
 
-        plan = with_sections(read_plan_option(given), **read_section_options(given))
-        return Sources(read_inputs(given), plan, given)
+        inputs, plan = read_inputs(given), read_plan_option(given)
+        return Sources(inputs, with_sections(plan, **read_section_options(given)), given)
     if given["preds"]:
         raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
     from fieldassay.runs.run import Run

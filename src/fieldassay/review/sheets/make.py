@@ -84,7 +84,9 @@ class _Known(Struct, frozen=True, eq=False):
 
 def make_review(folder: Path, request: Request) -> Made:
     """Return a new review in a folder. Raises `ProblemsError` with the problems of the inputs."""
-    known = _read(request)
+    plan = _plan(request)
+    request = replace(request, shares=replace(request.shares, seed=plan.spec.statistics.seed))
+    known = _read(plan, request)
     form = Form(known.plan)
     interview = Interview(form, request.shares, known.system is not None)
     kind_of = _kinds(known)
@@ -112,11 +114,13 @@ def make_suspicious_review(folder: Path, run: Run, request: Request) -> Made:
     return _create(folder, request, known, {name: ask_blind(asked) for name, asked in places.items()})
 
 
-def _read(request: Request) -> _Known:
+def _plan(request: Request) -> Plan:
     if request.policy is not None:
-        plan = find_plan(request.policy, request.spec)
-    else:
-        plan = request.spec if isinstance(request.spec, Plan) else read_plan(request.spec)
+        return find_plan(request.policy, request.spec)
+    return request.spec if isinstance(request.spec, Plan) else read_plan(request.spec)
+
+
+def _read(plan: Plan, request: Request) -> _Known:
     if request.predictions:
         known = _read_predictions(plan, request)
     elif request.documents is not None:
