@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,8 @@ from fieldassay.records.formats.rows import FolderRows
 from fieldassay.records.ids import locate
 from fieldassay.records.matching import find_duplicates
 from fieldassay.records.options import SourceOptions, place_of
-from fieldassay.records.sources.source import Source, open_source
+from fieldassay.records.sources.source import Source
+from fieldassay.scoring.inputs.open_inputs import Records, open_records
 from fieldassay.spec.drafts.infer import infer_seen, with_gold
 from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight
 from fieldassay.spec.language.model import Field, Spec
@@ -26,8 +29,11 @@ from fieldassay.spec.language.parse import parse_spec, read_spec
 from fieldassay.spec.language.sections import DataOptions
 from fieldassay.spec.language.source import named_source
 from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.describe import describe
+from fieldassay.spec.plan.nodes import Plan
 
-_CHUNK = 1000
+_CHUNK, _MOST_LINES = 1000, 6
 _HEAD = (
     "# A first spec, written by `fieldassay init` from {source}.\n"
     "# The types are what fits the values seen. Read them through: what is money, what is an id, which "
@@ -52,9 +58,31 @@ class Draft(Struct, frozen=True):
     text: str
     remarks: tuple[str, ...] = ()
 
+    @property
+    def plan(self) -> Plan:
+        """Return the plan of the spec."""
+        return read_plan(self.text)
 
-def spec_from_gold(gold: str, schema: str | None = None) -> Draft:
+    @property
+    def guess(self) -> str:
+        """Return how each value is read, in at most six lines of 80 columns.
+
+        >>> print(spec_from_gold([{"id": 1, "total": "5.50", "paid": True, "day": "13/04/2025"}]).guess)
+        guessed: locale en_GB, total money, paid boolean, day date (order=dmy)
+        """
+        locale = self.plan.spec.locale
+        words = [] if locale is None else [f"locale {locale}"]
+        for row in describe(self.plan):
+            options = ", ".join(one for one in row["read"].split(", ") if one != f"locale={locale}")
+            if row["type"] not in ("list", "object", "map"):
+                words.append(f"{row['field']} {row['type']}" + (f" ({options})" if options else ""))
+        return textwrap.fill(f"guessed: {', '.join(words)}", 80, max_lines=_MOST_LINES, placeholder=" …")
+
+
+def spec_from_gold(gold: Records, schema: str | None = None) -> Draft:
     """Return a spec that fits gold data, with a `data:` by which `score` reads the gold as it was read here.
+
+    Gold is a path, or records in memory.
 
     With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
     formats of values those of gold. A spec with `data:` and without fields says only how gold is read. Raises
@@ -72,7 +100,8 @@ def spec_from_gold(gold: str, schema: str | None = None) -> Draft:
     key = source.options.data_key
     root = rows if key is None else sight(_records(source, key))[0]
     document_id = _document_id(source, rows, count, data.id_key)
-    stem = "records" if gold == "-" else Path(gold).name.split(".")[0] or "records"
+    name = str(gold) if isinstance(gold, str | Path) else "-"
+    stem = "records" if name == "-" else Path(name).name.split(".")[0] or "records"
     inferred = infer_seen(root, count, stem, document_id, key is not None)
     data = replace(data, id_key=data.id_key or inferred.spec.data.id_key)
     inferred = replace(inferred, spec=replace(inferred.spec, data=data))
@@ -86,7 +115,7 @@ def spec_from_gold(gold: str, schema: str | None = None) -> Draft:
         inferred = replace(inferred, comments={**inferred.comments, ("fieldassay",): remarks[0]})
     margin = plan_margin(count, sum(map(_count_values, inferred.spec.fields)))
     gate = _ALARM if margin is None else _MARGIN
-    head = _head(gold) + gate.format(margin=margin, count=format_count(count, "document"))
+    head = _head(name) + gate.format(margin=margin, count=format_count(count, "document"))
     text = head + write_spec(inferred.spec, inferred.comments)
     return Draft(text, (*map(str, source.notes), *remarks))
 
@@ -107,19 +136,23 @@ def _read_begun(schema: str) -> Spec:
     return parsed.spec
 
 
-def _open_gold(gold: str, data: DataOptions) -> Source:
-    return open_source(
-        gold,
-        SourceOptions(
-            id_names=data.id_key,
-            **place_of(data.gold_key),
-            encoding=data.encoding,
-            wrap=data.wrap,
-            group=data.group,
-            unpacked=data.most_unpacked,
-            is_gold=True,
-        ),
+def keeping(gold: Records) -> str:
+    """Return the command that writes the spec guessed from gold."""
+    place = shlex.quote(str(gold)) if isinstance(gold, str | Path) else "GOLD"
+    return f"fieldassay init --gold {place} -o spec.yaml"
+
+
+def _open_gold(gold: Records, data: DataOptions) -> Source:
+    options = SourceOptions(
+        id_names=data.id_key,
+        **place_of(data.gold_key),
+        encoding=data.encoding,
+        wrap=data.wrap,
+        group=data.group,
+        unpacked=data.most_unpacked,
+        is_gold=True,
     )
+    return open_records(gold, options, "gold")
 
 
 def spec_from_schema(schema: str) -> str:

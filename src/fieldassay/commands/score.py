@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import FieldassayError, NothingEvaluatedError
+from fieldassay.errors import FieldassayError, NothingEvaluatedError, problem
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.headline import find_headline
@@ -30,6 +30,7 @@ from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 
 if TYPE_CHECKING:
+    from fieldassay.commands.init import Draft
     from fieldassay.runs.run import Run
     from fieldassay.runs.write import RunFolder
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 def score(
     gold: Records,
     predictions: Mapping[str, Records] | Records,
-    spec: Any,
+    spec: Any = None,
     options: ScoreOptions | None = None,
     progress: Progress | None = None,
     *,
@@ -49,9 +50,10 @@ def score(
 
     `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a
     data frame; `predictions` is one of these, or a mapping from system to one. `spec` is a path, the text of
-    a spec, a mapping, a Pydantic model or a compiled plan. `keywords` are options of
-    `ScoreOptions` by name, or of the spec's sections `data:` and `statistics:`, in place of those there; the
-    statistics of documents are always kept.
+    a spec, a mapping, a Pydantic model or a compiled plan. Without one it is guessed from gold, and a warning
+    of the result tells how each value is read; gates and baselines need a written one. `keywords` are options
+    of `ScoreOptions` by name, or of the spec's sections `data:` and `statistics:`, in place of those there;
+    the statistics of documents are always kept.
     `progress` is called with each number of documents done. Regression gates compare with the `baseline` in a
     file; spec and gold must be those that a frozen one stands on.
 
@@ -64,14 +66,33 @@ def score(
     >>> result.value("accuracy")
     1.0
     """
-    plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    draft = None if spec is not None else _draft(gold, baseline, options, keywords)
+    plan = spec if isinstance(spec, Plan) else read_plan(spec) if draft is None else draft.plan
     plan, options = with_keywords(plan, options or ScoreOptions(), keywords)
     options = replace(options, keeps_statistics=True)
     place = None if baseline is None else Path(baseline)
     request = Request(gold, predictions, plan, options, baseline=place, watch=partial(nullcontext, progress))
     scored = score_request(request, options)
+    result = scored.result
+    if draft is not None:
+        result = replace(result, warnings=(draft.guess, *result.warnings))
     writer = _Writer(scored.started, scored.seconds, options, place, request.record())
-    return replace(scored.result, writer=writer)
+    return replace(result, writer=writer)
+
+
+def _draft(
+    gold: Records,
+    baseline: str | Path | None,
+    options: ScoreOptions | None,
+    keywords: Mapping[str, Any],
+) -> Draft:
+    """Return the spec that gold suggests. Raises `ProblemsError` where a decision would stand on it."""
+    from fieldassay.commands.init import keeping, spec_from_gold
+
+    if baseline is not None or keywords.get("gates") or (options is not None and options.gates):
+        what = "gates and baselines need a written spec: a guess may change with the data"
+        raise problem("spec", what, f"write it with `{keeping(gold)}`, then name it", "missing_spec")
+    return spec_from_gold(gold)
 
 
 class _Writer(Struct, frozen=True, eq=False):

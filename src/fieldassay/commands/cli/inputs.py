@@ -138,12 +138,19 @@ class Inputs(NamedTuple):
     predictions: Mapping[str, str | tuple[str, ...]]
 
 
+def with_paths(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with the paths beside them: gold first, unless --gold names it, then predictions."""
+    paths = list(given["paths"])
+    gold = given["gold"] if given["gold"] is not None or not paths else paths.pop(0)
+    return {**given, "gold": gold, "preds": (*given["preds"], *paths)}
+
+
 def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     """Return the inputs by the options of a command; raise UsageError for invalid combinations."""
     if needs_data and given["gold"] is None:
-        raise click.UsageError("Missing option '--gold'.")
+        raise click.UsageError("Give gold and predictions: GOLD PRED, or --gold and --pred.")
     if needs_data and not given["preds"]:
-        raise click.UsageError("Missing option '--pred'.")
+        raise click.UsageError("Give predictions: PRED behind GOLD, or --pred.")
     predictions = name_predictions(given["preds"])
     paths = [path for one in predictions.values() for path in ((one,) if isinstance(one, str) else one)]
     if [given["gold"], *paths].count("-") > 1:

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, Shape, option, record_option
-from fieldassay.commands.cli.inputs import data_options, read_section_options, section_options, spec_options
+from fieldassay.commands.cli.inputs import (
+    data_options,
+    read_section_options,
+    section_options,
+    spec_options,
+    with_paths,
+)
 from fieldassay.commands.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
 from fieldassay.commands.cli.report import VERBOSE, read_report_options, report_options, write_reports
 from fieldassay.commands.cli.storing import read_sources, store_options
@@ -27,6 +33,7 @@ _SHAPES = ("table", "markdown", "junit")
 
 
 @click.command(cls=GroupedCommand)
+@click.argument("paths", metavar="[GOLD PRED…]", nargs=-1)
 @spec_options
 @data_options
 @section_options
@@ -177,9 +184,11 @@ _SHAPES = ("table", "markdown", "junit")
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
-    Prints the best system, the verdict of the gates, and what to fix first.
+    Prints the best system, the verdict of the gates, and what to fix first. Without --spec or --protocol, how
+    values are read is guessed from gold, and told.
 
     \b
+    fieldassay score gold.xlsx answers/
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=a.jsonl --pred qwen=b.jsonl --out run
     fieldassay score --check --spec spec.yaml --gold gold.jsonl
     """
@@ -189,7 +198,7 @@ def score(**given: Any) -> int:
     from fieldassay.commands.cli.progress import show_progress
     from fieldassay.commands.cli.thresholds import read_thresholds
 
-    shape = _shape(given)
+    given, shape = with_paths(given), _shape(given)
     if given["checks"]:
         return _check(given, shape)
     sources = read_sources(given)
@@ -218,6 +227,8 @@ def score(**given: Any) -> int:
         facts=sources.facts,
         watch=partial(show_progress, is_quiet),
     )
+    if not is_quiet and sources.guess:
+        complain(sources.guess)
     with run_scoring(request if is_quiet else replace(request, tell=complain)) as run:
         if not given["quiet"]:
             shown = Shown(given["is_verbose"], bool(given["metrics"]), bool(given["slices"]))

@@ -71,6 +71,8 @@ class Sources(NamedTuple):
     plan: Plan
     given: Mapping[str, Any]
     facts: Mapping[str, Any] = {}
+    guess: str = ""
+    """How values are read where no spec says it."""
 
 
 def read_sources(given: Mapping[str, Any]) -> Sources:
@@ -80,8 +82,10 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     if given["rerun"] is None:
         from fieldassay.spec.plan.restrict import with_sections
 
-        inputs, plan = read_inputs(given), read_plan_option(given)
-        return Sources(inputs, with_sections(plan, **read_section_options(given)), given)
+        inputs = read_inputs(given)
+        has_spec = given["spec"] is not None or given["protocol"] is not None
+        guess, plan = ("", read_plan_option(given)) if has_spec else _guess(inputs, given)
+        return Sources(inputs, with_sections(plan, **read_section_options(given)), given, guess=guess)
     if given["preds"]:
         raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
     from fieldassay.runs.run import Run
@@ -105,6 +109,29 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     inputs = Inputs(meant["gold"], run.inputs.by_system(made_from.predictions))
     plan = with_sections(plan, **read_section_options(given))
     return Sources(inputs, plan, meant, {"rescored_from": run.file.id})
+
+
+_DECIDING = {
+    "thresholds": "--gate",
+    "baseline": "--baseline",
+    "regressions": "--fail-on-regression",
+    "strict": "--strict",
+}
+
+
+def _guess(inputs: Inputs, given: Mapping[str, Any]) -> tuple[str, Plan]:
+    """Return how values of gold are read, in words, and the plan of that."""
+    from fieldassay.commands.init import keeping, spec_from_gold
+
+    keeps = keeping(inputs.gold)
+    named = next((flag for name, flag in _DECIDING.items() if given[name]), None)
+    if named is not None:
+        raise click.UsageError(
+            f"{named} needs a written spec, since a guess may change with the data: {keeps}, then "
+            "--spec spec.yaml."
+        )
+    draft = spec_from_gold(inputs.gold)
+    return f"{draft.guess}\nkeep it with: {keeps}", draft.plan
 
 
 def _completed(plan: Plan, recorded: Plan) -> Plan:

@@ -112,7 +112,7 @@ def open_inputs(
     opened: Source | None = None
     chosen: Choice | None = None
     try:
-        opened = _open(gold, options, "gold")
+        opened = open_records(gold, options, "gold")
         if options.is_tree:
             opened, as_data = survey_tree(opened)
             of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
@@ -148,7 +148,7 @@ def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
 
 def open_gold(plan: Plan, gold: Records) -> Source:
     """Return gold alone. Raises `ProblemsError` where it cannot be read."""
-    return _open(gold, gold_options(plan), "gold")
+    return open_records(gold, gold_options(plan), "gold")
 
 
 def gold_ids(plan: Plan, gold: Records) -> tuple[str, ...]:
@@ -249,7 +249,8 @@ def system_name(path: str | Path) -> str:
     return "stdin" if str(path) == "-" else Path(path).name.split(".")[0] or str(path)
 
 
-def _open(records: Records, options: SourceOptions, label: str) -> Source:
+def open_records(records: Records, options: SourceOptions, label: str) -> Source:
+    """Return records of any kind: a path, or what is held in memory. Raises `ProblemsError`."""
     if isinstance(records, (str, Path)):
         return open_source(records, options)
     return hold_records(records, options, label)
@@ -289,7 +290,7 @@ def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) ->
             problems.append(Problem(label, "a key of systems, and several runs", remedy, "systems_key"))
             continue
         try:
-            found = split_variants(name, _open(one, options, label))
+            found = split_variants(name, open_records(one, options, label))
         except ProblemsError as error:
             problems += error.problems
             continue
@@ -304,7 +305,7 @@ def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) ->
 
 def _open_predictions(name: str, records: Records, options: SourceOptions) -> dict[str, Source]:
     if options.systems_key is None:
-        return split_variants(name, _open(records, options, name))
+        return split_variants(name, open_records(records, options, name))
     if not isinstance(records, (str, Path)):
         remedy = "give a mapping from system to records instead"
         raise problem(name, "a key of systems needs a file", remedy, "systems_key")
