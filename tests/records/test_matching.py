@@ -77,11 +77,41 @@ def test_many_duplicates_are_twenty_problems_and_a_count() -> None:
 
 def test_no_common_id_is_nothing_evaluated_with_samples_and_suggestions() -> None:
     with pytest.raises(NothingEvaluatedError) as caught:
-        match(held("a.png", "b.png", gold=True, label="g.csv"), {"s": held("in/A.PNG", "q")})
+        match(held("123456789012", "b.png", gold=True, label="g.csv"), {"s": held("1.23457E+11", "q")})
     assert all(
         part in str(caught.value)
-        for part in ("'a.png', 'b.png'", "'in/A.PNG', 'q'", "(folder, case)", "g.csv")
+        for part in ("'123456789012', 'b.png'", "'1.23457E+11', 'q'", "(rounded number)", "g.csv")
     )
+
+
+@pytest.mark.parametrize(
+    ("names", "ids", "owners"),
+    [
+        (("INV-2025_001", "inv 2025.002"), ("INV-2025/001", "INV-2025/002"), {0: 0, 1: 1}),
+        (("scans/INV 7.pdf",), ("inv_7",), {0: 0}),
+        (("a-1", "a_1", "b-2"), ("a1", "b2"), {2: 1}),  # two are a1: neither is taken
+        (("a-1",), ("A/1", "a.1"), {}),  # a1 is two of gold's
+        (("123.00", "7.0"), ("00123", "07"), {0: 0, 1: 1}),
+        (("-", "?"), ("!", "/"), {}),
+    ],
+)
+def test_letters_and_digits_or_numbers_join_what_is_unique_on_both_sides(
+    names: tuple[str, ...], ids: tuple[str, ...], owners: dict[int, int]
+) -> None:
+    joined = join_names(names, ids)
+    assert joined.owners == {names[name]: ids[own] for name, own in owners.items()}
+    assert bool(joined.note) == bool(owners)
+
+
+def test_the_ids_of_gold_may_stand_under_a_key_of_the_answers() -> None:
+    gold = hold_records([{"id": f"INV-{at}", "total": at} for at in range(4)], GOLD, "g")
+    rows = [{"id": f"scan{at}", "invoice": f"INV-{3 - at}", "total": 3 - at} for at in range(4)]
+    matching = match(gold, {"s": hold_records(rows, None, "p")})
+    assert matching.positions["s"].tolist() == [3, 2, 1, 0]
+    assert "INV-3, which is its invoice" in str(matching.notes[-1])
+    rows[0]["invoice"] = rows[1]["invoice"]  # a key that repeats is no id
+    with pytest.raises(NothingEvaluatedError):
+        match(gold, {"s": hold_records(rows, None, "p")})
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names
+from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.records.ids import (
     ID_FORMS,
@@ -257,6 +258,7 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
         joined = Joined({name: ids[key] for name, key in pairs if key in ids}, is_shared=len(own) > 1)
     if form not in ID_FORMS or (form == "exact" and not joined.owners and not source.is_numbered):
         joined = join_names(source.ids(), gold.ids(), None if form == "exact" else form)
+        joined = joined if joined.owners or form != "exact" else _join_by_key(gold, source)
         if joined.owners and form == "exact" and not joined.note:
             name, other = next(iter(joined.owners.items()))
             joined = replace(
@@ -276,6 +278,25 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
     if twins:
         raise ProblemsError(cap_problems(twins))
     return replace(joined, is_shared=True)
+
+
+def _join_by_key(gold: Source, source: Source) -> Joined:
+    """Return the predictions that have an id of gold under one key, a different one in most of them."""
+    ids = set(gold.ids())
+    owners: dict[str, dict[str, str]] = {}
+    for record in source:
+        for key, value in (record.data or {}).items():
+            if (text := id_text(value)) in ids:
+                owners.setdefault(key, {})[record.id] = str(text)
+    most = len(source) / 2
+    keys = [key for key, own in owners.items() if len(own) > most and len({*own.values()}) == len(own)]
+    if len(keys) != 1:
+        return Joined()
+    found = owners[keys[0]]
+    name, own = next(iter(found.items()))
+    return Joined(
+        found, note=f"no id is one of gold's; {name} is taken for gold's {own}, which is its {keys[0]}"
+    )
 
 
 def _share(
