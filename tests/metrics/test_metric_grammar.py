@@ -196,14 +196,12 @@ def test_a_group_passes_parameters_to_the_members_that_have_them() -> None:
     assert {call.parameters for call in chosen} == {(("granularity", "slot"),)}
 
 
-def test_the_default_set_is_everything_but_what_is_asked_for() -> None:
-    asked_for = {
-        metric.name
-        for metric in list_metrics().values()
-        if metric.group in ("extras", "checks", "types", "report", "tokens", "repeats")
-    }
-    assert {call.name for call in select_metrics(DEFAULT_METRICS)} == set(list_metrics()) - asked_for
-    assert "mean" in asked_for
+def test_the_default_metrics_stand_beside_others_by_name_or_group() -> None:
+    chosen = [call.name for call in select_metrics(["default", "cost"])]
+    assert chosen == [*DEFAULT_METRICS, "cost_usd_total"]
+    assert set(DEFAULT_METRICS) <= set(list_metrics())
+    strict = [str(call) for call in select_metrics(["default(granularity=slot)"])]
+    assert strict[:2] == ["accuracy(granularity=slot)", "critical_accuracy(granularity=slot)"]
 
 
 @pytest.mark.parametrize(

@@ -266,7 +266,7 @@ def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
     assert found["detailed_results"][1]["fields"] == {}
     alone = guide_result(score(gold, pred, spec, ScoreOptions(replicates=0, metrics=("correct",))))
     assert (alone["overall_correct"], alone["field_accuracies"], alone["scores"]) == (
-        None,
+        2.0,
         {},
         {"correct": 2},
     )

@@ -13,6 +13,8 @@ MAIN = ("overall_accuracy", "accuracy")
 """The preferred metrics where the spec names no score; without them it is the first ratio."""
 POOLED = ("pooled_accuracy", "accuracy_pooled")
 PER_FIELD = ("field_accuracy",)
+TIMES = {"latency_mean": "average", "latency_p50": "median"}
+"""The metrics of the time of a document, the preferred first, and the word for each."""
 
 
 def find_main(result: Result) -> Estimate | None:

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 HEADLINE: dict[str, str] = {
     "accuracy": "accuracy",
     "f1": "F1, strict",
+    "precision": "precision",
+    "recall": "recall",
+    "hr": "hallucination rate",
+    "mr": "missing rate",
+    "item_f1": "items, F1",
     "critical_accuracy": "critical accuracy",
     "perfect_documents": "perfect documents",
     "latency_p50": "latency, median",
@@ -45,7 +50,7 @@ HEADLINE: dict[str, str] = {
     "failed": "judgements that failed",
     "check_violations": "violations of checks",
 }
-"""The default metrics at the head of a report, and their names there."""
+"""The metrics at the head of a report, in its order, and their names there."""
 
 SIDE_BY_SIDE = 4
 """The most systems side by side; more are one below the other, with fewer fields each."""
@@ -329,7 +334,7 @@ def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[Fi
         ):
             table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
     own = next((table[name] for name in _definitions(result) if name in table), {})
-    main = table.get("field_accuracy_strict") or table.get("field_accuracy") or own
+    main = table.get("field_accuracy") or table.get("field_accuracy_strict") or own
     worst: dict[str, Mistake] = {}
     for mistake in mistakes:
         if mistake.system == system:
@@ -356,9 +361,9 @@ def measure_name(lines: Sequence[FieldLine]) -> str:
     """Return the sort key of fields in a word or two.
 
     >>> measure_name(())
-    'strict'
+    'accuracy'
     """
-    name = lines[0].accuracy.metric if lines else "field_accuracy_strict"
+    name = lines[0].accuracy.metric if lines else "field_accuracy"
     return {"field_accuracy_strict": "strict", "field_accuracy": "accuracy"}.get(name, name)
 
 
