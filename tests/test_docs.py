@@ -7,6 +7,7 @@ import doctest
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -26,6 +27,7 @@ from fieldassay.errors import FieldassayError
 from fieldassay.extraction.systems.systems_file import EXTRACTORS
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import FUNCTIONS
+from fieldassay.metrics.catalogue.selection import DEFAULT, list_groups
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.metrics.result.comparison import VERDICTS
@@ -41,7 +43,8 @@ from fieldassay.scoring.shards.document_status import CLASSES
 from fieldassay.spec.language.model import DocumentType, Field, Spec
 from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.presets.catalogue import preset_names
+from fieldassay.spec.plan.expressions import vocabulary_of
+from fieldassay.spec.presets.catalogue import preset_head, preset_names
 from fieldassay.values.aligners.catalogue import ALIGNERS
 from fieldassay.values.checks.catalogue import CHECKS
 from fieldassay.values.comparators.catalogue import COMPARATORS
@@ -392,6 +395,25 @@ SPECS = {
 @pytest.mark.parametrize("name", SPECS)
 def test_every_spec_compiles(name: str) -> None:
     assert read_plan(SPECS[name]).fields
+
+
+def test_every_metric_that_a_command_asks_for_exists() -> None:
+    others = {"attributable", "acuracy"}  # of `attribute`, and of a message about a wrong name
+    judging = (name for name in preset_names() if preset_head(name).kind == "spec")
+    own = (vocabulary_of(read_plan({"protocol": name}).spec).names() for name in judging)
+    known = {*list_groups(), DEFAULT, *others, *chain.from_iterable(own)}
+    pages = [*FILES.values(), *sorted((ROOT / "examples").rglob("*.*ml")), ROOT / "action.yml"]
+    form = r"--(?:metrics|gate|fail-on-regression)[ =](?:'([^']+)'|([a-z][\w,]*))"
+    asked = {
+        name
+        for page in pages
+        for quoted, bare in re.findall(form, page.read_text(encoding="utf-8"))
+        for name in (
+            [re.sub(r"^(lower|upper|errors|n|regression)\(", "", quoted)] if quoted else bare.split(",")
+        )
+    }
+    assert len(asked) > 20
+    assert {name for name in asked if re.match(r"\w+", name)[0] not in known} == set()
 
 
 @pytest.mark.parametrize("name", SHOWN)

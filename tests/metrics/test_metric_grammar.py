@@ -10,6 +10,7 @@ from doc_tables import rows
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fieldassay import score
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.definitions import Vocabulary
 from fieldassay.metrics.catalogue.grammar import (
@@ -196,6 +197,19 @@ def test_a_group_passes_parameters_to_the_members_that_have_them() -> None:
     assert {call.parameters for call in chosen} == {(("granularity", "slot"),)}
 
 
+def test_a_default_result_has_at_most_twelve_metrics_whatever_the_data() -> None:
+    items = {"items": {"fields": {"sku": "id"}}}
+    spec = {"fields": {"total": {"type": "money", "critical": True}, "lines": {"type": "list", **items}}}
+    checked = {**spec, "checks": {"total": "number"}, "slices": ["type"]}
+    gold = [{"id": at, "type": "a", "total": at, "lines": [{"sku": at}]} for at in range(3)]
+    meta = {"timing": {"duration_ms": 5}, "usage": {"cost_usd": 0.1, "prompt_tokens": 7}}
+    result = score(gold, {"s": [{**one, **meta} for one in gold]}, checked, replicates=0)
+    assert len(DEFAULT_METRICS) <= 12
+    assert {one.metric for one in result.estimates} == set(DEFAULT_METRICS)
+    undefined = {name for name in DEFAULT_METRICS[3:] if result.value(name) is None}
+    assert undefined == {"hr"}  # gold is nowhere empty
+
+
 def test_the_default_metrics_stand_beside_others_by_name_or_group() -> None:
     chosen = [call.name for call in select_metrics(["default", "cost"])]
     assert chosen == [*DEFAULT_METRICS, "cost_usd_total"]
@@ -238,7 +252,8 @@ def test_the_page_lists_exactly_the_catalogue() -> None:
 def test_the_page_tells_direction_and_parameters(name: str) -> None:
     metric, row = list_metrics()[name], DOCUMENTED[name]
     assert row["better"] == metric.better
-    told = {text.split(" ")[0] for text in row["parameters"].split(", ") if text}
+    listed = row["parameters"].replace("rows", "granularity, type, fields, critical, flag, without")
+    told = {text.split(" ")[0] for text in listed.split(", ") if text}
     assert told == {parameter.name for parameter in metric.parameters}
 
 

@@ -26,7 +26,6 @@ from fieldassay.reports.html.crops import Crops, Place
 from fieldassay.reports.html.page import render_page
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.runs.value_sources import ExtractedDocument
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 # The first questions of somebody who has never seen a report: each is answered within two clicks
 
@@ -275,7 +274,9 @@ def _predict(number: int) -> list[dict[str, Any]]:
 def eight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("eight") / "report.html"
     predictions = {name: _predict(at) for at, name in enumerate(NAMES)}
-    result = score(GOLD, predictions, "fields: {total: number}", replicates=100, metrics=("default", "latency"))
+    result = score(
+        GOLD, predictions, "fields: {total: number}", replicates=100, metrics=("default", "latency")
+    )
     file.write_text(fa.report(result), encoding="utf-8", newline="\n")
     return file
 

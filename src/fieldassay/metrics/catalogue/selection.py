@@ -81,8 +81,9 @@ def select_metrics(
 
     A name alone means a spec's own definition, else its group if there is one (`f1` is precision, recall, F1
     and their means over fields); with parameters, a field or a slice it means the one metric. `default` means
-    the metrics computed by default. A group's parameters go to those of its members that have them. The value `each` stands for every possible value:
-    `type=each` for the types of the spec's fields, `threshold=each` for 0 to 1 in steps of 0.05.
+    the metrics computed by default. A group's parameters go to those of its members that have them. The value
+    `each` stands for every possible value: `type=each` for the types of the spec's fields, `threshold=each`
+    for 0 to 1 in steps of 0.05.
 
     >>> [str(call) for call in select_metrics(["accuracy(regime=baseline)", "cost"])]
     ['accuracy(regime=baseline)', 'cost_usd', 'cost_usd_total']
@@ -196,11 +197,18 @@ def ask_for(name: str, names: Iterable[str]) -> str:
     return f"score with --metrics {DEFAULT},{name}" if name in known else nearest(name, names)
 
 
-_ELSEWHERE = {
+_INSTEAD = {
     "attributable": "shares of stages are gates of `fieldassay attribute RUN --gate`: scoring does not look "
-    "at the text that was sent"
+    "at the text that was sent",
+    **dict.fromkeys(("soft_precision", "soft_recall", "soft_f1"), "write accuracy_pooled"),
+    **dict.fromkeys(
+        ("macro_soft_precision", "macro_soft_recall", "macro_soft_f1"), "write accuracy_by_field"
+    ),
+    "accuracy_pooled_strict": "write accuracy_strict",
+    "accuracy_by_field_strict": "write macro_f1",
+    "report": "write f1",
 }
-"""What to do about names that are metrics of other commands."""
+"""What to write instead of names that are metrics of other commands, or were metrics."""
 
 
 def _meant(name: str, vocabulary: Vocabulary) -> str:
@@ -208,8 +216,8 @@ def _meant(name: str, vocabulary: Vocabulary) -> str:
     field = next((path for path in vocabulary.fields if path.casefold() == name.casefold()), None)
     if field is not None:
         return f"it is a field: field_accuracy[{field}]"
-    if name in _ELSEWHERE:
-        return _ELSEWHERE[name]
+    if name in _INSTEAD:
+        return _INSTEAD[name]
     return nearest(name, {*vocabulary.names(), *list_groups(), DEFAULT} - {"extras"})
 
 

@@ -11,8 +11,8 @@ from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.headline import POOLED, find_main, find_named, list_fields
 from fieldassay.metrics.result.result import Result
 from fieldassay.public import public
-from fieldassay.reports.findings.losses import JUDGED
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
+from fieldassay.reports.findings.losses import JUDGED
 
 if TYPE_CHECKING:
     import polars as pl

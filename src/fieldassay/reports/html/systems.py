@@ -134,7 +134,9 @@ def _latency(source: ReportSource) -> list[dict[str, Any]]:
     table = source.result.documents
     if table is None or "duration_ms" not in table.columns:
         return []
-    times = {name: table.filter(table["system"] == name)["duration_ms"].drop_nulls() for name in source.systems}
+    times = {
+        name: table.filter(table["system"] == name)["duration_ms"].drop_nulls() for name in source.systems
+    }
     return [
         {
             "system": system,

@@ -15,7 +15,7 @@ from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import FEW, format_share, is_narrow
 from fieldassay.metrics.result.decision import Decision
-from fieldassay.metrics.result.headline import find_main, is_same_metric
+from fieldassay.metrics.result.headline import find_main, is_same_metric, tabulate_estimates
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.violations import CheckCount, worst_first
 from fieldassay.reports.content.run.asked import Grid, list_grids
@@ -324,16 +324,8 @@ def _failures(counts: Mapping[str, Any]) -> str:
 
 def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[FieldLine]:
     """Return the fields of a system, the worst first; fields without a judged value are left out."""
-    table: dict[str, dict[str, Estimate]] = {}
-    for estimate in result.estimates:
-        if (
-            estimate.system == system
-            and estimate.field is not None
-            and not estimate.slice
-            and not estimate.parameters
-        ):
-            table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
-    own = next((table[name] for name in _definitions(result) if name in table), {})
+    table = tabulate_estimates(result, system)
+    own = next((table[name] for name in _definitions(result) if any(table.get(name, ()))), {})
     main = table.get("field_accuracy") or table.get("field_accuracy_strict") or own
     worst: dict[str, Mistake] = {}
     for mistake in mistakes:
@@ -348,7 +340,7 @@ def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[Fi
             worst.get(field),
         )
         for field, estimate in main.items()
-        if estimate.value is not None
+        if field is not None and estimate.value is not None
     ]
     return sorted(lines, key=lambda line: (line.accuracy.value or 0.0, -line.accuracy.n))
 
