@@ -213,12 +213,6 @@ def test_nothing_judged_is_undefined_and_not_zero(metric: str) -> None:
     assert (found.value, found.n, found.interval, found.level) == (None, 0, None, None)
 
 
-def test_two_nulls_leave_accuracy_undefined_but_count_in_the_baseline() -> None:
-    silent = evidence([("a", "x", "absent")], [value("x")])
-    assert estimate("accuracy(regime=filled)", silent).n == 0
-    assert estimate("accuracy(regime=baseline)", silent).value == 1.0
-
-
 @pytest.mark.parametrize(
     "metric",
     [
