@@ -17,7 +17,7 @@ from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, pro
 from fieldassay.io.files.folders import OUTER_LINK, WRITTEN_FILE, WRITTEN_FOLDER
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
-from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.catalogue.selection import DEFAULT, select_metrics
 from fieldassay.metrics.comparisons.systems import (
     check_reference,
     compare_partials,
@@ -51,7 +51,6 @@ from fieldassay.scoring.validation.checking import (
     CHECK_METRICS,
     Tallies,
     count_checks,
-    default_metrics,
     join_tallies,
     name_idle,
 )
@@ -153,7 +152,7 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
 
     Those of gates are always included.
     """
-    names = options.metrics or plan.spec.metrics or default_metrics(plan)
+    names = options.metrics or plan.spec.metrics or (DEFAULT,)
     try:
         vocabulary = vocabulary_of(plan.spec)
         calls = select_metrics(names, vocabulary)

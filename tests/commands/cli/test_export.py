@@ -266,7 +266,7 @@ def test_a_result_of_any_spec_has_the_shape_of_the_guide() -> None:
     assert found["detailed_results"][1]["fields"] == {}
     alone = guide_result(score(gold, pred, spec, ScoreOptions(metrics=("correct",)), bootstrap=0))
     assert (alone["overall_correct"], alone["field_accuracies"], alone["scores"]) == (
-        None,
+        2.0,
         {},
         {"correct": 2},
     )
@@ -516,7 +516,7 @@ def score_run(
 def scored(tmp_path: Path) -> str:
     (tmp_path / "spec.yaml").write_text("fields: {a: text, b: text}\n")
     return score_run(
-        tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"), "--metrics", "f1,report"
+        tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"), "--metrics", "default,f1"
     )
 
 
@@ -550,7 +550,7 @@ def test_a_run_without_the_metrics_is_refused_with_what_to_do(
     (tmp_path / "spec.yaml").write_text("fields: {a: text, b: text}\n")
     run = score_run(tmp_path, GOLD, PREDICTION, "--spec", str(tmp_path / "spec.yaml"))
     assert main(["report", run, "--table", "fields"]) == 2
-    assert "--metrics f1,report" in capsys.readouterr().err
+    assert "--metrics default,f1" in capsys.readouterr().err
 
 
 def test_business_documents_have_the_report(tmp_path: Path) -> None:

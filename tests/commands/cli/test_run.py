@@ -351,7 +351,7 @@ def test_the_median_of_an_extraction_is_that_of_its_score(run: Run, tmp_path: Pa
     (tmp_path / "gold.jsonl").write_text(
         "".join(json.dumps({"id": name, "total": "1"}) + "\n" for name in names)
     )
-    (tmp_path / "spec.yaml").write_text("fields: {total: money}")
+    (tmp_path / "spec.yaml").write_text("{fields: {total: money}, metrics: [default, latency]}")
     (tmp_path / "systems.json").write_text(json.dumps({"systems": {"r": {"strategy": "rules"}}}))
     inputs = (
         "--docs",

@@ -81,8 +81,8 @@ def test_hostile_names_of_systems_are_text_in_a_notebook(name: str) -> None:
 
 def test_many_systems_and_metrics_are_counted_in_a_notebook() -> None:
     systems = {f"s{at}": GOLD for at in range(11)}
-    found = score(GOLD, systems, "fields: {total: number}", bootstrap=0)
-    page = _Elements(found._repr_html_())
+    options = ScoreOptions(metrics=("default", "presence"))
+    page = _Elements(score(GOLD, systems, "fields: {total: number}", options, bootstrap=0)._repr_html_())
     assert "s7" in page.text and "s8" not in page.text
     assert re.search(r"\d+ more metrics and 3 more systems in summary\(\)", page.text)
 

@@ -145,9 +145,12 @@ def test_a_key_that_few_documents_have_is_no_field_of_its_own() -> None:
 
 def test_values_are_those_of_a_field_each() -> None:
     few = [{**one, "o": dict(list(one["o"].items())[:8])} for one in GOLD], PRED
-    result = score_alone(few[0], {"s": few[1]}, "type: any")
-    declared = score_alone(few[0], {"s": few[1]}, "fields: {o: {type: map, values: any}}")
-    for metric in ("accuracy", "accuracy_strict", "f1", "precision", "recall", "accuracy_pooled"):
+    metrics = ("accuracy", "accuracy_strict", "f1", "precision", "recall", "accuracy_pooled")
+    result, declared = (
+        score_alone(few[0], {"s": few[1]}, spec, metrics=metrics)
+        for spec in ("type: any", "fields: {o: {type: map, values: any}}")
+    )
+    for metric in metrics:
         assert result.value(metric) == pytest.approx(declared.value(metric), abs=1e-12)
 
 
@@ -169,9 +172,9 @@ def test_what_is_declared_is_never_folded(spec: str, fields: set[str]) -> None:
 def test_so_many_keys_are_fields_each() -> None:
     gold = [{"id": 1, **{f"k{at}": at for at in range(MOST_KEYS)}}]
     fields = set(score_alone(gold, {"s": gold}, "type: any").fields)
-    assert len(fields) > MOST_KEYS and "*" not in fields
+    assert len(fields) == MOST_KEYS and "*" not in fields
     gold[0]["more"] = 1
-    assert set(score_alone(gold, {"s": gold}, "type: any").fields) == {"*", ""}
+    assert set(score_alone(gold, {"s": gold}, "type: any").fields) == {"*"}
 
 
 def fields_of_check(gold: list[dict[str, Any]]) -> set[str]:
@@ -211,4 +214,4 @@ def test_of_many_slices_and_keys_each_slice_has_its_own_keys() -> None:
     gold = [{"id": at, "s": f"s{at}", "o": {f"k{at}": 1}} for at in range(50)]
     result = score_alone(gold, {"s": gold}, "fields: {o: any}\nslices: [s]", bootstrap=40)
     fields = {(one.slice["s"], one.field) for one in result.estimates if one.slice and one.field}
-    assert fields == {(f"s{at}", name) for at in range(50) for name in ("o", f"o.k{at}")}
+    assert fields == {(f"s{at}", f"o.k{at}") for at in range(50)}

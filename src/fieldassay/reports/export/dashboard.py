@@ -11,7 +11,7 @@ from msgspec import Struct
 from fieldassay.io.text.shown import clip
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import format_rounded
-from fieldassay.metrics.result.headline import by_system, find_main, find_named
+from fieldassay.metrics.result.headline import TIMES, by_system, find_main, find_named
 from fieldassay.metrics.result.result import Result
 
 _COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#555555")
@@ -49,7 +49,7 @@ class _Panel(Struct, frozen=True):
 
 
 def draw_dashboard(result: Result) -> str:
-    """Return the drawing: the main metric by system and by slice, and the mean time of a document.
+    """Return the drawing: the main metric by system and by slice, and the time of a document.
 
     Values by system have intervals. Systems are distinguished by their number and by color. A result without
     a main metric gets a drawing with a note.
@@ -116,7 +116,7 @@ def _dot(result: Result, estimate: Estimate, scale: float) -> _Dot:
 
 
 def _time_panel(result: Result) -> list[_Panel]:
-    found = [(name, find_named(result, name, ("latency_mean",))) for name in result.systems]
+    found = [(name, find_named(result, name, tuple(TIMES))) for name in result.systems]
     known = [(name, one) for name, one in found if one is not None and one.value is not None]
     if not known:
         return []
@@ -124,7 +124,7 @@ def _time_panel(result: Result) -> list[_Panel]:
     most = max(max(dot.value, dot.interval[1] if dot.interval else 0.0) for _, [dot] in rows)
     return [
         _Panel(
-            "mean time of a document",
+            f"{TIMES[known[0][1].metric]} time of a document",
             rows[:MOST_ROWS],
             0.0,
             _round_up(most),

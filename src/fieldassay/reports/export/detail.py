@@ -45,7 +45,7 @@ def list_classification_of_run(run: Run, system: str | None = None) -> Listing:
             raise problem(
                 run.folder,
                 f"has no {', '.join(lacking)}",
-                "score again with --metrics f1,report",
+                "score again with --metrics default,f1",
                 "missing_part",
             )
         fields = dict.fromkeys(field for metric in MEASURES for field in table[metric] if field is not None)

@@ -11,13 +11,14 @@ from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.io.returned import Brief
+from fieldassay.metrics.catalogue.selection import DEFAULT_METRICS
 from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.public import public
 from fieldassay.records.sources.source import Source
 from fieldassay.scoring.inputs.key_census import fold_keys_of_matching, fold_keys_of_sources
 from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, open_predictions
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
-from fieldassay.scoring.validation.checking import Findings, default_metrics, name_idle
+from fieldassay.scoring.validation.checking import Findings, name_idle
 from fieldassay.scoring.validation.data_profile import DataProfile, survey, survey_data, survey_predictions
 from fieldassay.scoring.validation.fit import describe_empty, find_misfits
 from fieldassay.spec.language.model import Spec
@@ -120,7 +121,7 @@ def validate(
 
 def _of_spec(plan: Plan) -> Validation:
     """Return the validation of a sound spec alone."""
-    metrics = tuple(plan.spec.metrics or default_metrics(plan))
+    metrics = tuple(plan.spec.metrics or DEFAULT_METRICS)
     return Validation((), tuple(describe(plan)), metrics, checks=tuple(describe_checks(plan)))
 
 
