@@ -47,6 +47,28 @@ def test_the_only_object_with_declared_keys_in_one_without_is_the_record(name: s
         assert any("declared keys stand under 'first', 'second'" in warning for warning in result.warnings)
 
 
+@pytest.mark.parametrize(
+    ("beside", "metric", "value"),
+    [
+        ({"latency_ms": 1500}, "latency_mean", 1500),
+        ({"duration_s": "1.5"}, "latency_mean", 1500),
+        ({"processing_time": 1.5}, "latency_mean", 1500),
+        ({"timing": {"duration_ms": 7}, "latency_ms": 1500}, "latency_mean", 7),
+        ({"latency_ms": -1}, "latency_mean", None),
+        ({"latency": 3}, "latency_mean", None),  # of which unit, nothing tells
+        ({"cost_usd": 0.25, "model": "m"}, "cost_usd", 0.25),
+        ({"usage": {"cost_usd": 0.5}, "cost_usd": 0.25}, "cost_usd", 0.5),
+    ],
+)
+@pytest.mark.parametrize("key", ["prediction", "output"])
+def test_what_stands_beside_a_record_is_used(
+    key: str, beside: dict[str, Any], metric: str, value: float | None
+) -> None:
+    rows = [{"id": row["id"], key: OAK, **beside} for row in GOLD]
+    result = score(GOLD, {"m": rows}, SPEC, metrics=("accuracy", metric))
+    assert (result.value("accuracy"), result.value(metric)) == (1.0, value)
+
+
 STYLED = {"Shop": "Oak", "unitPrice": "5", "LINES": [{"SKU": "A"}]}
 
 

@@ -76,6 +76,17 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
 
 _META_KEYS = frozenset(META_SHAPES)
 
+_MILLISECONDS = 1.0
+_SECONDS = 1000.0
+_DURATIONS: Mapping[str, float] = {
+    **dict.fromkeys(("latency_ms", "duration_ms", "elapsed_ms", "processing_time_ms"), _MILLISECONDS),
+    **dict.fromkeys(("latency_s", "duration_s", "elapsed_s"), _SECONDS),
+    **dict.fromkeys(("latency_seconds", "duration_seconds", "elapsed_seconds"), _SECONDS),
+}
+"""Keys of a duration beside a record under a key of its own, and the milliseconds of their unit."""
+_USAGE = ("model", "prompt_tokens", "completion_tokens", "total_tokens", "cost_usd")
+"""Keys of a usage that stand beside such a record themselves."""
+
 GOLD_ONLY = frozenset({"critical_fields", "illegible_fields", "unreviewed_fields", "acceptable_variations"})
 """Keys beside the data that are no data in gold either, where the record is a tree."""
 
@@ -192,33 +203,36 @@ def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
         return Record(name, None, Meta(repairs=row.repairs), place, row.problem)
     if options.is_gold and "duplicate_key" in row.repairs:
         return Record(name, None, Meta(repairs=row.repairs), place, "an object has the same key twice")
-    answer, beside = _split(name, row.value, options)
+    answer, beside, has_key = _split(name, row.value, options)
     answer = _without_id(answer, name, options)
-    meta = read_meta(beside, (*row.repairs, *answer.repairs), has_key=options.key_of(row.value) is not None)
+    meta = read_meta(beside, (*row.repairs, *answer.repairs), has_key=has_key)
     problem = answer.problem
     if answer.data is None and meta.error:
         problem = f"error: {meta.error[:200]}"
     return Record(name, answer.data, meta, place, problem, answer.start)
 
 
-def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
-    """Return the record of a row, and the keys beside it."""
+def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict[str, Json], bool]:
+    """Return the record of a row, the keys beside it, and whether it stands under a key of its own."""
     if not isinstance(value, dict):
-        return read_value(value, options), {}
+        return read_value(value, options), {}, False
     response = _response(value, options) if options.data_key is None else None
     if response is not None:
         answer, beside = _open_response(response, options)
-        return _without_envelope(answer, options), beside
+        return _without_envelope(answer, options), beside, False
     key = options.key_of(value)
     if key is not None:
         answer, beside = _open_key(value, key, options)
-        return _without_envelope(answer, options), beside
+        return _without_envelope(answer, options), beside, True
     if options.data_keys and options.is_tree and holds_tree(value, options):
-        return Answer(
-            {other: member for other, member in value.items() if not _is_own_id(other, member, name, options)}
-        ), {}
+        tree = {key: inner for key, inner in value.items() if not _is_own_id(key, inner, name, options)}
+        return Answer(tree), {}, False
     answer, beside = _open_plain(value, options)
-    return _without_envelope(answer, options), beside
+    is_inside = "wrapped" in answer.repairs
+    if is_inside:
+        own = _id_key(value, options)
+        beside |= {key: other for key, other in value.items() if key != own and not isinstance(other, dict)}
+    return _without_envelope(answer, options), beside, is_inside
 
 
 def holds_tree(row: Mapping[str, Json], options: SourceOptions) -> bool:
@@ -378,12 +392,13 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         return Meta(repairs=tuple(dict.fromkeys(repairs)))
     known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}
     others = {key: value for key, value in beside.items() if key not in META_SHAPES} if has_key else {}
+    usage = {key: others[key] for key in _USAGE if others.get(key) is not None}
     others |= {key: known[key].strip() for key in ("degradation", "twin_of") if key in known}
     if "difficulty" in known:
         others["difficulty"] = known["difficulty"].strip().lower()
     return Meta(
-        duration_ms=_read_duration(known),
-        usage=known.get("usage", {}),
+        duration_ms=_read_duration(known, others),
+        usage={**usage, **known.get("usage", {})},
         error=_read_error(known.get("error")),
         parse_success=_read_claim(known.get("parse_success")),
         confidence=_read_confidence(known.get("confidence")),
@@ -403,11 +418,15 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
     )
 
 
-def _read_duration(known: Mapping[str, Any]) -> float | None:
-    duration = read_number(known.get("timing", {}).get("duration_ms"))
-    if duration is None:
-        seconds = read_number(known.get("processing_time"))
-        duration = None if seconds is None else read_number(seconds * 1000)
+def _read_duration(known: Mapping[str, Any], others: Mapping[str, Any]) -> float | None:
+    """Return the milliseconds of the first key that tells them."""
+    told = [
+        (known.get("timing", {}).get("duration_ms"), _MILLISECONDS),
+        (known.get("processing_time"), _SECONDS),
+    ]
+    told += [(others.get(key), factor) for key, factor in _DURATIONS.items()]
+    numbers = ((read_number(value), factor) for value, factor in told)
+    duration = next((read_number(number * factor) for number, factor in numbers if number is not None), None)
     return duration if duration is not None and duration >= 0 else None
 
 
