@@ -82,7 +82,7 @@ def test_keys_pair_by_their_text(values: str, gold: Any, pred: Any, found: dict[
 
 
 def test_values_accepted_beside_gold_are_named_by_key() -> None:
-    spec = {"fields": {"m": {"type": "map", "values": "text"}}, "data": {"gold": "data"}}
+    spec = {"fields": {"m": {"type": "map", "values": "text"}}, "data": {"gold_key": "data"}}
     accepted = {"acceptable_variations": {"m.a": ["other"], "m.*": ["any"]}}
     gold = [{"id": 1, "data": {"m": {"a": "x", "b": "y"}}, **accepted}]
     result = result_of(spec, gold, [{"id": 1, "m": {"a": "other", "b": "other"}}])
