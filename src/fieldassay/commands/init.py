@@ -10,8 +10,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.extraction.examples.example_files import example_options, read_examples
+from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
+from fieldassay.paths import ITEM
 from fieldassay.records.answers.text_values import read_container
 from fieldassay.records.envelope import META_SHAPES, read_value
 from fieldassay.records.formats.rows import FolderRows
@@ -19,7 +22,7 @@ from fieldassay.records.ids import locate
 from fieldassay.records.matching import find_duplicates
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import Source, open_source
-from fieldassay.spec.drafts.infer import infer_seen, with_gold
+from fieldassay.spec.drafts.infer import Inferred, infer_seen, with_gold
 from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight
 from fieldassay.spec.language.model import Field
 from fieldassay.spec.language.parse import read_spec
@@ -27,6 +30,8 @@ from fieldassay.spec.language.source import named_source
 from fieldassay.spec.language.write import write_spec
 
 _CHUNK = 1000
+_MOST_DOCUMENTS = 200
+"""Documents that rules are proposed from."""
 _HEAD = (
     "# A first spec, written by `fieldassay init` from {source}.\n"
     "# The types are what fits the values seen. Read them through: what is money, what is an id, which "
@@ -53,13 +58,19 @@ class Draft(Struct, frozen=True):
 
 
 def spec_from_gold(
-    gold: str, gold_key: str | None = None, id_key: str | None = None, schema: str | None = None
+    gold: str,
+    gold_key: str | None = None,
+    id_key: str | None = None,
+    schema: str | None = None,
+    docs: str | None = None,
 ) -> Draft:
     """Return a spec that fits gold data, with its records under `gold_key` and its ids under `id_key`.
 
     With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
-    formats of values those of gold. Raises `ProblemsError` for unreadable gold, and for an id that is missing
-    or repeated.
+    formats of values those of gold. With documents, the fields have the labels that stand beside their
+    values, for the strategy `rules`.
+
+    Raises `ProblemsError` for unreadable gold, and for an id that is missing or repeated.
     """
     declared = None if schema is None else read_spec(named_source(schema, Path.cwd()))
     names = () if id_key is None else (id_key,)
@@ -77,13 +88,31 @@ def spec_from_gold(
     remarks: tuple[str, ...] = ()
     if gold_key is not None:
         inferred = replace(inferred, spec=replace(inferred.spec, gold_keys=(gold_key,)))
-    elif remarks := _doubts(rows, count):
+    if docs is not None:
+        inferred = _with_rules(inferred, Path(gold), Path(docs))
+    if gold_key is None and (remarks := _doubts(rows, count)):
         inferred = replace(inferred, comments={**inferred.comments, ("fieldassay",): remarks[0]})
     margin = plan_margin(count, sum(map(_count_values, inferred.spec.fields)))
     gate = _ALARM if margin is None else _MARGIN
     head = _head(gold) + gate.format(margin=margin, count=format_count(count, "document"))
     text = head + write_spec(inferred.spec, inferred.comments)
     return Draft(text, (*map(str, source.notes), *remarks))
+
+
+def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
+    """Return a spec with the rules that documents propose, and how often they are right in comments."""
+    examples, problems = read_examples(gold, docs, example_options(inferred.spec), most=_MOST_DOCUMENTS)
+    if not examples:
+        raise ProblemsError(problems)
+    proposals = propose_rules(inferred.spec, examples)
+    comments = dict(inferred.comments)
+    for steps, one in proposals.items():
+        place = tuple(
+            part for step in steps for part in (("items",) if step == ITEM else ("fields", str(step)))
+        )
+        right = f"`rules` finds {one.right} of {one.documents} so"
+        comments[place] = "; ".join(filter(None, (comments.get(place), right)))
+    return replace(inferred, spec=with_rules(inferred.spec, proposals), comments=comments)
 
 
 def spec_from_schema(schema: str) -> str:

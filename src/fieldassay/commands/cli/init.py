@@ -23,6 +23,11 @@ import click
     help="A JSON Schema or a Pydantic model. With --gold, the fields are those of the schema.",
 )
 @click.option(
+    "--docs",
+    metavar="PATH",
+    help="The documents of gold: the words that stand beside its values become `labels` of the fields.",
+)
+@click.option(
     "-o",
     "--out",
     metavar="FILE",
@@ -30,18 +35,12 @@ import click
     help="Where to write. Default: standard output.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
-def init(
-    gold: str | None,
-    gold_key: str | None,
-    id_key: str | None,
-    schema: str | None,
-    out: Path | None,
-    force: bool,
-) -> int:
+def init(gold: str | None, schema: str | None, out: Path | None, force: bool, **given: str | None) -> int:
     """Write a first spec from gold or from a schema.
 
     \b
     fieldassay init --gold gold.csv --out spec.yaml
+    fieldassay init --gold gold.csv --docs scans --out spec.yaml
     """
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.commands.init import Draft, spec_from_gold, spec_from_schema
@@ -51,12 +50,12 @@ def init(
             "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how "
             "values are written."
         )
-    if gold is None and (gold_key is not None or id_key is not None):
-        raise click.UsageError("--gold-key and --id-key go with --gold.")
+    if gold is None and any(value is not None for value in given.values()):
+        raise click.UsageError("--gold-key, --id-key and --docs go with --gold.")
     if out is not None and out.exists() and not force:
         raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.")
     draft = (
-        spec_from_gold(gold, gold_key, id_key, schema)
+        spec_from_gold(gold, schema=schema, **given)
         if gold is not None
         else Draft(spec_from_schema(str(schema)))
     )
