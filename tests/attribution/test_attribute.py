@@ -605,7 +605,7 @@ def test_a_system_of_rules_is_told_labels_and_not_prompts(tmp_path: Path) -> Non
     swept = fa.run(tmp_path / "docs", spec, gold, tmp_path / "out")
     assert swept.run is not None
     found = fa.attribute(swept.run)
-    assert answer_of(found.systems[0]).startswith("improve the rules: the labels of fields")
+    assert answer_of(found.systems[0]).startswith("improve the rules: `labels` and `find`")
 
 
 # Gold that all systems contradict in the same way

@@ -34,6 +34,8 @@ from fieldassay.spec.plan.describe import describe
 from fieldassay.spec.plan.nodes import Plan
 
 _CHUNK, _MOST_LINES = 1000, 6
+_MOST_DOCUMENTS = 200
+"""Documents that rules are proposed from."""
 _HEAD = (
     "# A first spec, written by `fieldassay init` from {source}.\n"
     "# The types are what fits the values seen. Read them through: what is money, what is an id, which "
@@ -79,14 +81,16 @@ class Draft(Struct, frozen=True):
         return textwrap.fill(f"guessed: {', '.join(words)}", 80, max_lines=_MOST_LINES, placeholder=" …")
 
 
-def spec_from_gold(gold: Records, schema: str | None = None) -> Draft:
+def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | None = None) -> Draft:
     """Return a spec that fits gold data, with a `data:` by which `score` reads the gold as it was read here.
 
     Gold is a path, or records in memory.
 
     With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
-    formats of values those of gold. A spec with `data:` and without fields says only how gold is read. Raises
-    `ProblemsError` for unreadable gold, and for an id that is missing or repeated.
+    formats of values those of gold. A spec with `data:` and without fields says only how gold is read. With
+    documents, the fields have the labels that stand beside their values, for the strategy `rules`.
+
+    Raises `ProblemsError` for unreadable gold, and for an id that is missing or repeated.
     """
     begun = None if schema is None else _read_begun(schema)
     data = DataOptions() if begun is None else begun.data
@@ -111,6 +115,8 @@ def spec_from_gold(gold: Records, schema: str | None = None) -> Draft:
         raise problem(
             source.label, "no record has a key beside the id", "give records with fields", "bad_gold"
         )
+    if docs is not None:
+        inferred = _with_rules(inferred, Path(name), Path(docs))
     if remarks:
         inferred = replace(inferred, comments={**inferred.comments, ("fieldassay",): remarks[0]})
     margin = plan_margin(count, sum(map(_count_values, inferred.spec.fields)))
@@ -153,6 +159,22 @@ def _open_gold(gold: Records, data: DataOptions) -> Source:
         is_gold=True,
     )
     return open_records(gold, options, "gold")
+
+
+def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
+    """Return a spec with the rules that documents propose, and how often they are right in comments."""
+    examples, problems = read_examples(gold, docs, example_options(inferred.spec), most=_MOST_DOCUMENTS)
+    if not examples:
+        raise ProblemsError(problems)
+    proposals = propose_rules(inferred.spec, examples)
+    comments = dict(inferred.comments)
+    for steps, one in proposals.items():
+        place = tuple(
+            part for step in steps for part in (("items",) if step == ITEM else ("fields", str(step)))
+        )
+        right = f"`rules` finds {one.right} of {one.documents} so"
+        comments[place] = "; ".join(filter(None, (comments.get(place), right)))
+    return replace(inferred, spec=with_rules(inferred.spec, proposals), comments=comments)
 
 
 def spec_from_schema(schema: str) -> str:

@@ -370,10 +370,10 @@ def test_the_reason_of_a_failure_is_told(run: Run, place: Path) -> None:
 
 
 def test_the_command_that_is_named_next_works(run: Run, place: Path) -> None:
-    write_systems(place, {"a": {"strategy": "rules"}}, matrix={"a": {"least": [0, 0.5]}})
+    write_systems(place, {"a": {"strategy": "rules"}}, matrix={"a": {"repeats": [1, 2]}})
     made = run(
         "extract", "--docs", place / "docs", "--spec", place / "spec.yaml", "--out", place / "my out",
-        "--jobs", 0, "--system", f"{place / 'systems.json'}#a_least=0.5",
+        "--jobs", 0, "--system", f"{place / 'systems.json'}#a_repeats=2",
     )  # fmt: skip
     named = shlex.split(made.err.replace("GOLD", str(place / "gold.jsonl")).partition("fieldassay ")[2])
     assert run(*named).code == 0, made

@@ -295,7 +295,7 @@ def test_no_system_is_asked_before_all_can_be(run: Run, place: Path, server: Scr
     held = json.loads((place / "systems.json").read_text())
     held["systems"] |= {
         "own": {"strategy": "command", "run": ["no-such-program"]},
-        "shown": {"strategy": "rules", "examples": {"from": "nope.jsonl", "docs": "docs"}},
+        "shown": {**held["systems"]["base"], "examples": {"from": "nope.jsonl", "docs": "docs"}},
     }
     (place / "systems.json").write_text(json.dumps(held))
     ran = sweep(run, place)

@@ -16,7 +16,7 @@ from fieldassay.errors import ProblemsError
 from fieldassay.extraction import evidence
 from fieldassay.extraction.endpoints.exchange import Answer, Failure, TokenChoice
 from fieldassay.extraction.examples.example_files import Given, load_examples
-from fieldassay.extraction.examples.examples import ExampleFile, Scored, Shown, choose_examples, fit_examples
+from fieldassay.extraction.examples.examples import Scored, Shown, choose_examples, fit_examples
 from fieldassay.extraction.strategies.confidence import value_confidences
 from fieldassay.extraction.strategies.prompted import Decode, Prompted, Split
 from fieldassay.extraction.strategies.verify import Verify
@@ -491,7 +491,7 @@ def load(folder: Path, row: dict, spec: dict):
     (folder / "docs").mkdir()
     (folder / "docs" / "a.txt").write_text("Total 5.00\n")
     (folder / "train.jsonl").write_text(json.dumps(row) + "\n")
-    asked = ExampleFile("train.jsonl", "docs")
+    asked = Shown("train.jsonl", "docs")
     return load_examples(asked, read_spec({"fields": {"total": "money"}, **spec}), Given(), folder)
 
 
@@ -511,7 +511,7 @@ def test_an_example_of_a_group_that_is_scored_is_an_error(tmp_path: Path, groups
     (tmp_path / "a.txt").write_text("Total 5.00\n")
     (tmp_path / "train.jsonl").write_text(json.dumps({"id": "a", "total": "5.00", "vendor": "Acme"}) + "\n")
     given = Given(tmp_path, groups_of=lambda key: groups if key == "vendor" else set())
-    asked, spec = ExampleFile("train.jsonl", group="vendor"), read_spec({"fields": {"total": "money"}})
+    asked, spec = Shown("train.jsonl", group="vendor"), read_spec({"fields": {"total": "money"}})
     if is_wrong:
         with pytest.raises(ProblemsError, match=r"'a.txt' is of the group 'Acme', which is scored too"):
             load_examples(asked, spec, given, tmp_path)

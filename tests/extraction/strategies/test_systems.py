@@ -84,7 +84,8 @@ def test_a_matrix_makes_a_system_of_every_combination() -> None:
     ("data", "told"),
     [
         ({"systems": {"a": {"strategy": "promted"}}}, "did you mean 'prompted'?"),
-        ({"systems": {"a": {"strategy": "rules", "leest": 1}}}, "did you mean 'least'?"),
+        ({"systems": {"a": {"strategy": "command", "run": ["x"], "worker": 1}}}, "did you mean 'workers'?"),
+        ({"systems": {"a": {"strategy": "rules", "least": 1}}}, "leave it out"),
         ({"systems": {"a": {}}}, "has no strategy"),
         ({"systems": {}}, "has no system"),
         ({"systems": {"a/b": {"strategy": "rules"}}}, "cannot name a folder"),
@@ -112,7 +113,7 @@ def test_a_matrix_makes_a_system_of_every_combination() -> None:
         ({"endpoints": LOCAL, "systems": {"a": {**BASE, "prompt": "extract-9"}}}, "unknown prompt"),
         ({"systems": {"a": {"strategy": "rules"}}, "matrix": {"b": {}}}, "no system 'b'"),
         (
-            {"systems": {"a": {"strategy": "rules"}}, "matrix": {"a": {"least": 3}}},
+            {"systems": {"a": {"strategy": "rules"}}, "matrix": {"a": {"repeats": 3}}},
             "must be a list of levels",
         ),
         ({"systems": {"a": {"strategy": "rules", "repeats": 0}}}, "at least 1"),
@@ -204,7 +205,7 @@ def test_a_matrix_has_a_bound() -> None:
     levels = list(range(1, 1000))
     with pytest.raises(ProblemsError, match="has 998,001 combinations"):
         read_systems(
-            {"systems": {"a": {"strategy": "rules"}}, "matrix": {"a": {"repeats": levels, "least": levels}}}
+            {"systems": {"a": {"strategy": "rules"}}, "matrix": {"a": {"repeats": levels, "ocr": levels}}}
         )
 
 
@@ -224,7 +225,7 @@ def test_a_choice_may_stand_in_place_of_the_mapping_that_it_begins():
 
 # Claims that hold for every strategy
 
-DRIVING = ("example_files", "extract", "predictions", "open_system")
+DRIVING = ("example_files", "extract", "predictions", "open_system", "propose")
 """Modules that drive strategies: they load documents and write folders."""
 
 HEAVY = ("httpx2", "pypdfium2", "numpy", "scipy", "jinja2")

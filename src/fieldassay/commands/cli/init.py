@@ -18,6 +18,11 @@ from fieldassay.commands.cli.grouping import GroupedCommand
     "of `data:` alone, which says how gold is read.",
 )
 @click.option(
+    "--docs",
+    metavar="PATH",
+    help="The documents of gold: the words that stand beside its values become `labels` of the fields.",
+)
+@click.option(
     "-o",
     "--out",
     metavar="FILE",
@@ -25,17 +30,13 @@ from fieldassay.commands.cli.grouping import GroupedCommand
     help="Where to write. Default: standard output.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
-def init(
-    gold: str | None,
-    schema: str | None,
-    out: Path | None,
-    force: bool,
-) -> int:
+def init(gold: str | None, schema: str | None, docs: str | None, out: Path | None, force: bool) -> int:
     """Write a first spec from gold or from a schema.
 
     \b
     fieldassay init --gold gold.csv --out spec.yaml
     fieldassay init --gold gold.jsonl --schema schema.json
+    fieldassay init --gold gold.csv --docs scans --out spec.yaml
     """
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.commands.init import Draft, spec_from_gold, spec_from_schema
@@ -45,9 +46,11 @@ def init(
             "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how "
             "values are written."
         )
+    if gold is None and docs is not None:
+        raise click.UsageError("--docs goes with --gold.")
     if out is not None and out.exists() and not force:
         raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.")
-    draft = spec_from_gold(gold, schema) if gold is not None else Draft(spec_from_schema(str(schema)))
+    draft = spec_from_gold(gold, schema, docs) if gold is not None else Draft(spec_from_schema(str(schema)))
     for remark in draft.remarks:
         complain(remark)
     if out is None:

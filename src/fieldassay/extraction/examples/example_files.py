@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
@@ -16,7 +17,7 @@ from fieldassay.documents.load import load_bytes
 from fieldassay.documents.sources import DocumentFile, list_documents
 from fieldassay.documents.transcript import DocumentError
 from fieldassay.errors import Problem, ProblemsError, problem
-from fieldassay.extraction.examples.examples import ExampleFile, Scored, fit_examples
+from fieldassay.extraction.examples.examples import Scored, Shown, fit_examples
 from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.strategy import Example
 from fieldassay.records.options import SourceOptions, place_of
@@ -47,7 +48,7 @@ class Given:
         return Scored(frozenset(file.gold or file.id for file in self.files), digests=digests)
 
 
-def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) -> tuple[Example, ...]:
+def load_examples(shown: Shown, spec: Spec, given: Given, folder: Path) -> tuple[Example, ...]:
     """Return the examples of a file of records, with their documents; read once for all systems.
 
     Raises `ProblemsError` where an example has no document, and where it is extracted, and so scored, too.
@@ -59,22 +60,29 @@ def load_examples(shown: ExampleFile, spec: Spec, given: Given, folder: Path) ->
         raise problem(source, "examples without documents", remedy, "invalid")
     key = (source, docs, shown.group)
     if key not in given.loaded:
-        found = _read(source, docs, shown.group, given.reading or _example_options(spec))
+        found, problems = read_examples(source, docs, given.reading or example_options(spec), shown.group)
+        if problems:
+            raise ProblemsError(problems)
         _check_fields(found, spec, source)
         groups = frozenset(given.groups_of(shown.group)) if shown.group else frozenset()
         given.loaded[key] = fit_examples(found, replace(given.scored, groups=groups), str(source))[0]
     return given.loaded[key]
 
 
-def _read(source: Path, docs: Path, group: str, options: SourceOptions) -> list[Example]:
-    """Return the examples of a file. Raises `ProblemsError` with all that have no document."""
+def read_examples(
+    source: Path, docs: Path, options: SourceOptions, group: str = "", most: int = sys.maxsize
+) -> tuple[list[Example], list[Problem]]:
+    """Return the first examples of a file, and the problems of its records that have no document."""
     files = list_documents(docs).files
     by_id, by_stem = {file.id: [file] for file in files}, defaultdict[str, list[DocumentFile]](list)
     for file in files:
         by_stem[Path(file.id).stem].append(file)
-    found, problems = [], []
+    found: list[Example] = []
+    problems: list[Problem] = []
     records = open_source(source, options)
     for record in records.fetch(range(len(records))):
+        if len(found) == most:
+            break
         try:
             file = _only(by_id.get(record.id) or by_stem[Path(record.id).stem])
             transcript = load_bytes(file.read(), file.id)
@@ -84,9 +92,7 @@ def _read(source: Path, docs: Path, group: str, options: SourceOptions) -> list[
             continue
         data = dict(record.data or {})
         found.append(Example(transcript, data, str(data.get(group) or "") if group else ""))
-    if problems:
-        raise ProblemsError(problems)
-    return found
+    return found, problems
 
 
 def _check_fields(examples: Sequence[Example], spec: Spec, source: Path) -> None:
@@ -99,7 +105,7 @@ def _check_fields(examples: Sequence[Example], spec: Spec, source: Path) -> None
         raise problem(source, what, remedy, "invalid")
 
 
-def _example_options(spec: Spec) -> SourceOptions:
+def example_options(spec: Spec) -> SourceOptions:
     """Return the options for reading the records of examples: those of gold."""
     plan = plan_of_spec(spec)
     return SourceOptions(

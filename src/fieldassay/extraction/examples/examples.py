@@ -25,8 +25,8 @@ _MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
-class ExampleFile:
-    """Documents with known records, to learn from: never those that are scored."""
+class Shown:
+    """Documents with known records: the first `k` (`fixed`), or the `k` most similar ones (`nearest`)."""
 
     source: str
     """The file of records, written `from`."""
@@ -34,12 +34,6 @@ class ExampleFile:
     """The folder of their documents; by default that of the documents that are extracted."""
     group: str = ""
     """The key of an example's record that names its group, such as a vendor."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shown(ExampleFile):
-    """The choice of examples: the first `k` (`fixed`) or the `k` most similar ones (`nearest`)."""
-
     select: Literal["fixed", "nearest"] = "fixed"
     k: int = field(default=3, metadata={"least": 1})
 

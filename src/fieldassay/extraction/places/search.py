@@ -63,6 +63,8 @@ _MOST_TIMES, _MOST_MORE = 4, 1_000
 _WORD_OR_BLANK = lazy_regex(r"\S+|\s+")
 _RUN = lazy_regex(r"[^\s|]+")
 _GAP = lazy_regex(r"\||\s{3,}|\n")
+_DATE_GAP = lazy_regex(r"\||\n|(?<![,A-Za-z\s])\s{3,}|(?<=[,A-Za-z])\s{3,}(?=[^\d\s])")
+"""A wide gap behind a comma or a letter and before a digit divides no date: `May 6,   1981`."""
 _DASHES = frozenset("-–—")
 _BESIDE_NUMBERS = NUMBERS | {"unit"}
 _APART = frozenset(" \t\xa0:=：")
@@ -353,6 +355,10 @@ class Search:
         ranks = sorted((order(place), rank) for rank, place in enumerate(exact))
         return [exact[rank] if (rank := _first_held(place, ranks)) is not None else place for place in places]
 
+    def readable(self, leaf: Leaf) -> list[Place]:
+        """Return every place that the type of a field reads, in order."""
+        return sorted({one for own in self._index(leaf).by_key.values() for one, _ in own}, key=order)
+
     def _exact(self, value: Json) -> list[Place]:
         return list(dict.fromkeys(place for text in surface_forms(value) for place in self.find(text)))
 
@@ -430,10 +436,11 @@ class Search:
         """Yield, for each run of words without a wide gap, the pieces that a type may read."""
         kind = leaf.type
         may_hold, is_cut = word_filter(kind, leaf.reader), kind in _BESIDE_NUMBERS
+        gap = _DATE_GAP if kind in DATES else _GAP
         for at, page in enumerate(self.pages):
             start = 0
             for end, next_start in [
-                *(found.span() for found in _GAP.finditer(page.text)),
+                *(found.span() for found in gap.finditer(page.text)),
                 (len(page.text),) * 2,
             ]:
                 if end > start:

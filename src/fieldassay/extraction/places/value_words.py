@@ -23,9 +23,6 @@ LONGEST = {
 }  # fmt: skip
 """The most words of a value, by type; texts have no limit but their segment."""
 
-WITHOUT_DIGITS = frozenset({"email", "url", "enum", "boolean", "unit"})
-"""The types, besides texts, with values that may have no digit."""
-
 _DIGIT = lazy_regex(r"\d")
 _LETTER = lazy_regex("[A-Za-z]")
 _LONGEST_UNIT = 7

@@ -20,7 +20,7 @@ from fieldassay.extraction.endpoints.credentials import read_key
 from fieldassay.extraction.endpoints.endpoint import Endpoint
 from fieldassay.extraction.endpoints.prices import Prices
 from fieldassay.extraction.examples.example_files import Given, load_examples
-from fieldassay.extraction.examples.examples import ExampleFile
+from fieldassay.extraction.examples.examples import Shown
 from fieldassay.extraction.extract import System
 from fieldassay.extraction.strategies.calls import CALL, Command, Function
 from fieldassay.extraction.strategies.detect import Detect
@@ -94,7 +94,7 @@ def _opened(
     detect = getattr(strategy, "detect", None)
     if isinstance(detect, Detect):
         detect.check(spec, f"{entry.where}.detect".lstrip("."))
-    shown: ExampleFile | None = getattr(strategy, "examples", None)
+    shown: Shown | None = getattr(strategy, "examples", None)
     examples = () if shown is None else load_examples(shown, spec, given, folder)
     table = {model: dict(kinds) for model, kinds in spec.prices}
     with ExitStack() as stack:

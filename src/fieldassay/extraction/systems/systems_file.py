@@ -77,8 +77,8 @@ def read_systems(source: str | Path | Mapping[str, Any]) -> SystemsFile:
     """Return the systems of a file, a text or a mapping. Raises `ProblemsError` with all that is wrong.
 
     >>> found = read_systems({"systems": {"offline": {"strategy": "rules"}}})
-    >>> list(found.systems), found.systems["offline"].strategy.least
-    (['offline'], 0.0)
+    >>> list(found.systems), found.systems["offline"].strategy
+    (['offline'], Rules())
     """
     read = read_source(source)
     report = Report(read.places)

@@ -31,7 +31,7 @@ _TO_DO: Mapping[str, str] = {
     "runtime": "make the system answer for every document",
 }
 _WITHOUT_MODEL: Mapping[str, str] = {
-    "rules": "improve the rules: the labels of fields, and more examples",
+    "rules": "improve the rules: `labels` and `find` of the fields in the spec",
     "command": "improve the program that extracts",
     "function": "improve the function that extracts",
 }

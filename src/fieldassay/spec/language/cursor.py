@@ -96,7 +96,8 @@ class Cursor:
         """Note each unknown key."""
         for key in self.data:
             if key not in known:
-                self.refuse(key, f"unknown key {key[:100]!r}", nearest(key[:100], known), "unknown_key")
+                remedy = nearest(key[:100], known) if known else "leave it out"
+                self.refuse(key, f"unknown key {key[:100]!r}", remedy, "unknown_key")
 
 
 def as_text(value: Any) -> str | None:

@@ -15,7 +15,7 @@ from fieldassay.paths import Pattern
 from fieldassay.spec.language.calls import parse_accept, parse_call
 from fieldassay.spec.language.cursor import Cursor
 from fieldassay.spec.language.freeze import freeze, freeze_options
-from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field
+from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Find
 from fieldassay.spec.language.names import CATALOGUES, unknown
 from fieldassay.spec.language.report import Report, Steps
 from fieldassay.spec.language.templates import Templates, as_definition, option_keys, over_preset_field
@@ -27,6 +27,8 @@ _ONLY_FOR = {
     "fields": ("object", "any"), "extra": ("object",), "unit_field": ("number", "money", "quantity"),
 }  # fmt: skip
 """The types that a key is for; none: lists and single values."""
+CHOICES = ("first", "last", "largest", "only", "none")
+"""Which of several values `find` takes; the last two only where no label has a value."""
 MOST_OF_TYPES, MOST_LEVELS = 10_000, 100
 """The most fields that named types have inside, counted at each use of a type, and their levels."""
 
@@ -163,6 +165,7 @@ class Parser(Struct, frozen=True):
             extra=cursor.choice("extra", "ignore", ("ignore", "spurious")),
             description=cursor.text("description", "") or "",
             labels=cursor.texts("labels"),
+            find=_find(cursor),
             names=cursor.texts("names"),
             unit_fields=cursor.texts("unit_field"),
         )
@@ -280,3 +283,25 @@ def _separator(cursor: Cursor) -> str | None:
         )
         return None
     return found
+
+
+def _find(cursor: Cursor) -> Find:
+    """Return where a value is looked for; a pattern that cannot be matched in linear time is refused."""
+    if not cursor.has("find"):
+        return Find()
+    from fieldassay.values.checks.texts import Matches
+
+    inner = Cursor(cursor.mapping("find"), (*cursor.steps, "find"), cursor.report)
+    inner.refuse_unknown(Find.__struct_fields__)
+    pattern = inner.text("pattern", "") or ""
+    try:
+        Matches(pattern)
+    except ValueError as error:
+        what, _, remedy = str(error).removeprefix("pattern: ").partition("; ")
+        inner.refuse("pattern", what, remedy)
+        pattern = ""
+    return Find(
+        pattern,
+        inner.choice("take", "first", CHOICES[:3]),
+        inner.choice("unlabelled", "", (*CHOICES, "")),
+    )

@@ -44,6 +44,17 @@ class Accept(Struct, frozen=True):
         return score > self.value if self.is_strict else score >= self.value
 
 
+class Find(Struct, frozen=True):
+    """Where the strategy `rules` looks for a value, beside the words of its `labels`."""
+
+    pattern: str = ""
+    """A regular expression that the value matches as a whole, in the syntax of Rust."""
+    take: str = "first"
+    """Which of several values beside labels counts: `first`, `last` or `largest`."""
+    unlabelled: str = ""
+    """Which value of the type counts where no label has one: `none`, `only`, `first`, `last`, `largest`."""
+
+
 class Field(Struct, frozen=True):
     """A declared place in a record.
 
@@ -95,6 +106,7 @@ class Field(Struct, frozen=True):
     description: str = ""
     labels: tuple[str, ...] = ()
     """Words that stand beside or above the value on documents, for extractors; no part of the judgement."""
+    find: Find = Find()
     names: tuple[str, ...] = ()
     """Alternative keys, used if the field's own is missing or null; the first that is not null counts."""
 

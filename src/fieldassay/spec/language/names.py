@@ -19,7 +19,7 @@ CATALOGUES: dict[str, Catalogue] = {"compare": COMPARATORS, "normalize": NORMALI
 FIELD_KEYS = (
     "type", "names", "compare", "normalize", "accept", "weight", "critical", "accepted", "applies_to", "null",
     "null_values", "unreadable_gold", "blank", "items", "align", "combine", "empty_items", "other_kind",
-    "separator", "distinct", "fields", "extra", "description", "labels", "unit_field",
+    "separator", "distinct", "fields", "extra", "description", "labels", "find", "unit_field",
 )  # fmt: skip
 """Keys of a field with one meaning for all types; any other key is an option of its reader or comparator."""
 

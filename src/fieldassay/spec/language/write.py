@@ -7,6 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from fieldassay.options import OptionRecord, fit, options_of
 from fieldassay.public import public
 from fieldassay.regex import lazy_regex
@@ -270,6 +272,12 @@ def _definition(field: Field) -> dict[str, Any]:
             definition[key] = getattr(field, key)
     if field.labels:
         definition["labels"] = list(field.labels)
+    if field.find != plain.find:
+        definition["find"] = {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in msgspec.structs.asdict(field.find).items()
+            if value != getattr(plain.find, key)
+        }
     if field.items is not None:
         definition["values" if field.type == "map" else "items"] = field_data(field.items)
     below = field.fields or tuple(inner for _, inner in field.patterns)

@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from fieldassay.spec.language.model import Field, Spec
+from fieldassay.spec.language.model import Field, Find, Spec
 from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 from fieldassay.spec.language.write import spec_data
 
@@ -60,6 +60,7 @@ def _undescribed(field: Field) -> Field:
         field,
         description="",
         labels=(),
+        find=Find(),
         items=_undescribed(field.items) if field.items is not None else None,
         fields=tuple(map(_undescribed, field.fields)),
         patterns=tuple((pattern, _undescribed(inner)) for pattern, inner in field.patterns),

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import accumulate
 from operator import itemgetter
 
 from msgspec import Struct, field
 
 from fieldassay.documents.layout.text import SEPARATOR, Span
-from fieldassay.extraction.places.search import Search
+from fieldassay.extraction.places.search import Place, Search
 from fieldassay.extraction.places.value_words import has_digit
 from fieldassay.regex import lazy_regex
 
@@ -26,27 +25,7 @@ _EDGES = ",;:"
 EDGES = _EDGES + "[]*~="
 """Marks that are no part of a value at its ends."""
 _CURRENCIES = frozenset(
-    [
-        "rp",
-        "idr",
-        "usd",
-        "eur",
-        "gbp",
-        "aud",
-        "chf",
-        "jpy",
-        "inr",
-        "$",
-        "€",
-        "£",
-        "¥",
-        "₹",
-        "a$",
-        "us$",
-        "r$",
-        "kr",
-        "zł",
-    ]
+    ("rp", "idr", "usd", "eur", "gbp", "aud", "chf", "jpy", "inr", "$", "€", "£", "¥", "₹", "kr", "zł")
 )
 """Words before or behind an amount."""
 _NUMBER = lazy_regex(
@@ -112,56 +91,38 @@ class Row(Struct, frozen=True, dict=True):
         return tuple(token.lower for token in self.tokens)
 
     @cached_property
-    def lefts(self) -> tuple[tuple[str, ...], ...]:
-        """Return, for each word, the words before it, back to the number before, as `lower` has them."""
-        found: list[tuple[str, ...]] = []
-        begin = 0
-        for at, word in enumerate(self.lower):
-            found.append(tuple(filter(None, self.lower[max(begin, at - _WORDS_LEFT) : at])))
-            if has_digit(word) and sum(map(str.isdigit, word)) >= 2:
-                begin = at + 1
-        return tuple(found)
+    def keys(self) -> tuple[str, ...]:
+        """Return the letters and digits of each word, in lower case."""
+        return tuple("".join(filter(str.isalnum, token.text.lower())) for token in self.tokens)
 
     @cached_property
-    def parts(self) -> tuple[tuple[float, float, tuple[str, ...]], ...]:
-        """Return the sides of each segment, and its words in lower case."""
-        tokens = self.tokens
-        return tuple((tokens[a].left, tokens[b - 1].right, self.lower[a:b]) for a, b in self.segments)
-
-    @cached_property
-    def runs(self) -> frozenset[tuple[int, int]]:
-        """Return the segments as a set."""
-        return frozenset(self.segments)
-
-    @cached_property
-    def reach(self) -> tuple[list[float], list[float]]:
-        """Return how far right the segments up to each go, and how far left those from each on."""
-        rights = list(accumulate((right for _, right, _ in self.parts), max))
-        lefts = list(accumulate((left for left, _, _ in reversed(self.parts)), min))
-        return rights, lefts[::-1]
-
-    @cached_property
-    def has_digits(self) -> bool:
-        """Return whether any word has a digit."""
-        return any(has_digit(token.text) for token in self.tokens)
-
-    @cached_property
-    def next_digits(self) -> tuple[int, ...]:
-        """Return, for each word, the place of the first word with a digit from there on."""
-        found, places = len(self.tokens), []
-        for at in range(len(self.tokens) - 1, -1, -1):
-            found = at if has_digit(self.tokens[at].text) else found
-            places.append(found)
-        return tuple(reversed(places))
+    def starts(self) -> list[int]:
+        """Return the first character of each word."""
+        return [token.start for token in self.tokens]
 
     @cached_property
     def kinds(self) -> str:
-        """Return the kinds of the words, runs of one kind once, and the place of each word in it."""
+        """Return the kinds of the words."""
         return "".join(token.kind for token in self.tokens)
 
     def segment_of(self, at: int) -> tuple[int, int]:
         """Return the segment that holds a word."""
         return self.segments[bisect_right(self.segments, at, key=itemgetter(0)) - 1]
+
+    def is_word(self, at: int) -> bool:
+        """Return whether a word has letters, no digit, and no colon at its end."""
+        text = self.tokens[at].text
+        return any(map(str.isalpha, text)) and not has_digit(text) and text[-1] not in ":："
+
+    def place(self, first: int, end: int, kind: str = "text") -> Place:
+        """Return the place of some words, without marks at its ends; brackets are kept in texts."""
+        return Place(self.page, *trimmed(self.tokens[first:end], kind))
+
+    def words(self, place: Place) -> tuple[int, int] | None:
+        """Return the first word that a place touches and the end of the last; None for none."""
+        first = max(0, bisect_right(self.starts, place.start) - 1)
+        end = bisect_left(self.starts, place.end)
+        return (first, end) if first < end else None
 
 
 class Sheet(Struct, frozen=True, dict=True):
@@ -174,41 +135,6 @@ class Sheet(Struct, frozen=True, dict=True):
     def of(cls, search: Search) -> Sheet:
         """Return the rows of the pages that a search looks at."""
         return cls(search, tuple(row for page in range(len(search.pages)) for row in _rows(search, page)))
-
-    @cached_property
-    def extent(self) -> tuple[float, float]:
-        """Return the leftmost and the rightmost side of all words."""
-        tokens = [token for row in self.rows for token in row.tokens]
-        return min((one.left for one in tokens), default=0.0), max((one.right for one in tokens), default=1.0)
-
-    def text(self, row: Row, first: int, end: int) -> str:
-        """Return the words of a row from `first` up to `end`, with single blanks."""
-        return " ".join(token.text for token in row.tokens[first:end])
-
-    def above(self, index: int, left: float, right: float) -> tuple[str, ...]:
-        """Return the words of the nearest of the two rows above that overlap these sides, in lower case."""
-        for upper in range(index - 1, max(-1, index - 3), -1):
-            row = self.rows[upper]
-            if row.page != self.rows[index].page:
-                return ()
-            rights, lefts = row.reach
-            for at in range(bisect_right(rights, left), len(rights)):
-                begin, end, words = row.parts[at]
-                if begin < right and end > left:
-                    return words
-                if lefts[at] >= right:
-                    break
-        return ()
-
-    @cached_property
-    def vocabulary(self) -> frozenset[str]:
-        """Return all words in lower case without marks at their ends."""
-        return frozenset(word for row in self.rows for word in row.lower)
-
-    @cached_property
-    def alike(self) -> dict[str, frozenset[str]]:
-        """The words of the document like a word of a label, as far as they were looked for."""
-        return {}
 
 
 def _rows(search: Search, number: int) -> list[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -10,9 +11,8 @@ from msgspec import Struct
 
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Found
-from fieldassay.extraction.places.search import Place
-from fieldassay.extraction.strategies.rules.candidates import label_fit, words_like
-from fieldassay.extraction.strategies.rules.rows import Row, Sheet, trimmed
+from fieldassay.extraction.strategies.rules.labels import Words
+from fieldassay.extraction.strategies.rules.rows import Row, Sheet
 from fieldassay.extraction.strategy import EvidenceClass
 from fieldassay.regex import lazy_regex
 
@@ -40,7 +40,8 @@ class Column(Struct, frozen=True):
 
     steps: Steps
     leaf: Leaf
-    labels: tuple[tuple[str, ...], ...]
+    labels: tuple[str, ...]
+    """Its labels as letters and digits."""
 
 
 Run: TypeAlias = tuple[int, int, int]
@@ -58,9 +59,9 @@ Item = Mapping[int, Cell]
 """The cells of an item by the position of their column."""
 
 
-def extract_items(sheet: Sheet, columns: Sequence[Column]) -> list[dict[int, Cell]]:
+def extract_items(words: Words, columns: Sequence[Column]) -> list[dict[int, Cell]]:
     """Return the items of a list: those under a head, or else the lines that look alike."""
-    head = _find_head(sheet, columns)
+    sheet, head = words.sheet, _find_head(words, columns)
     if head is not None:
         return _under_head(sheet, columns, *head)
     return _by_pattern(sheet, columns)
@@ -91,7 +92,7 @@ def as_values(
 
 
 def _found(sheet: Sheet, column: Column, cell: Cell) -> Found | None:
-    places = [_place(sheet, run, column.leaf.type) for run in cell.runs]
+    places = [sheet.rows[row].place(first, end, column.leaf.type) for row, first, end in cell.runs]
     quotes = [sheet.search.text_at(place) for place in places]
     text = " ".join(" ".join(quotes).split())
     if not text or column.leaf.reader.read(text).problem is not None:
@@ -100,38 +101,21 @@ def _found(sheet: Sheet, column: Column, cell: Cell) -> Found | None:
     return Found(text, cell.confidence, places[0], kind, quotes[0])
 
 
-def _place(sheet: Sheet, run: Run, kind: str) -> Place:
-    row = sheet.rows[run[0]]
-    start, end = trimmed(row.tokens[run[1] : run[2]], kind)
-    return Place(row.page, start, end)
-
-
-def _find_head(sheet: Sheet, columns: Sequence[Column]) -> tuple[int, dict[int, tuple[int, int]]] | None:
-    """Return the row with the most labels of columns, at least two, and the segment of each column in it."""
-    best: tuple[float, int, dict[int, tuple[int, int]]] | None = None
-    near = [words_like(sheet, column.labels) for column in columns]
-    for index, row in enumerate(sheet.rows):
-        named = [at for at, words in enumerate(near) if not words.isdisjoint(row.lower)]
-        if len(named) < 2:
-            continue
-        fits = sorted(
-            (
-                (label_fit(columns[at].labels, row.lower[first:end]), first - end, -at, first, end)
-                for at in named
-                for first, end in _pieces(row)
-            ),
-            reverse=True,
-        )
-        placed: dict[int, tuple[int, int]] = {}
-        total = 0.0
-        for fit, _, at, first, end in fits:
-            is_free = all(end <= taken[0] or first >= taken[1] for taken in placed.values())
-            if fit >= 0.5 and -at not in placed and is_free:
-                placed[-at] = (first, end)
-                total += fit
-        if len(placed) >= 2 and total >= 1.5 and (best is None or total > best[0]):
-            best = (total, index, placed)
-    return best[1:] if best is not None else None
+def _find_head(words: Words, columns: Sequence[Column]) -> tuple[int, dict[int, tuple[int, int]]] | None:
+    """Return the row with the labels of most columns, at least two, and where it has them."""
+    heads: dict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
+    placed = [
+        (first - end, index, at, first, end)
+        for at, column in enumerate(columns)
+        for label in column.labels
+        for index, first, end in words.labels(label)
+    ]
+    for _, index, at, first, end in sorted(placed):  # the longest labels first
+        head = heads[index]
+        if at not in head and all(end <= other[0] or first >= other[1] for other in head.values()):
+            head[at] = first, end
+    best = max(heads, key=lambda index: (len(heads[index]), -index), default=None)
+    return (best, heads[best]) if best is not None and len(heads[best]) >= 2 else None
 
 
 def _pieces(row: Row) -> tuple[tuple[int, int], ...]:
@@ -263,14 +247,14 @@ def _by_pattern(sheet: Sheet, columns: Sequence[Column]) -> list[dict[int, Cell]
 
 
 def _is_count(column: Column) -> bool:
-    words = {word for label in column.labels for word in label}
-    return column.leaf.type == "integer" or (column.leaf.type not in _AMOUNTS and bool(words & _COUNT_WORDS))
+    is_named = any(label.endswith(tuple(_COUNT_WORDS)) for label in column.labels)
+    return column.leaf.type == "integer" or (column.leaf.type not in _AMOUNTS and is_named)
 
 
 def _by_labels(columns: Sequence[Column]) -> list[int]:
     """Return the columns of amounts from the last on a line to the first: totals before unit prices."""
     amounts = [at for at, column in enumerate(columns) if column.leaf.type in _AMOUNTS]
-    units = [at for at in amounts if any("unit" in word for label in columns[at].labels for word in label)]
+    units = [at for at in amounts if any("unit" in label for label in columns[at].labels)]
     return [at for at in reversed(amounts) if at not in units] + units
 
 

@@ -144,8 +144,6 @@ def _in_years(start: Found, end: Found, is_start_open: bool, is_end_open: bool) 
 
 
 _WITHOUT_YEAR = lazy_regex(r"--(\d{2})-(\d{2})")
-_NO_DATE = lazy_regex(r"(?<!\d)(?:\d{3}|\d{5}|\d{7}|\d{9,})(?!\d)|\d+(?:\D+\d+){6}")
-"""A number that is neither a day, a month, a year nor all of them; or more numbers than two dates have."""
 _CLOCK = lazy_regex(r"\d:\d|\dt\d{4}|\dh\d\d(?!\d)")
 ORDERS = ("dmy", "mdy", "ymd")
 
@@ -225,18 +223,6 @@ class DateReader(Reader, Struct, frozen=True):
         except UnreadableError as why:
             return unreadable(text, why)
         return Reading(text, value, str(value), (*doubts, *(("coerced",) if had_time else flags)))
-
-
-def may_be_date(text: str, locale: str | None) -> bool:
-    """Return False for a text that no reader of dates reads: it has a number of three digits, say.
-
-    >>> [may_be_date(text, None) for text in ("31 March 2024", "12 345", "5 of 2024 pumps")]
-    [True, False, False]
-    """
-    plain = text.lower()
-    if not text.isascii() or _CLOCK.search(plain):
-        return True
-    return not _NO_DATE.search(plain) and not has_foreign_word(_OPENING.sub("", plain), locale)
 
 
 def _patched(column: Column, positions: list[int], others: Column) -> Column:

@@ -1,0 +1,343 @@
+"""Values that stand once in a document: those that a field's type reads, beside or below its labels."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+
+from fieldassay.extraction.answers import Steps
+from fieldassay.extraction.evidence import Found
+from fieldassay.extraction.places.search import Place
+from fieldassay.extraction.places.value_words import NUMBERS, TEXTS
+from fieldassay.extraction.strategies.rules.rows import Sheet
+from fieldassay.io.effort import check_time
+from fieldassay.regex import lazy_regex
+
+if TYPE_CHECKING:
+    from fieldassay.spec.language.model import Find
+    from fieldassay.spec.plan.nodes import Leaf
+
+_MOST_WORDS = 5
+"""Words of a label, as they stand on a page."""
+_MOST_BETWEEN, MOST_BELOW = 2, 3
+"""Other words between a label and its value, and rows down to it, at most."""
+_FUZZY = 6
+"""Letters of a label from which on one of them may be misread."""
+_RARE = frozenset({"email", "phone", "url", "date", "datetime", "duration"})
+"""Types whose only value in a document is the field's, also without a label."""
+_DATE = lazy_regex(r"\d{1,2}[./-]\d{1,2}[./-](?:\d{4}|\d{2})|\d{4}-\d\d-\d\d")
+_GROUPS = lazy_regex(r"[A-Z]{0,3}[0-9]{0,4}(?: [0-9A-Z]{1,4}){2,}")
+_FULL_DATE = lazy_regex(r"(?:19|20)\d\d-\d\d-\d\d.*")
+_CENTS = lazy_regex(r".*\d[.,]\d\d(?!\d).*")
+
+BESIDE, BELOW, WEAK, UNLABELLED = 0.9, 0.8, 0.6, 0.4
+"""Confidences, which only order values: other words beside a label make it weak."""
+
+
+class Candidate(Struct, frozen=True, gc=False):
+    """A value that a type reads: its words in a row, and whether it is written in full."""
+
+    place: Place
+    row: int
+    first: int
+    end: int
+    left: float
+    right: float
+    text: str
+    canonical: str
+    is_full: bool
+    """Whether an amount has cents and a date its year: such values are preferred to others."""
+
+    @property
+    def size(self) -> float:
+        """Return the amount of a number, 0 for anything else."""
+        try:
+            return float(self.canonical.split(" ")[0])
+        except ValueError:
+            return 0.0
+
+
+class Hit(Struct, frozen=True):
+    """A value beside or below a label."""
+
+    candidate: Candidate
+    is_below: bool
+    is_weak: bool
+
+
+class Rule(Struct, frozen=True):
+    """How one field is found: its labels as letters and digits, the best first, and what else is known."""
+
+    leaf: Leaf
+    labels: tuple[str, ...]
+    find: Find
+    words: tuple[str, ...] = ()
+    """The single words of the field's name, for a field without labels of its own."""
+
+    @property
+    def unlabelled(self) -> str:
+        """Return what counts without a label: the only value of a rare type, else none."""
+        return self.find.unlabelled or ("only" if self.leaf.type in _RARE else "none")
+
+
+class Labels(Struct, frozen=True):
+    """Where labels of a document's fields stand in one row, those within longer ones left out, in order."""
+
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+    def add(self, first: int, end: int) -> None:
+        """Add a label; they come by their first word, the longest first."""
+        if not self.ends or end > self.ends[-1]:
+            self.starts.append(first)
+            self.ends.append(end)
+
+    def is_part(self, first: int, end: int) -> bool:
+        """Return whether some words are a part of a longer label."""
+        at = bisect_right(self.starts, first) - 1
+        return at >= 0 and end <= self.ends[at] and (first, end) != (self.starts[at], self.ends[at])
+
+    def next(self, end: int) -> int:
+        """Return the first word of the next label."""
+        at = bisect_left(self.starts, end)
+        return self.starts[at] if at < len(self.starts) else sys.maxsize
+
+
+class Values:
+    """The values that a type reads in a document and a pattern matches, in order, and by their row."""
+
+    def __init__(self, made: Iterable[Candidate]) -> None:
+        self.all = list(made)
+        self.rows: dict[int, list[Candidate]] = defaultdict(list)
+        for one in self.all:
+            self.rows[one.row].append(one)
+
+    def between(self, row: int, first: int, end: int) -> list[Candidate]:
+        """Return the values of a row from one word up to another."""
+        values = self.rows.get(row, [])
+        return values[bisect_left(values, first, key=_first) : bisect_left(values, end, key=_first)]
+
+    def under(self, row: int, left: float, right: float) -> Candidate | None:
+        """Return the first value of a row below some words, rather one written in full; None for none."""
+        values = self.rows.get(row, [])
+        at, under = bisect_right(values, left, key=_right), []
+        while at < len(values) and values[at].left < right:
+            under.append(values[at])
+            at += 1
+        return next((one for one in under if one.is_full), under[0] if under else None)
+
+
+_first, _right = attrgetter("first"), attrgetter("right")
+
+
+class Words:
+    """A document whose labels and values are looked for."""
+
+    def __init__(self, sheet: Sheet) -> None:
+        self.sheet = sheet
+        self._values: dict[tuple[str, str, str], Values] = {}
+        self._labels: dict[str, list[tuple[int, int, int]]] = {}
+        self._rows = {(row.page, row.line): index for index, row in enumerate(sheet.rows)}
+
+    @cached_property
+    def phrases(self) -> Mapping[str, list[tuple[int, int, int]]]:
+        """Return each run of some words as letters and digits, with its row, first word, and end."""
+        found: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        for index, row in enumerate(self.sheet.rows):
+            check_time()
+            for first in range(len(row.keys)):
+                for end, run in runs(row.keys, first):
+                    found[run].append((index, first, end))
+        return found
+
+    def labels(self, label: str) -> list[tuple[int, int, int]]:
+        """Return where a label stands; of a long one, one letter may be misread."""
+        if label not in self._labels:
+            near = [label] if label in self.phrases else []
+            if not near and len(label) >= _FUZZY:
+                from rapidfuzz import process
+                from rapidfuzz.distance import Levenshtein
+
+                runs = list(self.phrases)
+                made = process.extract(label, runs, scorer=Levenshtein.distance, score_cutoff=1, limit=None)
+                near = [run for run, _, _ in made]
+            self._labels[label] = sorted(place for run in near for place in self.phrases[run])
+        return self._labels[label]
+
+    def rows_of(self, labels: Iterable[str]) -> Mapping[int, Labels]:
+        """Return where any of some labels stand, by row."""
+        places = {place for label in labels for place in self.labels(label)}
+        found: dict[int, Labels] = defaultdict(Labels)
+        for index, first, end in sorted(places, key=lambda one: (one[0], one[1], -one[2])):
+            found[index].add(first, end)
+        return found
+
+    def values(self, leaf: Leaf, pattern: str = "") -> Values:
+        """Return the values that a type reads and a pattern matches."""
+        name = (leaf.type, repr(leaf.reader), pattern)
+        if name not in self._values:
+            places = self._texts() if leaf.type in TEXTS else self._read(leaf)
+            made = (self.candidate(leaf, pattern, place) for place in places)
+            self._values[name] = Values(one for one in made if one is not None)
+        return self._values[name]
+
+    def _texts(self) -> Iterator[Place]:
+        for row in self.sheet.rows:
+            for first, end in row.segments:
+                yield row.place(first, end)
+
+    def _read(self, leaf: Leaf) -> Iterator[Place]:
+        """Yield the places that a type reads; of an id in groups (`51 824 753 556`) the whole."""
+        search, whole = self.sheet.search, Place(0, 0, 0)
+        for place in sorted(search.readable(leaf), key=lambda one: (one.page, one.start, -one.end)):
+            if not whole.holds(place):
+                yield place
+                if leaf.type == "id" and _GROUPS.fullmatch(search.text_at(place)):
+                    whole = place
+
+    def candidate(self, leaf: Leaf, pattern: str, place: Place) -> Candidate | None:
+        """Return the value at a place, None where the type cannot read it or the pattern does not match."""
+        text = " ".join(self.sheet.search.text_at(place).split())
+        if leaf.type == "id" and text.startswith("#") and len(text) > 1:
+            place, text = Place(place.page, place.start + 1, place.end), text[1:].strip()
+        if leaf.type == "id" and _DATE.fullmatch(text):
+            return None
+        reading = leaf.reader.read(text)
+        index = self._rows.get(self.sheet.search.line_of(place))
+        if reading.problem is not None or index is None or not any(map(str.isalnum, text)):
+            return None
+        if pattern and not is_match(pattern, text):
+            return None
+        words = self.sheet.rows[index].words(place)
+        if words is None:
+            return None
+        is_full = leaf.type not in ("date", "money") or bool(
+            _FULL_DATE.fullmatch(reading.canonical) if leaf.type == "date" else _CENTS.fullmatch(text)
+        )
+        tokens = self.sheet.rows[index].tokens
+        sides = tokens[words[0]].left, tokens[words[1] - 1].right
+        return Candidate(place, index, *words, *sides, text, reading.canonical, is_full)
+
+    def hits(self, rule: Rule, label: str, others: Mapping[int, Labels]) -> Iterator[Hit]:
+        """Yield the values beside and below a label; `others` are the labels of all fields by row."""
+        values, none = self.values(rule.leaf, rule.find.pattern), Labels()
+        for index, first, end in self.labels(label):
+            near, row = others.get(index, none), self.sheet.rows[index]
+            if near.is_part(first, end):
+                continue
+            is_weak = first > row.segment_of(first)[0] and row.is_word(first - 1)
+            stop = min(near.next(end), len(row.tokens))
+            is_text = rule.leaf.type in TEXTS
+            beside = self._rest(rule, index, end, stop) if is_text else values.between(index, end, stop)
+            beside = [one for one in beside if one.is_full] or beside
+            if beside:
+                one = beside[-1] if rule.leaf.type in NUMBERS else beside[0]
+                other_words = row.keys[end : min(one.first, end + _MOST_BETWEEN * 4)]
+                between = sum(any(map(str.isalpha, key)) for key in other_words)
+                if between <= _MOST_BETWEEN:
+                    yield Hit(one, False, is_weak or between > 0)
+            for below in range(index + 1, min(index + 1 + MOST_BELOW, len(self.sheet.rows))):
+                under = values.under(below, row.tokens[first].left, row.tokens[end - 1].right)
+                if under is not None and self.sheet.rows[below].page == row.page:
+                    yield Hit(under, True, is_weak)
+                    break
+
+    def _rest(self, rule: Rule, index: int, first: int, stop: int) -> list[Candidate]:
+        """Return the text from a word to the end of its run of words."""
+        row = self.sheet.rows[index]
+        while first < stop and not row.keys[first]:
+            first += 1
+        if first >= stop:
+            return []
+        place = row.place(first, min(stop, row.segment_of(first)[1]))
+        one = self.candidate(rule.leaf, rule.find.pattern, place)
+        return [one] if one is not None else []
+
+    def unlabelled(self, rule: Rule, take: str) -> Candidate | None:
+        """Return the value that counts where no label has one."""
+        full = [one for one in self.values(rule.leaf, rule.find.pattern).all if one.is_full]
+        if not full or take == "none" or (take == "only" and len({one.canonical for one in full}) > 1):
+            return None
+        return full[-1] if take == "last" else largest(full) if take == "largest" else full[0]
+
+
+def is_match(pattern: str, text: str) -> bool:
+    """Return whether a text matches a regular expression of the user as a whole, in linear time."""
+    from fieldassay.values.checks.texts import Matches
+
+    return not Matches(pattern).faults(text)
+
+
+def runs(keys: Sequence[str], first: int) -> Iterator[tuple[int, str]]:
+    """Yield the runs of some words from one on, as letters and digits, with the end of each.
+
+    >>> list(runs(["invoice", "no", "", "47"], 0))
+    [(1, 'invoice'), (2, 'invoiceno'), (4, 'invoiceno47')]
+    """
+    run = ""
+    for at in range(first, min(len(keys), first + _MOST_WORDS)):
+        if keys[at]:
+            run += keys[at]
+            yield at + 1, run
+        elif at == first:
+            return
+
+
+def largest(candidates: Sequence[Candidate]) -> Candidate:
+    """Return the first of the largest amounts."""
+    return max(candidates, key=lambda one: one.size)
+
+
+def best_hit(take: str, hits: Sequence[tuple[int, Hit]]) -> Hit | None:
+    """Return the best of some hits with the position of their labels.
+
+    One beside a label is better than one below, one without other words around the label better than one
+    with them, and an earlier label of the field better than a later one; `take` decides among the rest.
+    """
+
+    def rank(pair: tuple[int, Hit]) -> tuple[bool, bool, int, float, float]:
+        at, hit = pair
+        one = hit.candidate
+        sign = -1 if take == "last" else 1
+        place = (-one.size, 0) if take == "largest" else (sign * one.row, sign * one.first)
+        return hit.is_below, hit.is_weak, at, *place
+
+    return min(hits, key=rank)[1] if hits else None
+
+
+def find_values(words: Words, rules: Mapping[Steps, Rule]) -> dict[Steps, Found]:
+    """Return the value of each field that has one: no place is the value of two.
+
+    Labels come first, then the single words of names, then values without a label; within each the fields in
+    their order.
+    """
+    others = words.rows_of(label for rule in rules.values() for label in rule.labels)
+    found: dict[Steps, tuple[Candidate, float]] = {}
+    taken: set[Place] = set()
+    for is_name in (False, True):
+        for steps, rule in rules.items():
+            if steps in found:
+                continue
+            labels = rule.words if is_name else rule.labels
+            hits = [(at, hit) for at, label in enumerate(labels) for hit in words.hits(rule, label, others)]
+            best = best_hit(rule.find.take, [pair for pair in hits if pair[1].candidate.place not in taken])
+            if best is not None:
+                is_weak = is_name or best.is_weak
+                found[steps] = best.candidate, WEAK if is_weak else BELOW if best.is_below else BESIDE
+                taken.add(best.candidate.place)
+    for steps, rule in rules.items():
+        one = words.unlabelled(rule, rule.unlabelled) if steps not in found else None
+        if one is not None and one.place not in taken:
+            found[steps] = one, UNLABELLED
+            taken.add(one.place)
+    return {
+        steps: Found(one.text, sure, one.place, "found", words.sheet.search.text_at(one.place))
+        for steps, (one, sure) in found.items()
+    }
