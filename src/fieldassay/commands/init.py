@@ -12,8 +12,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, problem
+from fieldassay.extraction.examples.example_files import example_options, read_examples
+from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
+from fieldassay.paths import ITEM
 from fieldassay.records.answers.text_values import read_container
 from fieldassay.records.envelope import META_SHAPES, read_value
 from fieldassay.records.formats.rows import FolderRows
@@ -22,7 +25,7 @@ from fieldassay.records.matching import find_duplicates
 from fieldassay.records.options import SourceOptions, place_of
 from fieldassay.records.sources.source import Source
 from fieldassay.scoring.inputs.open_inputs import Records, open_records
-from fieldassay.spec.drafts.infer import infer_seen, with_gold
+from fieldassay.spec.drafts.infer import Inferred, infer_seen, with_gold
 from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight
 from fieldassay.spec.language.model import Field, Spec
 from fieldassay.spec.language.parse import parse_spec, read_spec
