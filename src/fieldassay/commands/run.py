@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from fieldassay.commands.extract import (
@@ -34,6 +34,7 @@ from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.comparisons.pooling import compare_twins
 from fieldassay.metrics.result.result import Result
+from fieldassay.options import OptionRecord
 from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.runs.sweep import Effect, Holdout, Sweep
@@ -50,7 +51,7 @@ OFFLINE = {"systems": {"rules": {"strategy": "rules"}}}
 """The systems where no file names any."""
 
 
-class SweepOptions(Struct, frozen=True):
+class SweepOptions(OptionRecord, frozen=True):
     """The options of a sweep: how documents are extracted and scored, and what part is held out."""
 
     extract: ExtractOptions = ExtractOptions()
@@ -59,7 +60,7 @@ class SweepOptions(Struct, frozen=True):
     """These systems of the file only."""
     match_docs: str | None = None
     """The names of documents and of gold, as in `{id}_scan.pdf={id}_expected`; None: the same, or guessed."""
-    holdout: float | None = None
+    holdout: Annotated[float, Meta(gt=0, lt=1, examples=[0.3])] | None = None
     """The share of cases (the documents of one gold record) that has no part in choosing the best system, and
     says how good it is.
     """

@@ -26,8 +26,6 @@ from fieldassay.scoring.provenance.inputs import digest_inputs
 from fieldassay.scoring.score import score as score_records
 from fieldassay.scoring.shards.work import Progress
 from fieldassay.scoring.validation.fit import is_silent
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.nodes import Plan
 
 if TYPE_CHECKING:
     from fieldassay.runs.run import Run
@@ -64,8 +62,7 @@ def score(
     >>> result.value("accuracy")
     1.0
     """
-    plan = spec if isinstance(spec, Plan) else read_plan(spec)
-    plan, options = with_keywords(plan, options or ScoreOptions(), keywords)
+    plan, options = with_keywords(spec, options or ScoreOptions(), keywords)
     options = replace(options, keeps_statistics=True)
     place = None if baseline is None else Path(baseline)
     request = Request(gold, predictions, plan, options, baseline=place, watch=partial(nullcontext, progress))

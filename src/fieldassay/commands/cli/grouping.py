@@ -6,7 +6,6 @@ option is declared.
 
 from __future__ import annotations
 
-import math
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
@@ -28,17 +27,6 @@ ORDER: tuple[OptionGroup, ...] = (
 """The groups in the order of `--help`; the last one holds the options outside all others."""
 
 
-class FiniteRange(click.FloatRange):
-    """A range of numbers that NaN and the infinities are not in."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. Raises `click.BadParameter`."""
-        number: float = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is no finite number.", param, ctx)
-        return number
-
-
 class Shape(click.Choice[str]):
     """The format of an output that people read; JSON has an option of its own."""
 
@@ -47,11 +35,6 @@ class Shape(click.Choice[str]):
         if value == "json":
             self.fail("for JSON, write: --json", param, ctx)
         return super().convert(value, param, ctx)
-
-
-SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
-"""A share strictly between none and all."""
-POSITIVE = FiniteRange(0, min_open=True)
 
 
 class _Option(click.Option):
@@ -77,27 +60,16 @@ class OptionType(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
         """Return the value; of an option that can be repeated, the text. Raises `ProblemsError`."""
+        from fieldassay.commands.cli.texts import option_value
         from fieldassay.errors import ProblemsError
         from fieldassay.options import fit
 
         kind, where = pkgutil.resolve_name(self.place), None if param is None else param.opts[-1]
-        number = _read_number(value)
         try:
-            fitting = fit(kind, self.field, value, where)
+            fitting = fit(kind, self.field, value, where, is_text=True)
         except ProblemsError:
-            if number is None:
-                raise
-            fitting = fit(kind, self.field, number, where)
+            fitting = fit(kind, self.field, option_value(str(value)), where)
         return value if isinstance(fitting, tuple) else fitting
-
-
-def _read_number(value: Any) -> int | float | None:
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except (TypeError, ValueError, OverflowError):
-            continue
-    return None
 
 
 def record_option(place: str, field: str, *names: str, **attributes: Any) -> Callable[[Command], Command]:

@@ -144,7 +144,8 @@ def _recorded(run: Run) -> dict[str, Any]:
     assert run.file.options is not None
     context = click.get_current_context()
     found: dict[str, Any] = {}
-    for name, value in asdict(run.file.options).items():
+    chosen = {name: getattr(run.file, name) for name in ("limit", "only", "where")}
+    for name, value in {**asdict(run.file.options), **chosen}.items():
         if context.get_parameter_source(name) in (ParameterSource.DEFAULT, None):
             found[name] = (
                 tuple(value) if isinstance(value, list) else () if value is None and name in _LISTS else value

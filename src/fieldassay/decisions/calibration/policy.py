@@ -169,10 +169,6 @@ def _find_faults(policy: ReviewPolicy) -> list[str]:
     threshold, faults = policy.certificate.threshold, []
     if threshold is not None and not 0.0 <= threshold <= 1.0:
         faults.append("a threshold is not from 0 to 1")
-    if policy.scale not in SCALES:
-        faults.append(f"the scale {policy.scale[:40]!r} is unknown")
-    if not (0.0 < policy.promise.risk < 1.0 and 0.0 < policy.promise.confidence < 1.0):
-        faults.append("risk and confidence must lie between 0 and 1")
     return faults
 
 
