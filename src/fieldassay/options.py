@@ -7,15 +7,16 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
-from msgspec import NODEFAULT, Struct, ValidationError, convert, inspect
+from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, inspect
 from msgspec.structs import force_setattr
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 
 Entry = TypeVar("Entry")
 
+Positive = Annotated[int, Meta(ge=1, examples=[1])]
 REQUIRED = NODEFAULT
 """The default of an option that has none."""
 
@@ -88,8 +89,6 @@ class OptionRecord(Struct, frozen=True):
     The annotation of an option is its definition: its kind, range (`Meta(ge=0)`), names (`Literal`), pattern
     and example. A text stands for a list of one, and for a path.
 
-    >>> from typing import Annotated
-    >>> from msgspec import Meta
     >>> class Draw(OptionRecord, frozen=True):
     ...     seed: Annotated[int, Meta(ge=0, examples=[7])] = 0
     >>> Draw(seed=-1)

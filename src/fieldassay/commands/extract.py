@@ -39,13 +39,12 @@ from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.strategies.detect import Detect, DocumentTypes
 from fieldassay.extraction.strategy import Strategy, Task
 from fieldassay.extraction.systems.open_system import open_system
-from fieldassay.options import OptionRecord
+from fieldassay.options import OptionRecord, Positive
 from fieldassay.public import public
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import read_spec
 
-Positive = Annotated[int, Meta(ge=1, examples=[1])]
 Limit = Annotated[float, Meta(gt=0, le=1e12, examples=[1.5])]
 
 

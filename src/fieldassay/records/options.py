@@ -35,7 +35,8 @@ class SourceOptions(Struct, frozen=True):
     name for a directory. `data_key` is the place of the record in a row, as an exact key or a dotted path;
     None: the row is the record. `data_keys` are possible names of the record where no `data_key` is given:
     the first that a row has counts, and a row without any of them is the record itself (of a tree: all of it
-    but its id). `systems_key` names an object whose keys are systems. `encoding` overrides detection. A top-level list is put under the key `wrap`; None: a list is an invalid
+    but its id). `systems_key` names an object whose keys are systems. `encoding` overrides detection.
+    A top-level list is put under the key `wrap`; None: a list is an invalid
     answer. `declared` are the top-level names of the spec, which are always data and never meta; `nested`
     those of them that are lists, objects or trees: text in them that is a JSON list or object is decoded in
     tables. Gold (`is_gold`) must be readable without repairs, which are errors there.

@@ -47,38 +47,27 @@ class _Option(click.Option):
         self.group, self.is_rare = group, is_rare
 
 
-class OptionType(click.ParamType[Any]):
-    """The type of an option that is a field of a record, which says its kind, its range and its names.
+def record_option(place: str, field: str, *names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds the field of a record as an option to a command, as `option` does.
 
-    The record is named as `module:Class`, so that `--help` need not import it.
+    The record says kind, range and names. It is named as `module:Class`, so that `--help` need not import it.
+    Without a value the option is None, and the record's default holds.
     """
+    flags = names or (f"--{field.replace('_', '-')}",)
 
-    name = "value"
-
-    def __init__(self, place: str, field: str) -> None:
-        self.place, self.field = place, field
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
-        """Return the value; of an option that can be repeated, the text. Raises `ProblemsError`."""
+    def read(value: Any) -> Any:
         from fieldassay.commands.cli.texts import option_value
         from fieldassay.errors import ProblemsError
         from fieldassay.options import fit
 
-        kind, where = pkgutil.resolve_name(self.place), None if param is None else param.opts[-1]
+        kind = pkgutil.resolve_name(place)
         try:
-            fitting = fit(kind, self.field, value, where, is_text=True)
+            fitting = fit(kind, field, value, flags[-1], is_text=True)
         except ProblemsError:
-            fitting = fit(kind, self.field, option_value(str(value)), where)
+            fitting = fit(kind, field, option_value(str(value)), flags[-1])
         return value if isinstance(fitting, tuple) else fitting
 
-
-def record_option(place: str, field: str, *names: str, **attributes: Any) -> Callable[[Command], Command]:
-    """Return the decorator that adds the field of a record as an option to a command, as `option` does.
-
-    Without a value it is None, and the record's default holds.
-    """
-    flags = names or (f"--{field.replace('_', '-')}",)
-    return option(*flags, field, type=OptionType(place, field), default=None, **attributes)
+    return option(*flags, field, type=read, default=None, **attributes)
 
 
 def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Command], Command]:

@@ -77,16 +77,15 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     """Return the sources by the options of `score`; those not given are of the run that is scored again."""
     if given["out"] is not None and given["store"] is not None:
         raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
-    if given["rerun"] is None:
-        from fieldassay.spec.plan.restrict import with_sections
+    from fieldassay.spec.plan.restrict import with_sections
 
+    if given["rerun"] is None:
         inputs, plan = read_inputs(given), read_plan_option(given)
         return Sources(inputs, with_sections(plan, **read_section_options(given)), given)
     if given["preds"]:
         raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
     from fieldassay.runs.run import Run
     from fieldassay.runs.store.locate import find_run
-    from fieldassay.spec.plan.restrict import with_sections
 
     folder = find_run(given["rerun"], given["store"] or STORE)
     run = Run.open(folder)
@@ -95,7 +94,7 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     assert made_from is not None
     keep_interruptible()
     named = given["spec"] is not None or given["protocol"] is not None
-    plan = _completed(read_plan_option(given), run.plan) if named else run.plan
+    plan = read_plan_option(given) if named else run.plan
     meant = {
         **given,
         **_recorded(run),
@@ -105,21 +104,6 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     inputs = Inputs(meant["gold"], run.inputs.by_system(made_from.predictions))
     plan = with_sections(plan, **read_section_options(given))
     return Sources(inputs, plan, meant, {"rescored_from": run.file.id})
-
-
-def _completed(plan: Plan, recorded: Plan) -> Plan:
-    """Return the plan with the options of a run where its own sections say nothing."""
-    from fieldassay.options import options_of
-    from fieldassay.spec.language.sections import SECTIONS
-    from fieldassay.spec.plan.restrict import with_sections
-
-    lacking = {
-        one.name: getattr(getattr(recorded.spec, key), one.name)
-        for key, kind in SECTIONS.items()
-        for one in options_of(kind)
-        if one.is_default(getattr(getattr(plan.spec, key), one.name))
-    }
-    return with_sections(plan, **lacking)
 
 
 def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from msgspec import Struct, field
@@ -17,6 +17,7 @@ from fieldassay.decisions.calibration.measures import Group, Standing, measure, 
 from fieldassay.decisions.calibration.observations import (
     Confidences,
     Observations,
+    Scale,
     count_rows,
     read_confidences,
     read_observations,
@@ -46,7 +47,7 @@ class CalibrationOptions(OptionRecord, frozen=True):
     system: str | None = None
     fields: tuple[str, ...] = ()
     promise: Promise = field(default_factory=Promise)
-    scale: Literal["probability", "percent", "logprob"] = "probability"
+    scale: Scale = "probability"
     slices: tuple[str, ...] = ()
     chance: BootstrapSettings = field(default_factory=BootstrapSettings)
     is_brief: bool = False
@@ -58,7 +59,7 @@ class CalibrationPage(Brief, Struct, frozen=True):
     run: str
     system: str
     promise: Promise
-    scale: str
+    scale: Scale
     pooled: Group
     certificate: Certificate
     fields: tuple[Group, ...] = ()

@@ -85,7 +85,7 @@ class Certificate(Struct, frozen=True):
     """
 
     fields: tuple[str, ...]
-    threshold: float | None = None
+    threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
     labels: int = 0
     support: int = 0
     errors: int = 0

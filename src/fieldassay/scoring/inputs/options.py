@@ -9,13 +9,11 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from fieldassay.options import OptionRecord, check_names, option_names
+from fieldassay.options import OptionRecord, Positive, check_names, option_names
 from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 from fieldassay.spec.plan.restrict import with_sections
-
-Positive = Annotated[int, Meta(ge=1, examples=[1])]
 
 
 class ScoreOptions(OptionRecord, frozen=True):
@@ -64,7 +62,7 @@ def with_keywords(spec: Any, options: ScoreOptions, keywords: Mapping[str, Any])
     >>> plan.spec.statistics.seed, options.metrics
     (1, ('f1',))
     """
-    plan, own = spec if isinstance(spec, Plan) else read_plan(spec), option_names(ScoreOptions)
+    plan, own = read_plan(spec), option_names(ScoreOptions)
     check_names(keywords, (*own, *option_names(DataOptions), *option_names(StatisticsOptions)), "score")
     asked = {name: value for name, value in keywords.items() if value is not None}
     sections = {name: value for name, value in asked.items() if name not in own}
