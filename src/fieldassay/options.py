@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-import math
-import operator
-import os
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
-from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
-from msgspec import NODEFAULT, Struct, inspect
+from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, inspect
 from msgspec.structs import force_setattr
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 
 Entry = TypeVar("Entry")
 
+Positive = Annotated[int, Meta(ge=1, examples=[1])]
 REQUIRED = NODEFAULT
 """The default of an option that has none."""
 
@@ -92,8 +89,6 @@ class OptionRecord(Struct, frozen=True):
     The annotation of an option is its definition: its kind, range (`Meta(ge=0)`), names (`Literal`), pattern
     and example. A text stands for a list of one, and for a path.
 
-    >>> from typing import Annotated
-    >>> from msgspec import Meta
     >>> class Draw(OptionRecord, frozen=True):
     ...     seed: Annotated[int, Meta(ge=0, examples=[7])] = 0
     >>> Draw(seed=-1)
@@ -112,20 +107,22 @@ class OptionRecord(Struct, frozen=True):
             raise ProblemsError(problems)
 
 
-def fit(kind: type[Struct], name: str, value: Any, where: str | None = None) -> Any:
-    """Return a value as an option of a record takes it. Raises `ProblemsError` where it does not."""
-    forms = _forms(kind)[name]
-    for form in forms:
-        fitting = _fit(form, value)
-        if fitting is not _UNFIT:
-            return fitting
-    raise problem(where or name, *_refusal(forms, value))
+def fit(kind: type[Struct], name: str, value: Any, where: str | None = None, *, is_text: bool = False) -> Any:
+    """Return a value as an option of a record takes it, a number also from its text if `is_text`.
+
+    Raises `ProblemsError` where it is none.
+    """
+    plain = value.item() if hasattr(value, "item") else value  # a number of NumPy
+    for candidate in (plain, [plain]) if isinstance(plain, str | Path) else (plain,):
+        with suppress(ValidationError):
+            return convert(candidate, _annotations(kind)[name], dec_hook=_read_path, strict=not is_text)
+    raise problem(where or name, *_refusal(inspect.type_info(_annotations(kind)[name]), plain))
 
 
-def choose(kind: type[Entry], given: Mapping[str, Any], where: str) -> Entry:
-    """Return the record with these options. Raises `ProblemsError` with all names that are none."""
-    check_names(given, option_names(kind), where)
-    return kind(**given)
+def choose(options: Entry, given: Mapping[str, Any], where: str) -> Entry:
+    """Return options with the named ones replaced. Raises `ProblemsError` for names that are none."""
+    check_names(given, option_names(type(options)), where)
+    return with_options(options, **given)
 
 
 def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:
@@ -140,96 +137,59 @@ def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:
         raise ProblemsError(unknown)
 
 
-_UNFIT = object()
-
-
 @lru_cache(maxsize=64)
-def _forms(kind: type[Struct]) -> Mapping[str, tuple[inspect.Type, ...]]:
-    """Return the forms that each option of a record may have."""
-    info = inspect.type_info(kind)
-    assert isinstance(info, inspect.StructType)
-    return {
-        field.name: field.type.types if isinstance(field.type, inspect.UnionType) else (field.type,)
-        for field in info.fields
-    }
+def _annotations(kind: type[Struct]) -> Mapping[str, Any]:
+    return get_type_hints(kind, include_extras=True)
 
 
-def _fit(form: inspect.Type, value: Any) -> Any:
-    """Return a value as a form takes it, `_UNFIT` where it does not."""
-    form = form.type if isinstance(form, inspect.Metadata) else form
-    match form:
-        case inspect.NoneType():
-            return value if value is None else _UNFIT
-        case inspect.LiteralType():
-            return str(value) if isinstance(value, str) and value in form.values else _UNFIT
-        case inspect.BoolType():
-            return value if isinstance(value, bool) else _UNFIT
-        case inspect.IntType() | inspect.FloatType():
-            return _fit_number(form, value)
-        case inspect.StrType():
-            is_text = isinstance(value, str) and re.fullmatch(form.pattern or "(?s:.*)", value)
-            return value if is_text else _UNFIT
-        case inspect.VarTupleType():
-            items = [value] if isinstance(value, str | os.PathLike) else value
-            if not isinstance(items, list | tuple):
-                return _UNFIT
-            fitting = tuple(_fit(form.item_type, item) for item in items)
-            return _UNFIT if any(one is _UNFIT for one in fitting) else fitting
-        case inspect.CustomType() if form.cls is Path:
-            return Path(value) if isinstance(value, str | os.PathLike) else _UNFIT
-        case inspect.CustomType() | inspect.StructType() | inspect.DataclassType():
-            return value if isinstance(value, form.cls) else _UNFIT
-    return value
+def _read_path(kind: type[Any], value: Any) -> Any:
+    return Path(value) if kind is Path and isinstance(value, str) else value
 
 
-def _fit_number(form: inspect.IntType | inspect.FloatType, value: Any) -> Any:
-    kind, other = (int, Integral) if isinstance(form, inspect.IntType) else (float, Real)
-    if isinstance(value, bool) or not isinstance(value, other):
-        return _UNFIT
-    number: int | float = kind(value)  # type: ignore[call-overload]
-    bounds = ((form.ge, operator.ge), (form.gt, operator.gt), (form.le, operator.le), (form.lt, operator.lt))
-    is_within = all(bound is None or holds(number, bound) for bound, holds in bounds)
-    return number if is_within and math.isfinite(number) else _UNFIT
+def fits(annotation: Any, value: Any) -> bool:
+    """Return whether a value is of an annotation; true of those that are nothing to compare with.
+
+    >>> fits(str | None, "a"), fits(tuple[str, ...], ("a", 1)), fits(float, 1)
+    (True, False, True)
+    """
+    try:
+        convert(value, annotation, dec_hook=_read_path)
+    except ValidationError:
+        return False
+    except TypeError:  # such as a function
+        return True
+    return True
 
 
-def _refusal(forms: Sequence[inspect.Type], value: Any) -> tuple[str, str, str]:
-    """Return what is wrong with a value that has none of the forms, the remedy, and the kind of problem."""
-    names = [str(name) for form in forms if isinstance(form, inspect.LiteralType) for name in form.values]
+_NOUNS: Mapping[type[inspect.Type], str] = {
+    inspect.IntType: "a whole number", inspect.FloatType: "a number", inspect.StrType: "a text",
+    inspect.BoolType: "true or false", inspect.VarTupleType: "a list of texts", inspect.CustomType: "a path",
+}  # fmt: skip
+
+
+def _refusal(form: inspect.Type, value: Any) -> tuple[str, str, str]:
+    """Return what is wrong with a value that has not this form, the remedy, and the kind of problem."""
+    names: list[str] = []
+    nouns: list[str] = []
+    examples: list[str] = []
+    for part in form.types if isinstance(form, inspect.UnionType) else (form,):
+        said = (part.extra_json_schema or {}) if isinstance(part, inspect.Metadata) else {}
+        core: Any = part.type if isinstance(part, inspect.Metadata) else part
+        examples += map(str, said.get("examples", ()))
+        names += map(str, getattr(core, "values", ()))
+        bounds = [f"{word} {at:,}" for word, at in _bounds(core) if at is not None]
+        noun = said.get("description") or _NOUNS.get(type(core), "")
+        nouns += [" ".join((noun, " and ".join(bounds))).strip()] if noun else []
+    names = names or (examples if len(examples) > 1 else [])
     if names and isinstance(value, str):
         return f"cannot be {value[:100]!r}", nearest(value[:100], names), "unknown_name"
-    told = [text for form in forms if (text := _describe(form))]
-    examples = [example for form in forms for example in _said(form).get("examples", ())]
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    what, kind = (
-        f"must be {' or '.join(told)}, not {kind_of(value)}",
-        "out_of_range" if is_number else "wrong_kind",
-    )
-    return what, f"write {' or '.join(map(str, examples or told))}", kind
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    wanted = " or ".join(nouns or names)
+    remedy = f"write {examples[0] if examples else wanted}"
+    return f"must be {wanted}, not {kind_of(value)}", remedy, "out_of_range" if is_number else "wrong_kind"
 
 
-def _said(form: inspect.Type) -> Mapping[str, Any]:
-    """Return the description and the examples of a form."""
-    return (form.extra_json_schema or {}) if isinstance(form, inspect.Metadata) else {}
-
-
-def _describe(form: inspect.Type) -> str:
-    """Return a form in words; the empty text for none."""
-    if "description" in _said(form):
-        return str(_said(form)["description"])
-    form = form.type if isinstance(form, inspect.Metadata) else form
-    match form:
-        case inspect.IntType() | inspect.FloatType():
-            noun = "a whole number" if isinstance(form, inspect.IntType) else "a number"
-            words = ("of at least", form.ge), ("above", form.gt), ("of at most", form.le), ("below", form.lt)
-            return f"{noun} {' and '.join(f'{word} {at:,}' for word, at in words if at is not None)}".rstrip()
-        case inspect.LiteralType():
-            return ", ".join(map(str, form.values))
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.StrType():
-            return "a text"
-        case inspect.VarTupleType():
-            return "a list of texts"
-        case inspect.CustomType() | inspect.StructType() | inspect.DataclassType():
-            return "a path" if form.cls is Path else f"a {form.cls.__name__}"
-    return ""
+def _bounds(form: Any) -> tuple[tuple[str, float | None], ...]:
+    """Return the bounds of a number with their words."""
+    words = {"ge": "of at least", "gt": "above", "le": "of at most", "lt": "below"}
+    return tuple((word, getattr(form, name, None)) for name, word in words.items())

@@ -20,9 +20,9 @@ from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import lines_of
 from fieldassay.extraction.extract import split_job
 from fieldassay.extraction.places.search import Known
+from fieldassay.records.envelope import pred_options
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
-from fieldassay.scoring.inputs.open_inputs import pred_options
 
 if TYPE_CHECKING:
     from fieldassay.runs.run import Run

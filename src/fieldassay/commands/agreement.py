@@ -25,7 +25,6 @@ from fieldassay.scoring.engine.schema_inference import member_path
 from fieldassay.scoring.inputs.document_metadata import document_types
 from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, system_name
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
-from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
 from fieldassay.spec.plan.renaming import apply_aliases
 
@@ -50,8 +49,7 @@ def agreement(
     >>> round(found.value("observed", "total"), 3), round(found.value("alpha", "total"), 3)
     (0.667, 0.615)
     """
-    plan = spec if isinstance(spec, Plan) else read_plan(spec)
-    plan, _ = with_keywords(plan, ScoreOptions(), keywords)
+    plan, _ = with_keywords(spec, ScoreOptions(), keywords)
     given = list(_read_all(plan, _named(labels)))
     labeled = Labeled.of(given)
     if not labeled.twice:

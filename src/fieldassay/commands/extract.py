@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
@@ -40,41 +39,33 @@ from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.strategies.detect import Detect, DocumentTypes
 from fieldassay.extraction.strategy import Strategy, Task
 from fieldassay.extraction.systems.open_system import open_system
+from fieldassay.options import OptionRecord, Positive
 from fieldassay.public import public
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import read_spec
 
+Limit = Annotated[float, Meta(gt=0, le=1e12, examples=[1.5])]
 
-class ExtractOptions(Struct, frozen=True):
+
+class ExtractOptions(OptionRecord, frozen=True):
     """The options of an extraction: which documents, at what cost, and what is used again."""
 
-    limit: int | None = None
+    limit: Positive | None = None
     """The first documents only, by id."""
-    sample: int | None = None
+    sample: Positive | None = None
     """That many documents, chosen by the seed of the spec and their ids."""
-    repeats: int = 1
+    repeats: Positive = 1
     """How often every document is extracted; each repetition is a file of predictions of its own."""
-    jobs: int = 2
+    jobs: Annotated[int, Meta(ge=0, examples=[2])] = 2
     """Processes that load documents; 0: none besides this one."""
     ocr: Ocr = "auto"
-    max_cost_usd: float | None = None
-    max_time_s: float | None = None
+    max_cost_usd: Limit | None = None
+    max_time_s: Limit | None = None
     retry: tuple[str, ...] = ()
     """Kinds of failures that are asked for again."""
     reuse: tuple[Path, ...] = ()
     """Folders of other extractions whose answers to the same requests are taken."""
-
-    def __post_init__(self) -> None:
-        problems = [
-            Problem(
-                name, f"must be a positive number, not {value}", "leave it out for no limit", "out_of_range"
-            )
-            for name in ("max_cost_usd", "max_time_s")
-            if (value := getattr(self, name)) is not None and not 0 < value < math.inf
-        ]
-        if problems:
-            raise ProblemsError(problems)
 
 
 class Watch(Struct, frozen=True):

@@ -12,13 +12,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import ProblemsError, problem
-from fieldassay.extraction.examples.example_files import example_options, read_examples
+from fieldassay.extraction.examples.example_files import read_examples
+from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
 from fieldassay.paths import ITEM
 from fieldassay.records.answers.text_values import read_container
-from fieldassay.records.envelope import META_SHAPES, read_value
+from fieldassay.records.envelope import META_SHAPES, gold_options, read_value
 from fieldassay.records.formats.rows import FolderRows
 from fieldassay.records.ids import locate
 from fieldassay.records.matching import find_duplicates
@@ -166,7 +167,9 @@ def _open_gold(gold: Records, data: DataOptions) -> Source:
 
 def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
     """Return a spec with the rules that documents propose, and how often they are right in comments."""
-    examples, problems = read_examples(gold, docs, example_options(inferred.spec), most=_MOST_DOCUMENTS)
+    examples, problems = read_examples(
+        gold, docs, gold_options(plan_of_spec(inferred.spec)), most=_MOST_DOCUMENTS
+    )
     if not examples:
         raise ProblemsError(problems)
     proposals = propose_rules(inferred.spec, examples)

@@ -26,8 +26,6 @@ from fieldassay.scoring.provenance.inputs import digest_inputs
 from fieldassay.scoring.score import score as score_records
 from fieldassay.scoring.shards.work import Progress
 from fieldassay.scoring.validation.fit import is_silent
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.nodes import Plan
 
 if TYPE_CHECKING:
     from fieldassay.commands.init import Draft
@@ -67,8 +65,7 @@ def score(
     1.0
     """
     draft = None if spec is not None else _draft(gold, baseline, options, keywords)
-    plan = spec if isinstance(spec, Plan) else read_plan(spec) if draft is None else draft.plan
-    plan, options = with_keywords(plan, options or ScoreOptions(), keywords)
+    plan, options = with_keywords(spec if draft is None else draft.plan, options or ScoreOptions(), keywords)
     options = replace(options, keeps_statistics=True)
     place = None if baseline is None else Path(baseline)
     request = Request(gold, predictions, plan, options, baseline=place, watch=partial(nullcontext, progress))

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import Json, id_text
+from fieldassay.paths import Pattern
 from fieldassay.records.answers.answer import MOST_KEPT, Answer, parse_answer, read_given, shape
 from fieldassay.records.answers.readable import count_readable
 from fieldassay.records.answers.text_values import may_have_texts, read_texts
 from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared
 from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import deepest, locate
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.options import SourceOptions, place_of
 from fieldassay.records.record import CASE_KEY, NOTHING_BESIDE, PREDICTION_KEY, Meta, Record, Row
 from fieldassay.records.responses import SERVICE_KEYS, Response, read_response
 from fieldassay.records.value_objects import (
@@ -26,7 +27,7 @@ from fieldassay.records.value_objects import (
     take_values,
 )
 from fieldassay.spec.language.names import ID_NAMES
-from fieldassay.spec.plan.nodes import ListNode, Node, ObjectNode
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.spec.plan.renaming import apply_aliases, loosen
 
 MAX_ATTRIBUTE = 200
@@ -498,3 +499,93 @@ def _to_attribute(value: Any) -> str | None:
         return None
     text = value.strip() if isinstance(value, str) else id_text(value)
     return text if text and len(text) <= MAX_ATTRIBUTE else None
+
+
+# How rows are read by the plan of a spec
+
+
+def gold_options(plan: Plan) -> SourceOptions:
+    """Return the options for reading gold under a plan."""
+    data = plan.spec.data
+    others = dict(plan.root.other_names)
+    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
+    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
+    return SourceOptions(
+        has_loose_names=data.names == "loose",
+        id_names=data.id_key or None,
+        **place_of(data.gold_key),
+        wrap=data.wrap,
+        encoding=data.encoding,
+        unpacked=data.most_unpacked,
+        item_lists=tuple(_item_lists(plan.root.children)),
+        group=data.group,
+        declared=declared,
+        nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
+        is_gold=True,
+        other_names=plan.root.other_names,
+        answer_keys=named_keys(plan),
+        fields=plan.root,
+    )
+
+
+def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the path of each list of objects outside other lists, with the names of its items' fields."""
+    for node in nodes:
+        if isinstance(node, ListNode) and isinstance(node.items, ObjectNode):
+            yield prefix + node.name, frozenset(child.name for child in node.items.children)
+        elif isinstance(node, ObjectNode):
+            yield from _item_lists(node.children, f"{prefix}{node.name}.")
+
+
+def pred_options(plan: Plan) -> SourceOptions:
+    """Return the options for reading predictions under a plan."""
+    data = plan.spec.data
+    place = place_of(() if data.systems_key is not None else data.pred_key)
+    options = replace(gold_options(plan), is_gold=False, **place)
+    declared = options.declared - data_names(plan)
+    return replace(
+        options,
+        systems_key=data.systems_key,
+        declared=declared,
+        scalars=scalars_of(plan.root),
+    )
+
+
+def scalars_of(node: ObjectNode) -> Scalars:
+    """Return the fields of an object, by all their names, with the places of single values."""
+    found: dict[str, Any] = {}
+    others = dict(node.other_names)
+    for child in node.children:
+        items = child.items if isinstance(child, ListNode) else child
+        if isinstance(items, Leaf | ObjectNode):
+            found |= dict.fromkeys(
+                (child.name, *others.get(child.name, ())),
+                None if isinstance(items, Leaf) else scalars_of(items),
+            )
+    return found
+
+
+def data_names(plan: Plan) -> frozenset[str]:
+    """Return the keys that are data in gold, but would be metadata beside declared fields.
+
+    Of a tree, all of it is data but its id.
+    """
+    return frozenset(META_SHAPES.keys() - GOLD_ONLY) if "" in plan.slots else frozenset()
+
+
+def named_keys(plan: Plan) -> frozenset[str]:
+    """Return the top-level keys in the path patterns and checks of a spec without declared fields."""
+    trees = [child for child in plan.root.children if isinstance(child, AnyNode) and not child.path]
+    if not trees:
+        return frozenset()
+    patterns = [Pattern(path) for tree in trees for path, _ in tree.patterns] + [
+        planned.pattern for planned in plan.checks
+    ]
+    named = [pattern.parts[0] for pattern in patterns if pattern.parts]
+    named += [
+        key
+        for planned in plan.checks
+        if not planned.pattern.parts
+        for key in getattr(planned.check, "keys", ())
+    ]
+    return frozenset(key for key in named if isinstance(key, str))

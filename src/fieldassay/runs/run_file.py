@@ -42,10 +42,7 @@ class RecordedOptions(msgspec.Struct, frozen=True):
 
     metrics: list[str] | None = None
     slices: list[str] | None = None
-    limit: Count | None = None
-    only: list[str] | None = None
     fields: list[str] | None = None
-    where: list[str] = []
 
 
 class RecordedTimings(msgspec.Struct, frozen=True):

@@ -11,9 +11,9 @@ from msgspec import Struct
 from fieldassay.errors import FieldassayError
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.result.result import Result
+from fieldassay.records.envelope import gold_options
 from fieldassay.records.sources.source import open_source
 from fieldassay.regex import lazy_regex
-from fieldassay.scoring.inputs.open_inputs import gold_options
 from fieldassay.scoring.provenance.inputs import digest_inputs
 from fieldassay.spec.language.source import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan

@@ -63,7 +63,6 @@ from fieldassay.scoring.validation.fit import (
     merge_fills,
 )
 from fieldassay.spec.language.names import ID_NAMES
-from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.expressions import gate_metrics, vocabulary_of
 from fieldassay.spec.plan.nodes import Plan
 from fieldassay.spec.plan.restrict import restrict
@@ -99,8 +98,7 @@ def score(
     >>> result.value("accuracy")
     1.0
     """
-    plan = spec if isinstance(spec, Plan) else read_plan(spec)
-    plan, options = with_keywords(plan, options or ScoreOptions(), keywords)
+    plan, options = with_keywords(spec, options or ScoreOptions(), keywords)
     whole, statistics = plan, plan.spec.statistics
     if options.fields is not None:
         plan = restrict(plan, options.fields)

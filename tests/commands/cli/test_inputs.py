@@ -363,7 +363,9 @@ SCORE = f"score {INPUTS}"
 REFUSED = [
     ("scor", "did you mean 'score'?"),
     ("score", "--gold"),
-    ("score --gold g --pred p", "--spec FILE or --protocol NAME"),
+    ("score --gold g --pred p", "g: cannot be read"),
+    ("score", "Give gold and predictions: GOLD PRED"),
+    ("score gold.jsonl", "Give predictions: PRED behind GOLD"),
     ("score --nonsense", "--nonsense"),
     ("explain", "--type"),
     ("init", "--gold PATH, --schema FILE, or both"),

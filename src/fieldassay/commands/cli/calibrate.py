@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.commands.cli.grouping import GroupedCommand, json_option
+from fieldassay.commands.cli.grouping import GroupedCommand, json_option, record_option
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.decisions.calibration.certificate import Promise
 
 _PATH = click.Path(path_type=Path)
+_PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
 
 
 @click.command(cls=GroupedCommand)
@@ -28,20 +29,26 @@ _PATH = click.Path(path_type=Path)
     multiple=True,
     help="Only this field; repeat for more.  [default: all]",
 )
-@click.option(
-    "--risk",
-    type=float,
-    default=0.02,
-    show_default=True,
-    help="The share of the accepted values that is wrong at the most.",
+@record_option(
+    _PROMISE,
+    "risk",
+    group="Options",
+    metavar="SHARE",
+    help="The share of the accepted values that is wrong at the most.  [default: 0.02]",
 )
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure that has to be.")
-@click.option(
-    "--scale",
-    type=click.Choice(["probability", "percent", "logprob"]),
-    default="probability",
-    show_default=True,
-    help="The scale of the confidences.",
+@record_option(
+    _PROMISE,
+    "confidence",
+    group="Options",
+    metavar="SHARE",
+    help="How sure that has to be.  [default: 0.95]",
+)
+@record_option(
+    "fieldassay.decisions.calibration.calibrate:CalibrationOptions",
+    "scale",
+    group="Options",
+    metavar="[probability|percent|logprob]",
+    help="The scale of the confidences.  [default: probability]",
 )
 @click.option(
     "--slice",
@@ -113,13 +120,11 @@ def calibrate(**given: Any) -> int:
 
 def _plan(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.decisions.calibration.calibrate import check_options
     from fieldassay.decisions.calibration.certificate import needed_labels
     from fieldassay.reports.content.calibration import render_plan
 
     _refuse("--plan", ("run", "policy", "out", "fields", "scale", "slices", "system"), "needs none of these")
     promise = _promise(given)
-    check_options(promise)
     if given["is_json"]:
         needed = [needed_labels(promise.risk, promise.delta, errors) for errors in range(4)]
         return _print_json({"risk": promise.risk, "confidence": promise.confidence, "needed": needed})
@@ -138,7 +143,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
 
     _check_out(given)
     options = CalibrationOptions(
-        given["system"], given["fields"], _promise(given), given["scale"], given["slices"]
+        given["system"], given["fields"], _promise(given), given["scale"] or "probability", given["slices"]
     )
     calibrated = calibrate_run(_find_run(given), options)
     if given["is_json"]:
@@ -215,7 +220,7 @@ def _find_run(given: Mapping[str, Any]) -> Path:
 def _promise(given: Mapping[str, Any]) -> Promise:
     from fieldassay.decisions.calibration.certificate import Promise
 
-    return Promise(given["risk"], given["confidence"])
+    return Promise(**{name: given[name] for name in ("risk", "confidence") if given[name] is not None})
 
 
 _OF_POLICY = ("fields", "risk", "confidence", "scale", "slices", "out")

@@ -6,7 +6,6 @@ option is declared.
 
 from __future__ import annotations
 
-import math
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
@@ -28,17 +27,6 @@ ORDER: tuple[OptionGroup, ...] = (
 """The groups in the order of `--help`; the last one holds the options outside all others."""
 
 
-class FiniteRange(click.FloatRange):
-    """A range of numbers that NaN and the infinities are not in."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. Raises `click.BadParameter`."""
-        number: float = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is no finite number.", param, ctx)
-        return number
-
-
 class Shape(click.Choice[str]):
     """The format of an output that people read; JSON has an option of its own."""
 
@@ -47,11 +35,6 @@ class Shape(click.Choice[str]):
         if value == "json":
             self.fail("for JSON, write: --json", param, ctx)
         return super().convert(value, param, ctx)
-
-
-SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
-"""A share strictly between none and all."""
-POSITIVE = FiniteRange(0, min_open=True)
 
 
 class _Option(click.Option):
@@ -64,49 +47,27 @@ class _Option(click.Option):
         self.group, self.is_rare = group, is_rare
 
 
-class OptionType(click.ParamType[Any]):
-    """The type of an option that is a field of a record, which says its kind, its range and its names.
-
-    The record is named as `module:Class`, so that `--help` need not import it.
-    """
-
-    name = "value"
-
-    def __init__(self, place: str, field: str) -> None:
-        self.place, self.field = place, field
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ARG002
-        """Return the value; of an option that can be repeated, the text. Raises `ProblemsError`."""
-        from fieldassay.errors import ProblemsError
-        from fieldassay.options import fit
-
-        kind, where = pkgutil.resolve_name(self.place), None if param is None else param.opts[-1]
-        number = _read_number(value)
-        try:
-            fitting = fit(kind, self.field, value, where)
-        except ProblemsError:
-            if number is None:
-                raise
-            fitting = fit(kind, self.field, number, where)
-        return value if isinstance(fitting, tuple) else fitting
-
-
-def _read_number(value: Any) -> int | float | None:
-    for kind in (int, float):
-        try:
-            return kind(value)
-        except (TypeError, ValueError, OverflowError):
-            continue
-    return None
-
-
 def record_option(place: str, field: str, *names: str, **attributes: Any) -> Callable[[Command], Command]:
     """Return the decorator that adds the field of a record as an option to a command, as `option` does.
 
-    Without a value it is None, and the record's default holds.
+    The record says kind, range and names. It is named as `module:Class`, so that `--help` need not import it.
+    Without a value the option is None, and the record's default holds.
     """
     flags = names or (f"--{field.replace('_', '-')}",)
-    return option(*flags, field, type=OptionType(place, field), default=None, **attributes)
+
+    def read(value: Any) -> Any:
+        from fieldassay.commands.cli.texts import option_value
+        from fieldassay.errors import ProblemsError
+        from fieldassay.options import fit
+
+        kind = pkgutil.resolve_name(place)
+        try:
+            fitting = fit(kind, field, value, flags[-1], is_text=True)
+        except ProblemsError:
+            fitting = fit(kind, field, option_value(str(value)), flags[-1])
+        return value if isinstance(fitting, tuple) else fitting
+
+    return option(*flags, field, type=read, default=None, **attributes)
 
 
 def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Command], Command]:

@@ -10,7 +10,13 @@ import click
 
 from fieldassay.commands.cli.agreement import agreement
 from fieldassay.commands.cli.exchange import export
-from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, json_option, option
+from fieldassay.commands.cli.grouping import (
+    GroupedCommand,
+    GroupedCommands,
+    json_option,
+    option,
+    record_option,
+)
 from fieldassay.commands.cli.inputs import spec_options
 from fieldassay.commands.cli.promote import promote
 from fieldassay.commands.cli.storing import lookup_option
@@ -30,7 +36,8 @@ _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path
 
 
 def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
-    return option(flag, name, group="Work", type=float, help=told)
+    place = "fieldassay.review.sheets.draw:Shares"
+    return record_option(place, name, flag, group="Work", metavar="SHARE", help=told)
 
 
 @click.group(cls=GroupedCommands)

@@ -18,7 +18,7 @@ from fieldassay.commands.cli.extract import (
     show_estimates,
     work_options,
 )
-from fieldassay.commands.cli.grouping import SHARE, GroupedCommand, option
+from fieldassay.commands.cli.grouping import GroupedCommand, option, record_option
 from fieldassay.commands.cli.inputs import gold_option, spec_options
 from fieldassay.commands.cli.report import VERBOSE
 
@@ -56,11 +56,11 @@ _PATH = click.Path(path_type=Path)
 @spec_options
 @gold_option
 @work_options
-@option(
-    "--holdout",
+@record_option(
+    "fieldassay.commands.run:SweepOptions",
+    "holdout",
     group="Statistics",
     metavar="SHARE",
-    type=SHARE,
     help="Choose the best system without this share of the documents, and say how good it is on them.",
 )
 @option(

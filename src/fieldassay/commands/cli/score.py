@@ -184,13 +184,12 @@ _SHAPES = ("table", "markdown", "junit")
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
-    Prints the best system, the verdict of the gates, and what to fix first. Without --spec or --protocol, how
-    values are read is guessed from gold, and told.
+    Prints the best system, the verdict of the gates, and what to fix first. Without --spec, how values are
+    read is guessed from gold, and told.
 
     \b
     fieldassay score gold.xlsx answers/
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=a.jsonl --pred qwen=b.jsonl --out run
-    fieldassay score --check --spec spec.yaml --gold gold.jsonl
     """
     import sys
 

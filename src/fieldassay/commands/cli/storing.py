@@ -79,9 +79,9 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     """Return the sources by the options of `score`; those not given are of the run that is scored again."""
     if given["out"] is not None and given["store"] is not None:
         raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
-    if given["rerun"] is None:
-        from fieldassay.spec.plan.restrict import with_sections
+    from fieldassay.spec.plan.restrict import with_sections
 
+    if given["rerun"] is None:
         inputs = read_inputs(given)
         has_spec = given["spec"] is not None or given["protocol"] is not None
         guess, plan = ("", read_plan_option(given)) if has_spec else _guess(inputs, given)
@@ -90,7 +90,6 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
         raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
     from fieldassay.runs.run import Run
     from fieldassay.runs.store.locate import find_run
-    from fieldassay.spec.plan.restrict import with_sections
 
     folder = find_run(given["rerun"], given["store"] or STORE)
     run = Run.open(folder)
@@ -99,7 +98,7 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     assert made_from is not None
     keep_interruptible()
     named = given["spec"] is not None or given["protocol"] is not None
-    plan = _completed(read_plan_option(given), run.plan) if named else run.plan
+    plan = read_plan_option(given) if named else run.plan
     meant = {
         **given,
         **_recorded(run),
@@ -134,21 +133,6 @@ def _guess(inputs: Inputs, given: Mapping[str, Any]) -> tuple[str, Plan]:
     return f"{draft.guess}\nkeep it with: {keeps}", draft.plan
 
 
-def _completed(plan: Plan, recorded: Plan) -> Plan:
-    """Return the plan with the options of a run where its own sections say nothing."""
-    from fieldassay.options import options_of
-    from fieldassay.spec.language.sections import SECTIONS
-    from fieldassay.spec.plan.restrict import with_sections
-
-    lacking = {
-        one.name: getattr(getattr(recorded.spec, key), one.name)
-        for key, kind in SECTIONS.items()
-        for one in options_of(kind)
-        if one.is_default(getattr(getattr(plan.spec, key), one.name))
-    }
-    return with_sections(plan, **lacking)
-
-
 def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
     """Return the store for a run scored again: the one given, else its present one."""
     if given["out"] is not None or given["store"] is not None:
@@ -171,7 +155,8 @@ def _recorded(run: Run) -> dict[str, Any]:
     assert run.file.options is not None
     context = click.get_current_context()
     found: dict[str, Any] = {}
-    for name, value in asdict(run.file.options).items():
+    chosen = {name: getattr(run.file, name) for name in ("limit", "only", "where")}
+    for name, value in {**asdict(run.file.options), **chosen}.items():
         if context.get_parameter_source(name) in (ParameterSource.DEFAULT, None):
             found[name] = (
                 tuple(value) if isinstance(value, list) else () if value is None and name in _LISTS else value

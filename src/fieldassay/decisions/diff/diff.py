@@ -30,12 +30,13 @@ from fieldassay.metrics.comparisons.pairwise import (
 )
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.pairing import PairedData, list_parts
+from fieldassay.options import OptionRecord
 from fieldassay.runs.run import corrupt_run_errors
 
 _FAILURES = ("missing", "invalid", "error", "timeout")
 
 
-class DiffOptions(Struct, frozen=True):
+class DiffOptions(OptionRecord, frozen=True):
     """The options for comparing runs.
 
     `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `systems` choose

@@ -64,7 +64,7 @@ class Input:
         self.head = _read_head(self.path)
         if not self.head.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
             raise problem(self.label, "is empty", "give a file with at least one record", "empty_input")
-        self.format = find_format(self.label, self.path, self.head, options)
+        self.format = find_format(self.label, self.path, self.head)
         self.encoding, self._errors = "utf-8", "replace"
         if self.format not in BINARY:
             self._settle_encoding(options.encoding)

@@ -84,7 +84,8 @@ class _Known(Struct, frozen=True, eq=False):
 
 def make_review(folder: Path, request: Request) -> Made:
     """Return a new review in a folder. Raises `ProblemsError` with the problems of the inputs."""
-    plan = _plan(request)
+    policy = request.policy
+    plan = read_plan(request.spec) if policy is None else find_plan(policy, request.spec)
     request = replace(request, shares=replace(request.shares, seed=plan.spec.statistics.seed))
     known = _read(plan, request)
     form = Form(known.plan)
@@ -112,12 +113,6 @@ def make_suspicious_review(folder: Path, run: Run, request: Request) -> Made:
         places.setdefault(one.doc, []).append((one.path, one.agreed or "null", one.gold or "null"))
     known = _Known(run.plan, None, tuple(places))
     return _create(folder, request, known, {name: ask_blind(asked) for name, asked in places.items()})
-
-
-def _plan(request: Request) -> Plan:
-    if request.policy is not None:
-        return find_plan(request.policy, request.spec)
-    return request.spec if isinstance(request.spec, Plan) else read_plan(request.spec)
 
 
 def _read(plan: Plan, request: Request) -> _Known:

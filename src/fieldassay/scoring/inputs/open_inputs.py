@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -11,83 +11,20 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.text.shown import format_count
-from fieldassay.paths import Pattern
-from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
+from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES, gold_options, pred_options
 from fieldassay.records.formats.find_format import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
-from fieldassay.records.options import SourceOptions, place_of
+from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, Repeat
 from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.repeats import are_runs, name_repeats, split_runs
 from fieldassay.records.sources.source import Source, open_source, open_systems
 from fieldassay.records.sources.variants import split_variants
-from fieldassay.records.value_objects import Scalars
 from fieldassay.scoring.inputs.choosing import Choice, choose_documents
-from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
+from fieldassay.spec.plan.nodes import Plan
 
 Records: TypeAlias = Any
 """A path, `-`, a list of objects, a mapping from id to object, a Polars or pandas frame."""
-
-
-def gold_options(plan: Plan) -> SourceOptions:
-    """Return the options for reading gold under a plan."""
-    data = plan.spec.data
-    others = dict(plan.root.other_names)
-    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
-    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
-    return SourceOptions(
-        has_loose_names=data.names == "loose",
-        id_names=data.id_key or None,
-        **place_of(data.gold_key),
-        wrap=data.wrap,
-        encoding=data.encoding,
-        unpacked=data.most_unpacked,
-        item_lists=tuple(_item_lists(plan.root.children)),
-        group=data.group,
-        declared=declared,
-        nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
-        is_gold=True,
-        other_names=plan.root.other_names,
-        answer_keys=named_keys(plan),
-        fields=plan.root,
-    )
-
-
-def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the path of each list of objects outside other lists, with the names of its items' fields."""
-    for node in nodes:
-        if isinstance(node, ListNode) and isinstance(node.items, ObjectNode):
-            yield prefix + node.name, frozenset(child.name for child in node.items.children)
-        elif isinstance(node, ObjectNode):
-            yield from _item_lists(node.children, f"{prefix}{node.name}.")
-
-
-def pred_options(plan: Plan) -> SourceOptions:
-    """Return the options for reading predictions under a plan."""
-    data = plan.spec.data
-    place = place_of(() if data.systems_key is not None else data.pred_key)
-    options = replace(gold_options(plan), is_gold=False, **place)
-    declared = options.declared - data_names(plan)
-    return replace(
-        options,
-        systems_key=data.systems_key,
-        declared=declared,
-        scalars=scalars_of(plan.root),
-    )
-
-
-def scalars_of(node: ObjectNode) -> Scalars:
-    """Return the fields of an object, by all their names, with the places of single values."""
-    found: dict[str, Any] = {}
-    others = dict(node.other_names)
-    for child in node.children:
-        items = child.items if isinstance(child, ListNode) else child
-        if isinstance(items, Leaf | ObjectNode):
-            found |= dict.fromkeys(
-                (child.name, *others.get(child.name, ())),
-                None if isinstance(items, Leaf) else scalars_of(items),
-            )
-    return found
 
 
 def open_inputs(
@@ -317,14 +254,6 @@ def _open_predictions(name: str, records: Records, options: SourceOptions) -> di
     }
 
 
-def data_names(plan: Plan) -> frozenset[str]:
-    """Return the keys that are data in gold, but would be metadata beside declared fields.
-
-    Of a tree, all of it is data but its id.
-    """
-    return frozenset(META_SHAPES.keys() - GOLD_ONLY) if "" in plan.slots else frozenset()
-
-
 def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
     """Return gold with notes on keys taken as metadata, and the keys of `data_names` in its trees.
 
@@ -357,21 +286,3 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
     if gold.options.key_of({}) is None:
         found |= {key for key in GOLD_ONLY if not taken[key]}
     return replace(gold, notes=(*gold.notes, *notes)), frozenset(found)
-
-
-def named_keys(plan: Plan) -> frozenset[str]:
-    """Return the top-level keys in the path patterns and checks of a spec without declared fields."""
-    trees = [child for child in plan.root.children if isinstance(child, AnyNode) and not child.path]
-    if not trees:
-        return frozenset()
-    patterns = [Pattern(path) for tree in trees for path, _ in tree.patterns] + [
-        planned.pattern for planned in plan.checks
-    ]
-    named = [pattern.parts[0] for pattern in patterns if pattern.parts]
-    named += [
-        key
-        for planned in plan.checks
-        if not planned.pattern.parts
-        for key in getattr(planned.check, "keys", ())
-    ]
-    return frozenset(key for key in named if isinstance(key, str))

@@ -9,12 +9,11 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 from msgspec.structs import replace
 
-from fieldassay.options import OptionRecord, check_names, option_names
+from fieldassay.options import OptionRecord, Positive, check_names, option_names
 from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
+from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 from fieldassay.spec.plan.restrict import with_sections
-
-Positive = Annotated[int, Meta(ge=1, examples=[1])]
 
 
 class ScoreOptions(OptionRecord, frozen=True):
@@ -32,7 +31,11 @@ class ScoreOptions(OptionRecord, frozen=True):
     workers: Positive = 1
     engine: Annotated[
         str,
-        Meta(pattern="local|ray(=.+)?", description="local, ray or ray=ADDRESS", examples=["local"]),
+        Meta(
+            pattern="^(local|ray(=.+)?)$",
+            description="local, ray or ray=ADDRESS",
+            examples=["local", "ray", "ray=ADDRESS"],
+        ),
     ] = "local"
     """The place of the work: `local`, `ray` (started on this machine), or `ray=ADDRESS` (a cluster)."""
     batch: Annotated[int, Meta(ge=1, examples=[2000])] = 2000
@@ -49,20 +52,17 @@ class ScoreOptions(OptionRecord, frozen=True):
     """Whether the result supports later comparisons, field by field too, even with a single system."""
 
 
-def with_keywords(
-    plan: Plan, options: ScoreOptions, keywords: Mapping[str, Any]
-) -> tuple[Plan, ScoreOptions]:
-    """Return the plan and the options with those that are given in place of theirs.
+def with_keywords(spec: Any, options: ScoreOptions, keywords: Mapping[str, Any]) -> tuple[Plan, ScoreOptions]:
+    """Return the plan of a spec, and the options, with those that are given in place of theirs.
 
     Raises `ProblemsError` for each name that is no option, and for each value that is none.
 
-    >>> from fieldassay.spec.plan.compile import read_plan
-    >>> plan = read_plan("fields: {total: money}")
-    >>> plan, options = with_keywords(plan, ScoreOptions(), {"seed": 1, "metrics": "f1"})
+    >>> spec, given = "fields: {total: money}", {"seed": 1, "metrics": "f1"}
+    >>> plan, options = with_keywords(spec, ScoreOptions(), given)
     >>> plan.spec.statistics.seed, options.metrics
     (1, ('f1',))
     """
-    own = option_names(ScoreOptions)
+    plan, own = read_plan(spec), option_names(ScoreOptions)
     check_names(keywords, (*own, *option_names(DataOptions), *option_names(StatisticsOptions)), "score")
     asked = {name: value for name, value in keywords.items() if value is not None}
     sections = {name: value for name, value in asked.items() if name not in own}

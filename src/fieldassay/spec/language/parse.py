@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from msgspec import Struct
 
 from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
-from fieldassay.options import fit, option_names
+from fieldassay.options import option_names
 from fieldassay.public import public
 from fieldassay.spec.language.checks import parse_checks
 from fieldassay.spec.language.cursor import Cursor, as_number
@@ -161,9 +161,7 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
 def _check_head(cursor: Cursor, report: Report) -> None:
     cursor.refuse_unknown((*SPEC_KEYS, *(place[0] for place in MOVED)))
     for place, key in MOVED.items():
-        below: Any = cursor.data
-        for step in place:
-            below = below.get(step) if isinstance(below, dict) else None
+        below = (cursor.mapping(place[0]) if place[1:] else cursor.data).get(place[-1])
         if below is not None:
             today = f"write: `data: {{{key}: {emit_flow(below)}}}`"
             report.add(place, f"no key {'.'.join(place)!r}", today, "unknown_key")
@@ -255,14 +253,12 @@ def _section(cursor: Cursor, key: str, kind: type[Section]) -> Section:
     """Return the options of a section; those that do not fit are noted."""
     inner = Cursor(cursor.mapping(key), (key,), cursor.report)
     inner.refuse_unknown((*option_names(kind), *(place[-1] for place in MOVED if place[:-1] == (key,))))
-    fitting: dict[str, Any] = {}
-    for name in option_names(kind):
-        try:
-            fitting |= {name: fit(kind, name, inner.data[name])} if inner.has(name) else {}
-        except ProblemsError as error:
-            [misfit] = error.problems
-            inner.refuse(name, misfit.what, misfit.remedy, misfit.kind)
-    return kind(**fitting)
+    try:
+        return kind(**{name: inner.data[name] for name in option_names(kind) if inner.has(name)})
+    except ProblemsError as error:
+        for misfit in error.problems:
+            inner.refuse(misfit.where, misfit.what, misfit.remedy, misfit.kind)
+        return kind()
 
 
 def _locale(cursor: Cursor) -> str | None:

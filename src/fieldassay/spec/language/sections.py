@@ -34,13 +34,17 @@ class DataOptions(OptionRecord, frozen=True):
     """The encoding of files that are not in Unicode; None: detected."""
     names: Literal["exact", "loose"] = "exact"
     """`loose`: keys that differ from declared ones by case or separators only are taken for them."""
-    match_ids: (
-        Literal["exact", "name", "stem", "number"]
-        | Annotated[str, Meta(pattern=r"(?s:.*\{id\}.*)", description="a pattern with {id}")]
-    ) = "exact"
+    match_ids: Annotated[
+        str,
+        Meta(
+            pattern=r"^(exact|name|stem|number|(?s:.*)\{id\}(?s:.*))$",
+            description="exact, name, stem, number or a pattern with {id}",
+            examples=["exact", "name", "stem", "number"],
+        ),
+    ] = "exact"
     """The form that ids are compared in, or a pattern such as `{id}_*.pdf={id}_expected`."""
     max_unpacked: (
-        Annotated[str, Meta(pattern=f"(?i:{_SIZE})", description="a size", examples=["8GB"])] | None
+        Annotated[str, Meta(pattern=f"(?i:^{_SIZE}$)", description="a size", examples=["8GB"])] | None
     ) = None
     """The limit of an unpacked file; None: 2 GB, or 100 times the packed size."""
 

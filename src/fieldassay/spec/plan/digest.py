@@ -46,9 +46,13 @@ def scoring_data(spec: Spec) -> dict[str, Any]:
         slices=(),
         protocol=None,
         fields=fields,
+        metrics=(),
+        definitions=(),
+        score=None,
+        prices=(),
+        statistics=StatisticsOptions(),
+        data=DataOptions(names=spec.data.names),
     )
-    bare = replace(bare, metrics=(), definitions=(), score=None, prices=())
-    bare = replace(bare, data=DataOptions(names=spec.data.names), statistics=StatisticsOptions())
     data: dict[str, Any] = _ordered({key: value for key, value in spec_data(bare).items() if key != "name"})
     if "checks" in data:  # the first pattern that matches a value counts
         data["checks"] = list(data["checks"].items())
