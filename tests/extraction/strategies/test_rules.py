@@ -156,6 +156,43 @@ def test_cells_without_places_belong_to_the_column_that_they_stand_in(table):
     ]
 
 
+def items(text, find=None, fields="{item: text, n: integer, price: money}"):
+    spec = f"fields: {{lines: {{find: {find or '{}'}, items: {{fields: {fields}}}}}}}"
+    _, found = play(Rules(), document(text), Task(read_spec(spec)))
+    return [" ".join(filter(None, one.values())) for one in found.record["lines"]]
+
+
+FORMS = [
+    ("a row", "2 Tea 4.00", '{rows: "{n} {item} {price}"}', ["Tea 2 4.00"]),
+    ("the first form that fits", "2 Tea 4.00\nMilk 1.00", '{rows: ["{n} {item} {price}", "{item} {price}"]}', ["Tea 2 4.00", "Milk 1.00"]),
+    ("two rows", "Green tea\n2 x 4.00", '{rows: "{item} / {n} {price}"}', ["Green tea 2 4.00"]),
+    ("no row that only begins so", "2 Tea 4.00 net", '{rows: "{n} {item} {price}"}', []),
+    ("up to a word", "Tea 4.00\nPaid in cash\nTea 5.00", '{rows: "{item} {price}", until: [Paid]}', ["Tea 4.00"]),
+    ("words at the beginning alone", "Tea Paid 4.00\nTea 5.00", '{rows: "{item} {price}", until: [Paid]}', ["Tea Paid 4.00", "Tea 5.00"]),
+    ("where nothing is said, a text and an amount", "2 Tea 4.00\nMilk 1.00\nTotal 5.00", None, ["Tea 2 4.00", "Milk 1.00"]),
+    ("no amount without cents then", "12 Main Street 4", None, []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "find", "found"), [case[1:] for case in FORMS], ids=[case[0] for case in FORMS]
+)
+def test_items_without_a_head_are_rows_of_the_forms_that_the_spec_says(text, find, found):
+    assert items(text, find) == found
+
+
+def test_a_pattern_makes_a_column_of_texts_one_word():
+    fields = '{item: text, n: {type: text, find: {pattern: "x?[0-9]+"}}, price: money}'
+    assert items("x2 Tea 4.00", '{rows: "{n} {item} {price}"}', fields) == ["Tea x2 4.00"]
+
+
+def test_a_form_with_an_unknown_column_is_refused():
+    with pytest.raises(
+        ProblemsError, match=r"\$\.fields\.lines\.find\.rows: no column 'prize'; did you mean 'price'"
+    ):
+        items("", '{rows: "{item} {prize}"}')
+
+
 SHOWN = [(f"Zwischensumme {n}.00\nZu zahlen {n + 1}.00\nBar 90.00", f"{n + 1}.00") for n in range(20, 28)]
 PROPOSED = [
     ("the label that stands beside gold", SHOWN, {"labels": ("Zu zahlen",)}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import kind_of
+from fieldassay.errors import kind_of, nearest
 from fieldassay.paths import Pattern
 from fieldassay.spec.language.calls import parse_accept, parse_call
 from fieldassay.spec.language.cursor import Cursor
@@ -300,8 +301,12 @@ def _find(cursor: Cursor) -> Find:
         what, _, remedy = str(error).removeprefix("pattern: ").partition("; ")
         inner.refuse("pattern", what, remedy)
         pattern = ""
-    return Find(
-        pattern,
-        inner.choice("take", "first", CHOICES[:3]),
-        inner.choice("unlabelled", "", (*CHOICES, "")),
-    )
+    rows, items = inner.texts("rows"), cursor.data.get("items")
+    columns = items.get("fields") if isinstance(items, dict) else None
+    for name in re.findall(r"\{([^{}]*)\}", " ".join(rows)):
+        if name.partition(".")[0] not in (columns or ()):
+            inner.refuse(
+                "rows", f"no column {name[:100]!r}", nearest(name[:100], columns or ()), "unknown_name"
+            )
+    choices = inner.choice("take", "first", CHOICES[:3]), inner.choice("unlabelled", "", (*CHOICES, ""))
+    return Find(pattern, *choices, rows, inner.texts("until"))

@@ -53,6 +53,10 @@ class Find(Struct, frozen=True):
     """Which of several values beside labels counts: `first`, `last` or `largest`."""
     unlabelled: str = ""
     """Which value of the type counts where no label has one: `none`, `only`, `first`, `last`, `largest`."""
+    rows: tuple[str, ...] = ()
+    """Of a list without a head: what an item looks like, such as `{quantity} {item} {amount}`."""
+    until: tuple[str, ...] = ()
+    """Of a list: what the first row after it begins with."""
 
 
 class Field(Struct, frozen=True):

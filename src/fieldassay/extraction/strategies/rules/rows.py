@@ -114,6 +114,10 @@ class Row(Struct, frozen=True, dict=True):
         text = self.tokens[at].text
         return any(map(str.isalpha, text)) and not has_digit(text) and text[-1] not in ":："
 
+    def is_mark(self, at: int) -> bool:
+        """Return whether a word is no value: a mark, a currency, or a cross."""
+        return self.kinds[at] in "PC" or self.keys[at] in ("", "x")
+
     def place(self, first: int, end: int, kind: str = "text") -> Place:
         """Return the place of some words, without marks at its ends; brackets are kept in texts."""
         return Place(self.page, *trimmed(self.tokens[first:end], kind))

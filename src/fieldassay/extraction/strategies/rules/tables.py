@@ -1,8 +1,7 @@
-"""Items of a list without examples: rows under a head with labels, else lines of text and amounts."""
+"""Items of a list: rows under a head with its labels, or rows that look as the spec says."""
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -11,94 +10,129 @@ from msgspec import Struct
 
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import Found
-from fieldassay.extraction.strategies.rules.labels import Words
-from fieldassay.extraction.strategies.rules.rows import Row, Sheet
-from fieldassay.extraction.strategy import EvidenceClass
+from fieldassay.extraction.places.value_words import NUMBERS, TEXTS
+from fieldassay.extraction.strategies.rules.labels import BELOW, WEAK, Words, is_match, runs
+from fieldassay.extraction.strategies.rules.rows import Row
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
     from fieldassay.spec.plan.nodes import Leaf
 
-_ENDS = frozenset({"total", "subtotal", "sub", "grand", "sum", "summe", "gesamt", "amount"})
-"""Words that begin the lines after a table."""
-
-_COUNT_WORDS = frozenset({"cnt", "count", "qty", "quantity", "pcs", "units", "menge", "anzahl", "jumlah"})
-"""Words of labels of columns that count, whatever their type."""
-_COUNT = lazy_regex(r"[xX]?\d{1,4}[xX]?|\d{1,3}[.,]0+")
-
-_NUMERIC = ("money", "number", "quantity", "integer")
-_AMOUNTS = ("money", "number", "quantity")
-_UNSURE = 0.5
-"""The confidence of a value whose column has no label."""
-_LABELLED = 0.9
+ENDS = ("total", "subtotal", "subttl", "sub", "grandtotal", "amountdue", "sum", "summe", "gesamt")
+"""What the rows after a list begin with, beside the labels of amounts, where the spec says nothing."""
 _MOST_EMPTY = 3
 """Rows without any value that end a table."""
+_NAMES = lazy_regex(r"\{([^{}]*)\}")
+
+Run: TypeAlias = tuple[int, int, int]
+"""A row, the first of some words in it, and their end."""
+Item: TypeAlias = Mapping[int, Run]
+"""The words of an item's values by the position of their column."""
 
 
 class Column(Struct, frozen=True):
-    """A field of the items: its steps below an item, its type, and its labels."""
+    """A field of the items: its steps below an item, its type, its labels as letters and digits."""
 
     steps: Steps
     leaf: Leaf
     labels: tuple[str, ...]
-    """Its labels as letters and digits."""
+    pattern: str = ""
+
+    @property
+    def is_text(self) -> bool:
+        """Return whether it takes any words."""
+        return self.leaf.type in TEXTS and not self.pattern
 
 
-Run: TypeAlias = tuple[int, int, int]
-"""A row, the first of some words in it, and their end."""
+class ListRule(Struct, frozen=True):
+    """How the items of one list are found."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[tuple[int, ...], ...], ...]
+    """Forms of an item: its rows, each the columns from left to right."""
+    until: frozenset[str]
+    """What the first row after the items begins with."""
+    amounts: frozenset[int] = frozenset()
+    """Columns whose values have cents or four digits, where the spec says no form."""
 
 
-class Cell(Struct, frozen=True):
-    """A value of an item: the words that it is made of, mostly of one row, and how sure it is."""
+def usual_rule(columns: tuple[Column, ...], until: frozenset[str]) -> ListRule:
+    """Return the rule of a list of whose rows the spec says nothing: a text, amounts, counts on either side.
 
-    runs: tuple[Run, ...]
-    confidence: float
+    Of several amounts the first may be missing, and the text may stand alone in the row before.
+    """
+    places = range(len(columns))
+    text = next(([at] for at in places if columns[at].is_text), [])
+    money = [at for at in places if columns[at].leaf.type == "money"]
+    amounts = money or [at for at in places if columns[at].leaf.type in NUMBERS]
+    counts = [at for at in places if not columns[at].is_text and at not in amounts]
+    forms: list[list[list[int]]] = []
+    for own in dict.fromkeys((tuple(counts), ())):
+        for first in range(len(amounts)):
+            rest = amounts[first:]
+            forms += [[[*own, *text, *rest]], [[*text, *own, *rest]], [text, [*own, *rest]]]
+    made = (tuple(map(tuple, form)) for form in forms)
+    return ListRule(columns, tuple(dict.fromkeys(made)) if text else (), until, frozenset(amounts))
 
 
-Item = Mapping[int, Cell]
-"""The cells of an item by the position of their column."""
+def read_form(text: str, columns: Sequence[Column]) -> tuple[tuple[int, ...], ...]:
+    """Return the form of an item, whose rows a stroke divides, as columns: `{count} {item} / {amount}`."""
+    names = {".".join(map(str, column.steps)): at for at, column in enumerate(columns)}
+    lines = [[names[name] for name in _NAMES.findall(line) if name in names] for line in text.split("/")]
+    return tuple(map(tuple, lines))
 
 
-def extract_items(words: Words, columns: Sequence[Column]) -> list[dict[int, Cell]]:
-    """Return the items of a list: those under a head, or else the lines that look alike."""
-    sheet, head = words.sheet, _find_head(words, columns)
+def find_items(words: Words, rule: ListRule) -> tuple[list[Item], float]:
+    """Return the items, and how sure they are: those under a head, or else rows of a form of the spec."""
+    head = _find_head(words, rule.columns)
     if head is not None:
-        return _under_head(sheet, columns, *head)
-    return _by_pattern(sheet, columns)
+        return _under_head(words, rule, *head), BELOW
+    items: list[Item] = []
+    index, end = 0, _end_of(words, rule, 0)
+    while index < end:
+        for form in rule.rows:
+            lines = [(index + at, line) for at, line in enumerate(form) if index + at < end]
+            found = [_fit(words, rule.columns, *line, rule.amounts) for line in lines]
+            if len(found) == len(form) and None not in found:
+                items.append({at: run for line in found if line for at, run in line.items()})
+                index += len(form) - 1
+                break
+        index += 1
+    return items, WEAK
 
 
-def as_values(
-    sheet: Sheet, columns: Sequence[Column], items: Sequence[Item], at: Steps
-) -> dict[Steps, Found]:
-    """Return the values of items that their types can read, by steps in the record."""
+def as_values(words: Words, rule: ListRule, at: Steps) -> dict[Steps, Found]:
+    """Return the values of the items that their types can read, by steps in the record."""
     values: dict[Steps, Found] = {}
-    number = 0
+    columns, number = rule.columns, 0
+    items, sure = find_items(words, rule)
     for item in items:
-        read = {
-            column: found for column, cell in item.items() if (found := _found(sheet, columns[column], cell))
+        places = {
+            column: words.sheet.rows[row].place(first, end, columns[column].leaf.type)
+            for column, (row, first, end) in item.items()
         }
-        if not read:
-            continue
-        anchor = min(
-            (found.place for found in read.values() if found.place),
-            key=lambda place: (place.page, place.start),
-        )
-        for column, found in read.items():
-            values[*at, number, *columns[column].steps] = Found(
-                found.value, found.confidence, found.place, found.kind, found.quote, anchor
-            )
-        number += 1
+        quotes = {column: words.sheet.search.text_at(place) for column, place in places.items()}
+        texts = {column: " ".join(quote.split()) for column, quote in quotes.items()}
+        read = [
+            column
+            for column, text in texts.items()
+            if text and columns[column].leaf.reader.read(text).problem is None
+        ]
+        anchor = min((places[column] for column in read), key=lambda one: (one.page, one.start), default=None)
+        for column in read:
+            steps = (*at, number, *columns[column].steps)
+            values[steps] = Found(texts[column], sure, places[column], "found", quotes[column], anchor)
+        number += bool(read)
     return values
 
 
-def _found(sheet: Sheet, column: Column, cell: Cell) -> Found | None:
-    places = [sheet.rows[row].place(first, end, column.leaf.type) for row, first, end in cell.runs]
-    quotes = [sheet.search.text_at(place) for place in places]
-    text = " ".join(" ".join(quotes).split())
-    if not text or column.leaf.reader.read(text).problem is not None:
-        return None
-    kind: EvidenceClass = "found" if len(places) == 1 else "assembled"
-    return Found(text, cell.confidence, places[0], kind, quotes[0])
+def _end_of(words: Words, rule: ListRule, start: int) -> int:
+    """Return the first row from one on that begins with a word that ends the list."""
+    rows = words.sheet.rows
+    for index in range(start, len(rows)):
+        if any(run in rule.until for _, run in runs(rows[index].keys, 0)):
+            return index
+    return len(rows)
 
 
 def _find_head(words: Words, columns: Sequence[Column]) -> tuple[int, dict[int, tuple[int, int]]] | None:
@@ -109,6 +143,7 @@ def _find_head(words: Words, columns: Sequence[Column]) -> tuple[int, dict[int, 
         for at, column in enumerate(columns)
         for label in column.labels
         for index, first, end in words.labels(label)
+        if end <= words.sheet.rows[index].segment_of(first)[1]
     ]
     for _, index, at, first, end in sorted(placed):  # the longest labels first
         head = heads[index]
@@ -118,87 +153,96 @@ def _find_head(words: Words, columns: Sequence[Column]) -> tuple[int, dict[int, 
     return (best, heads[best]) if best is not None and len(heads[best]) >= 2 else None
 
 
-def _pieces(row: Row) -> tuple[tuple[int, int], ...]:
-    """Return the segments of a head, or its words where it has only one segment."""
-    if len(row.segments) > 1:
-        return row.segments
-    return tuple(
-        (at, end) for at in range(len(row.tokens)) for end in (at + 1, at + 2) if end <= len(row.tokens)
-    )
-
-
-def _under_head(
-    sheet: Sheet, columns: Sequence[Column], head: int, placed: Mapping[int, tuple[int, int]]
-) -> list[dict[int, Cell]]:
-    top = sheet.rows[head]
-    if len(top.segments) == 1:
-        order = sorted(placed, key=lambda at: placed[at])
-        lines = [
-            _line_in_order(sheet.rows[index], index, columns, order) for index in _lines_below(sheet, head)
-        ]
-        return [line for line in lines if line]
+def _under_head(words: Words, rule: ListRule, head: int, placed: Mapping[int, tuple[int, int]]) -> list[Item]:
+    """Return the items below a head: rows with a value for each column in order, or by their places."""
+    top, rows = words.sheet.rows[head], words.sheet.rows
     sides = {at: (top.tokens[first].left, top.tokens[end - 1].right) for at, (first, end) in placed.items()}
     others = [
         (top.tokens[first].left, top.tokens[end - 1].right)
-        for first, end in _pieces(top)
+        for first, end in top.segments
         if all(end <= taken[0] or first >= taken[1] for taken in placed.values())
     ]
-    items: list[dict[int, Cell]] = []
+    order = sorted(placed, key=lambda at: placed[at])
+    items: list[Item] = []
     empty = 0
-    for index in _lines_below(sheet, head):
+    for index in range(head + 1, _end_of(words, rule, head + 1)):
+        found = None if others else _fit(words, rule.columns, index, order)
+        found = found or _in_columns(rule.columns, rows[index], index, sides, others)
+        is_item = len(found) >= 2 or any(rule.columns[at].leaf.type in NUMBERS for at in found)
+        if is_item or (found and len(rule.columns) == 1):
+            items.append(found)
+        empty = 0 if found else empty + 1
         if empty >= _MOST_EMPTY:
             break
-        found = _in_columns(sheet, columns, index, sides, others)
-        texts = [at for at in found if columns[at].leaf.type not in _NUMERIC]
-        if not found:
-            empty += 1
-        elif len(found) >= 2 or (len(columns) == 1) or not items or len(texts) < len(found):
-            items.append(found)
-            empty = 0
     return items
 
 
-def _lines_below(sheet: Sheet, head: int) -> list[int]:
-    """Return the rows from a head to the first line of totals."""
-    below = range(head + 1, len(sheet.rows))
-    end = next((index for index in below if _ends_items(sheet.rows[index])), len(sheet.rows))
-    return list(range(head + 1, end))
+def _fit(
+    words: Words,
+    columns: Sequence[Column],
+    index: int,
+    order: Sequence[int],
+    amounts: frozenset[int] = frozenset(),
+) -> dict[int, Run] | None:
+    """Return the words of a row as the values of columns in order, all of them; None where they do not fit.
 
-
-def _line_in_order(row: Row, index: int, columns: Sequence[Column], order: Sequence[int]) -> dict[int, Cell]:
-    """Return the words of a line without gaps in column order: numbers one by one, texts between."""
-    texts = [at for at in order if columns[at].leaf.type not in _NUMERIC]
-    if len(texts) != 1:
-        return {}
-    split = order.index(texts[0])
-    first, end = 0, len(row.tokens)
-    cells: dict[int, Cell] = {}
-    for at in order[:split]:
-        if first < end and row.kinds[first] in "AN":
-            cells[at] = Cell(((index, first, first + 1),), _LABELLED)
-            first += 1
-    for at in reversed(order[split + 1 :]):
-        if end > first and row.kinds[end - 1] in "AN":
+    Numbers, dates and the like are taken from both ends, and the text is what is left; one of several texts
+    ends at a wide gap.
+    """
+    row = words.sheet.rows[index]
+    first, end, left = 0, len(row.tokens), list(order)
+    found: dict[int, Run] = {}
+    while left and not columns[left[-1]].is_text:
+        spans = {stop: begin for begin, stop in _spans(words, columns[left[-1]], index, left[-1] in amounts)}
+        while end > first and end not in spans and row.is_mark(end - 1):
             end -= 1
-            cells[at] = Cell(((index, end, end + 1),), _LABELLED)
-    return {**cells, texts[0]: Cell(((index, first, end),), _LABELLED)} if cells and end > first else {}
+        if spans.get(end, -1) < first:
+            return None
+        found[left.pop()] = index, spans[end], end
+        end = spans[end]
+    for number, at in enumerate(left):
+        if columns[at].is_text:
+            stop = end if number == len(left) - 1 else row.segment_of(first)[1] if first < end else first
+            if sum(map(str.isalpha, "".join(row.keys[first:stop]))) < 2:
+                return None
+        else:
+            spans = dict(_spans(words, columns[at], index, at in amounts))
+            while first < end and first not in spans and row.is_mark(first):
+                first += 1
+            stop = spans.get(first, end + 1)
+        if not first < stop <= end:
+            return None
+        found[at] = index, first, stop
+        first = stop
+    return found if all(map(row.is_mark, range(first, end))) else None
+
+
+def _spans(words: Words, column: Column, index: int, is_amount: bool) -> list[tuple[int, int]]:
+    """Return the values of a column that stand in a row: the first word and the end of each."""
+    row = words.sheet.rows[index]
+    if column.leaf.type in TEXTS:
+        return [(at, at + 1) for at, token in enumerate(row.tokens) if is_match(column.pattern, token.text)]
+    values = words.values(column.leaf, column.pattern).rows.get(index, [])
+    spans = [(one.first, one.end) for one in values]
+    if is_amount:
+        return [(first, end) for first, end in spans if "A" in row.kinds[first:end]]
+    return spans
 
 
 def _in_columns(
-    sheet: Sheet, columns: Sequence[Column], index: int, sides: Mapping[int, tuple[float, float]],
+    columns: Sequence[Column], row: Row, index: int, sides: Mapping[int, tuple[float, float]],
     others: Sequence[tuple[float, float]],
-) -> dict[int, Cell]:  # fmt: skip
+) -> dict[int, Run]:  # fmt: skip
     """Return the segments of a row by the nearest head; those under heads of no column are left out."""
-    row = sheet.rows[index]
     heads = [(*side, at) for at, side in sides.items()] + [(*side, -1) for side in others]
-    found: dict[int, Cell] = {}
+    found: dict[int, Run] = {}
     for first, end in _cells(row):
         left, right = row.tokens[first].left, row.tokens[end - 1].right
-        distance, at = min((_distance(left, right, side[0], side[1]), side[2]) for side in heads)
+        distance, at = min((max(left, one[0]) - min(right, one[1]), one[2]) for one in heads)
         if at >= 0 and at not in found and distance < 10 * row.height:
-            found[at] = Cell(((index, first, end),), _LABELLED)
-        elif at in found and columns[at].leaf.type == "text" and found[at].runs[-1][2] == first:
-            found[at] = Cell(((index, found[at].runs[0][1], end),), _LABELLED)
+            found[at] = index, first, end
+        elif at in found and columns[at].is_text and found[at][2] == first:
+            found[at] = index, found[at][1], end
     return found
 
 
@@ -214,81 +258,3 @@ def _cells(row: Row) -> list[tuple[int, int]]:
                 start = at
         cells.append((start, end))
     return cells
-
-
-def _distance(left: float, right: float, other_left: float, other_right: float) -> float:
-    """Return how far two pieces are apart: negative is how much they overlap."""
-    return max(left, other_left) - min(right, other_right)
-
-
-def _by_pattern(sheet: Sheet, columns: Sequence[Column]) -> list[dict[int, Cell]]:
-    """Return the lines before the totals that have a text and amounts at their end."""
-    amounts = _by_labels(columns)
-    counts = [at for at, column in enumerate(columns) if _is_count(column)]
-    texts = [at for at, column in enumerate(columns) if column.leaf.type not in _NUMERIC and at not in counts]
-    if not texts or not amounts:
-        return []
-    items: list[dict[int, Cell]] = []
-    for index, row in enumerate(sheet.rows):
-        if _ends_items(row):
-            break
-        found = _line(row, index, (texts[0], amounts, counts))
-        if found and texts[0] not in found:
-            before = sheet.rows[index - 1] if index else None
-            if (
-                before is not None
-                and set(before.kinds) <= set("TMP")
-                and not any(_covers(item, index - 1) for item in items)
-            ):
-                found[texts[0]] = Cell(((index - 1, 0, len(before.tokens)),), _UNSURE)
-        if texts[0] in found:
-            items.append(found)
-    return items
-
-
-def _is_count(column: Column) -> bool:
-    is_named = any(label.endswith(tuple(_COUNT_WORDS)) for label in column.labels)
-    return column.leaf.type == "integer" or (column.leaf.type not in _AMOUNTS and is_named)
-
-
-def _by_labels(columns: Sequence[Column]) -> list[int]:
-    """Return the columns of amounts from the last on a line to the first: totals before unit prices."""
-    amounts = [at for at, column in enumerate(columns) if column.leaf.type in _AMOUNTS]
-    units = [at for at in amounts if any("unit" in label for label in columns[at].labels)]
-    return [at for at in reversed(amounts) if at not in units] + units
-
-
-def _line(row: Row, index: int, wanted: tuple[int, Sequence[int], Sequence[int]]) -> dict[int, Cell]:
-    text, amounts, counts = wanted
-    kinds, end = row.kinds, len(row.tokens)
-    cells: dict[int, Cell] = {}
-    for at in amounts:
-        if end and kinds[end - 1] == "A":
-            end -= 1
-            cells[at] = Cell(((index, end, end + 1),), _UNSURE)
-    first = 0
-    if not cells:
-        return {}
-    if counts and end and _COUNT.fullmatch(row.tokens[end - 1].text):
-        end -= 1
-        cells[counts[0]] = Cell(((index, end, end + 1),), _UNSURE)
-    elif counts and end and _COUNT.fullmatch(row.tokens[0].text):
-        first = 1
-        cells[counts[0]] = Cell(((index, 0, 1),), _UNSURE)
-    if any(_is_name(token.text) for token in row.tokens[first:end]):
-        cells[text] = Cell(((index, first, end),), _UNSURE)
-    return cells
-
-
-def _is_name(text: str) -> bool:
-    return sum(char.isalpha() for char in text) >= 2
-
-
-def _covers(item: Item, index: int) -> bool:
-    return any(run[0] == index for cell in item.values() for run in cell.runs)
-
-
-def _ends_items(row: Row) -> bool:
-    """Return whether a row begins the totals: its first word is such a word, or one joined to others."""
-    first = re.split(r"[^\w]|_", row.lower[0].strip("_-"))[0] if row.tokens else ""
-    return first in _ENDS or first.startswith(("subt", "total", "grandt"))
