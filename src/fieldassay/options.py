@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, TypeVar, get_type_hints
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, inspect
 from msgspec.structs import force_setattr
@@ -147,7 +148,7 @@ def _read_path(kind: type[Any], value: Any) -> Any:
 
 
 def fits(annotation: Any, value: Any) -> bool:
-    """Return whether a value is of an annotation; true of those that are nothing to compare with.
+    """Return whether a value is of an annotation.
 
     >>> fits(str | None, "a"), fits(tuple[str, ...], ("a", 1)), fits(float, 1)
     (True, False, True)
@@ -156,8 +157,11 @@ def fits(annotation: Any, value: Any) -> bool:
         convert(value, annotation, dec_hook=_read_path)
     except ValidationError:
         return False
-    except TypeError:  # such as a function
-        return True
+    except TypeError:  # msgspec does not know it
+        kind = get_origin(annotation) or annotation
+        if kind in (Union, UnionType):
+            return any(fits(part, value) for part in get_args(annotation))
+        return not isinstance(kind, type) or isinstance(value, kind)
     return True
 
 

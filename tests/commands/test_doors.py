@@ -23,9 +23,8 @@ from fieldassay.commands.cli.main import COMMANDS, commands, main
 from fieldassay.commands.named_documents import name_documents
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
-from fieldassay.spec.plan.compile import read_plan
 
 # The content of `import fieldassay`: that of the command line, with nothing loaded before its use
 
@@ -297,34 +296,10 @@ PRED = [
     {"id": "b", "answer": {"shop": "Elm", "total": 2}},
 ]
 
-KEYWORDS: dict[str, tuple[dict[str, Any], ScoreOptions]] = {
-    "a list": ({"only": ["a", "b"]}, ScoreOptions(only=("a", "b"))),
-    "a text for a list": (
-        {"metrics": "f1", "where": "kind=x"},
-        ScoreOptions(metrics=("f1",), where=("kind=x",)),
-    ),
-    "nothing": ({}, ScoreOptions()),
-}
-
-
-@pytest.mark.parametrize("name", KEYWORDS)
-def test_keywords_are_the_options_of_their_names(name: str) -> None:
-    given, wanted = KEYWORDS[name]
-    assert with_keywords(read_plan(KEYWORDS_SPEC), ScoreOptions(), given)[1] == wanted
-
 
 def test_no_name_is_an_option_of_two_classes() -> None:
     names = [part.name for kind in (ScoreOptions, DataOptions, StatisticsOptions) for part in fields(kind)]
     assert len(names) == len(set(names))
-
-
-def test_score_takes_keywords_with_and_without_options() -> None:
-    keys = {"pred_key": "answer", "gold_key": "gold"}
-    assert score(KEYWORDS_GOLD, PRED, KEYWORDS_SPEC, bootstrap=0, **keys).value("accuracy") == 0.75
-    assert score(KEYWORDS_GOLD, PRED, KEYWORDS_SPEC, limit=1, **keys, bootstrap=0).value("accuracy") == 0.5
-    assert (
-        score(KEYWORDS_GOLD, PRED, KEYWORDS_SPEC, bootstrap=0, fields="shop", **keys).value("accuracy") == 1.0
-    )
 
 
 def test_every_keyword_that_is_no_option_is_named_with_the_nearest() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.decisions.baseline.file import read_baseline
@@ -29,7 +30,6 @@ from fieldassay.metrics.result.statistics_file import STATISTICS
 from fieldassay.metrics.statistics.recipes import Total
 from fieldassay.metrics.thresholds import holds
 from fieldassay.metrics.uncertainty.intervals import FEW_DOCUMENTS, are_too_few
-from fieldassay.options import OptionRecord
 from fieldassay.runs.run import Run, read_runs
 
 Matches: TypeAlias = Mapping[Path, Mapping[str, BaselineMatch]]
@@ -38,7 +38,7 @@ Holders: TypeAlias = Mapping[Run, Mapping[str, Holder]]
 """The estimates of each system of each run."""
 
 
-class GateRequest(OptionRecord, frozen=True):
+class GateRequest(Struct, frozen=True):
     """Runs or their folders, and the source of their gates (a file, a protocol, else the runs' own specs).
 
     `baseline` is read only if a gate is a regression.

@@ -252,7 +252,7 @@ def test_the_run_says_which_documents_it_has_and_reads_the_same_again(
     )
     assert found.code == 0 and "2 of 4 documents: kind=receipt" in found.out
     facts = json.loads((tmp_path / "part" / "run.json").read_text())
-    assert facts["where"] == facts["options"]["where"] == ["kind=receipt"]
+    assert facts["where"] == ["kind=receipt"]
     assert facts["counts"]["systems"]["m"]["unmatched"] == 0
     assert run("score", "--run", tmp_path / "part", "--out", tmp_path / "again", "--quiet").code == 0
     numbers = [

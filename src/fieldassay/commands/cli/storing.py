@@ -18,7 +18,7 @@ from fieldassay.commands.cli.inputs import (
 )
 
 if TYPE_CHECKING:
-    from fieldassay.runs.run import Run
+    from fieldassay.runs.run_file import RunFile
     from fieldassay.spec.plan.nodes import Plan
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -101,7 +101,7 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     plan = read_plan_option(given) if named else run.plan
     meant = {
         **given,
-        **_recorded(run),
+        **_recorded(run.file),
         "gold": given["gold"] or made_from.gold,
         "store": _new_place(given, folder),
     }
@@ -147,16 +147,20 @@ def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
     return folder.parent
 
 
-def _recorded(run: Run) -> dict[str, Any]:
+def _recorded(file: RunFile) -> dict[str, Any]:
     """Return the options of the run that the command line does not give itself."""
     from click.core import ParameterSource
     from msgspec.structs import asdict
 
-    assert run.file.options is not None
+    assert file.options is not None
     context = click.get_current_context()
     found: dict[str, Any] = {}
-    chosen = {name: getattr(run.file, name) for name in ("limit", "only", "where")}
-    for name, value in {**asdict(run.file.options), **chosen}.items():
+    for name, value in {
+        **asdict(file.options),
+        "limit": file.limit,
+        "only": file.only,
+        "where": file.where,
+    }.items():
         if context.get_parameter_source(name) in (ParameterSource.DEFAULT, None):
             found[name] = (
                 tuple(value) if isinstance(value, list) else () if value is None and name in _LISTS else value
