@@ -64,9 +64,9 @@ def test_one_number_for_the_record_is_the_confidence_of_each_of_its_values() -> 
     assert set(found.observations.confidence.tolist()) == {0.5}
 
 
-def refused(run: Result, **options: Any) -> str:
+def refused(run: Result, promise: tuple[float, ...] = (), **options: Any) -> str:
     with pytest.raises(ProblemsError) as caught:
-        calibrate(run, CalibrationOptions(**options))
+        calibrate(run, CalibrationOptions(promise=Promise(*promise), **options))
     [problem] = caught.value.problems
     assert problem.remedy
     return problem.kind
@@ -123,12 +123,12 @@ REFUSED = {
     "another system": (lambda: score_rows(GOLD, PRED), {"system": "lama"}, "unknown_name"),
     "another field": (lambda: score_rows(GOLD, PRED), {"fields": ("totl",)}, "unknown_name"),
     "another slice": (lambda: score_rows(GOLD, PRED), {"slices": ("kind",)}, "unknown_name"),
-    "no risk": (lambda: score_rows(GOLD, PRED), {"promise": Promise(0.0)}, "invalid_option"),
-    "nan risk": (lambda: score_rows(GOLD, PRED), {"promise": Promise(float("nan"))}, "invalid_option"),
+    "no risk": (lambda: score_rows(GOLD, PRED), {"promise": (0.0,)}, "out_of_range"),
+    "nan risk": (lambda: score_rows(GOLD, PRED), {"promise": (float("nan"),)}, "out_of_range"),
     "percent for confidence": (
         lambda: score_rows(GOLD, PRED),
-        {"promise": Promise(0.01, 95)},
-        "invalid_option",
+        {"promise": (0.01, 95)},
+        "out_of_range",
     ),
     "another scale": (lambda: score_rows(GOLD, PRED), {"scale": "odds"}, "unknown_name"),
 }
