@@ -272,7 +272,6 @@ FIRST = [
 SECOND = [{"id": 1, "total": 5, "name": "oak"}, {"id": 2, "total": MINUS, "name": "Ash"}]
 COMMANDS = {
     "attribute": ["attribute", "run", "--format", "markdown"],
-    "export-pairs": ["report", "run", "--table", "pairs"],
     "export-values": ["report", "run", "-o", "values.csv"],
     "export-results": ["report", "run", "-o", "results.json"],
     "export-errors": ["report", "run", "--table", "errors", "-o", "errors.md"],

@@ -125,7 +125,7 @@ _RUN_COMMANDS = (
     ("report", "work", "-o", "out.csv"), ("report", "work", "-o", "out.xlsx"),
     ("report", "work", "-o", "out.json"),
     ("report", "work", "-o", "out.md"),
-    ("report", "work", "--table", "errors", "-o", "errors.md"), ("report", "work", "--table", "losses"),
+    ("report", "work", "--table", "errors", "-o", "errors.md"), ("report", "work", "--table", "fields"),
     ("gate", "work", "--gates", "gates.yaml"),
     ("calibrate", "work", "--system", "m"), ("baseline", "set", "work", "--out", "new.json"),
     ("gate", "work", "--baseline", "baseline.json"),

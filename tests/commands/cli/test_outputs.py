@@ -82,11 +82,6 @@ def test_a_table_of_a_run_is_written_in_each_format(
         assert ran.code == 2 and refused in ran.err
 
 
-def test_what_to_fix_first_can_be_printed(run: Run, folder: str) -> None:
-    ran = run("report", folder, "--table", "losses")
-    assert ran.code == 0 and "It costs" in ran.out
-
-
 @pytest.mark.parametrize(
     ("text", "code", "said"),
     [

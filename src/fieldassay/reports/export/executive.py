@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from fieldassay.io.text.shown import format_count, format_markdown
 from fieldassay.metrics.estimate import Estimate
@@ -32,15 +31,14 @@ MOST_REPAIRS = 3
 def render_executive(
     result: Result,
     generated: str = "",
-    drawing: str = "",
     losses: Mapping[str, Sequence[Loss]] | None = None,
     decisions: Sequence[Decision] = (),
 ) -> str:
     """Return the comparison as GitHub-flavored Markdown. `generated` is the time of the run.
 
-    `drawing` is the file of the dashboard beside it, if any; `losses` are the costliest of each system, the
-    costliest first. A system leads only if the difference to every other one is beyond chance; otherwise it
-    is `highest`. The recommendation is that of all reports, by the gates' `decisions`.
+    `losses` are the costliest of each system, the costliest first. A system leads only if the difference to
+    every other one is beyond chance; otherwise it is `highest`. The recommendation is that of all reports, by
+    the gates' `decisions`.
     """
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
@@ -50,11 +48,6 @@ def render_executive(
     )
     main = find_main(result)
     parts = ["# Executive comparison", "  \n".join(head)]
-    parts += (
-        ["## Performance dashboard", f"![Accuracy by system, with intervals]({quote(drawing)})"]
-        if drawing
-        else []
-    )
     parts.append("## Summary")
     for system in result.systems:
         parts += [f"### {format_markdown(system)}", "\n".join(_facts(result, main, system))]
