@@ -353,7 +353,9 @@ def test_200_000_values_are_judged(align: str, wrong: int) -> None:
     spec = {"fields": {"l": {"type": "list", "align": align, "items": "number"}}}
     values = list(range(characters(200_000)))
     result = within(
-        lambda: result_of(spec, [{"l": values}], [{"l": [*values[:-1], -1]}], evidence="none", metrics=("presence",)),
+        lambda: result_of(
+            spec, [{"l": values}], [{"l": [*values[:-1], -1]}], evidence="none", metrics=("presence",)
+        ),
         len(values) / 200,  # of what grows with the square, 20,000 take more
     )
     assert (result.value("correct"), result.value("wrong")) == (len(values) - 1, wrong)

@@ -33,7 +33,6 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score
 
-
 METRICS = ("accuracy", "f1", "presence", "items", "counts", "accuracy(regime=baseline)")
 
 
