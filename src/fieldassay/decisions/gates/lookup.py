@@ -235,7 +235,7 @@ class Holdings(Struct, frozen=True, eq=False):
                 if near.startswith(("did you mean", "score with"))
                 else f"there are: {', '.join(sorted(names)[:MOST_NAMED])} …"
             )
-            return f"there is no metric {call.name!r}" + (f"; {there}" if names else "")
+            return f"the run has no metric {call.name!r}" + (f"; {there}" if names else "")
         if call.slice is not None and not self._values(call.slice[0]):
             return f"there is no {call}: the run is not broken down by {call.slice[0]!r}"
         return f"there is no estimate {call}: no such field, slice or parameter in the run"
