@@ -13,7 +13,7 @@ from unittest.mock import patch
 import polars as pl
 import pytest
 from effort import few_examples
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from test_golden import ENCODER, ROOT
@@ -143,6 +143,7 @@ def trees() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @few_examples()
+@example([({"usage_m3": None}, {}), ({"name": "m3/h", "usage_m3": ["m3/h"]}, {"unit": ["5.000", "m3/h"]})])
 @given(st.lists(st.tuples(trees(), trees()), min_size=1, max_size=4))
 def test_a_drawn_tree_has_the_same_evidence_through_every_door(pairs: list[tuple[Any, Any]]) -> None:
     gold = {

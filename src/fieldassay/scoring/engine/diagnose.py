@@ -52,18 +52,30 @@ def diagnose(judged: Judged) -> list[Diagnosed]:
     wrong = [np.flatnonzero(np.isin(block.outcome, _PREDICTED_WRONG)) for block in blocks]
     others: list[Ints | None] = [None] * len(bits)
     if any(map(len, wrong)):
-        gold = _rows(blocks, list(map(_present, blocks)), "gold")
-        findings = diagnose_context(
-            _rows(blocks, wrong, "pred"), gold, _are_items(judged.fields), _are_numbers(judged.fields)
-        )
+        order, rank = _ranks(judged)
+        fields = [judged.fields[at] for at in order]
+        gold = _rows(blocks, list(map(_present, blocks)), "gold", rank)
+        predicted = _rows(blocks, wrong, "pred", rank)
+        findings = diagnose_context(predicted, gold, _are_items(fields), _are_numbers(fields))
+        named = np.append(order, -1)[findings.other_field].astype(np.int32)
         start = 0
         for at, rows in zip(chosen, wrong, strict=True):
             found = slice(start, start + len(rows))
             start += len(rows)
             bits[at][rows] |= findings.bits[found]
             others[at] = np.full(len(bits[at]), -1, dtype=np.int32)
-            others[at][rows] = findings.other_field[found]  # type: ignore[index]
+            others[at][rows] = named[found]  # type: ignore[index]
     return [Diagnosed(*pair) for pair in zip(bits, others, strict=True)]
+
+
+def _ranks(judged: Judged) -> tuple[Codes, Codes]:
+    """Return the fields in an order that no other document changes, and the place of each field in it.
+
+    Fields of trees come by their paths, behind those of the plan: they are numbered as they appear.
+    """
+    grown = range(judged.planned, len(judged.fields))
+    order = np.array([*range(judged.planned), *sorted(grown, key=lambda at: judged.fields[at].path)])
+    return order, np.argsort(order)
 
 
 def _bits(block: Block, path: str, doubtful: Mapping[int, int]) -> Bits:
@@ -112,13 +124,13 @@ def _present(block: Block) -> Nodes:
     return np.flatnonzero(block.gold_code >= 0)
 
 
-def _rows(blocks: Sequence[Block], chosen: Sequence[Nodes], side: str) -> ValueRows:
-    """Return the chosen rows of all blocks: the values of one side, and their gold items."""
+def _rows(blocks: Sequence[Block], chosen: Sequence[Nodes], side: str, rank: Codes) -> ValueRows:
+    """Return the chosen rows of all blocks: the values of one side, and their gold items; fields by rank."""
     docs, fields, items, texts = [], [], [], []
     for block, rows in zip(blocks, chosen, strict=True):
         assert block.coded is not None
         docs.append(block.pairs.doc[rows])
-        fields.append(np.full(len(rows), block.field, dtype=np.int32))
+        fields.append(np.full(len(rows), rank[block.field], dtype=np.int32))
         gold = block.pairs.gold[rows]
         items.append(np.full(len(rows), -1) if block.pairs.prefix is None else gold)
         texts.append(block.coded.column.canonical[getattr(block, f"{side}_code")[rows]])

@@ -45,6 +45,8 @@ class Judged(Struct, frozen=True, eq=False):
     reasons: Reasons
     undeclared: Undeclared
     too_long: tuple[tuple[str, TooLong], ...] = ()
+    planned: int = 0
+    """How many of the fields are those of the plan; the others are of trees, in the order of appearance."""
 
 
 def judge(
@@ -81,7 +83,14 @@ def judge(
     aligned = [align(inner, (documents, documents)) for inner in coded.lists]
     writer.write(scope, coded, pairs, aligned, None)
     too_long = tuple((one.place.place.node.path, pair) for one in aligned for pair in one.too_long)
-    return Judged(tuple(writer.blocks), tuple(table.fields), writer.reasons, undeclared, too_long)
+    return Judged(
+        tuple(writer.blocks),
+        tuple(table.fields),
+        writer.reasons,
+        undeclared,
+        too_long,
+        planned=len(plan.fields),
+    )
 
 
 def _code_scope(scope: Scope) -> CodedScope:
