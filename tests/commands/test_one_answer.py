@@ -143,7 +143,12 @@ def trees() -> st.SearchStrategy[dict[str, Any]]:
 
 
 @few_examples()
-@example([({"usage_m3": None}, {}), ({"name": "m3/h", "usage_m3": ["m3/h"]}, {"unit": ["5.000", "m3/h"]})])
+@example(
+    [
+        ({"usage_m3": None}, {}),
+        ({"name": {"b": ["m3/h"]}, "usage_m3": ["m3/h"]}, {"unit": {"a": ["1", "m3/h"]}}),
+    ]
+)
 @given(st.lists(st.tuples(trees(), trees()), min_size=1, max_size=4))
 def test_a_drawn_tree_has_the_same_evidence_through_every_door(pairs: list[tuple[Any, Any]]) -> None:
     gold = {
