@@ -19,6 +19,7 @@ from fieldassay.extraction.strategies.prompted import Prompted, Split
 from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
 from fieldassay.extraction.strategies.rules.strategy import Rules
 from fieldassay.extraction.strategy import Example, Task
+from fieldassay.paths import ITEM
 from fieldassay.spec.language.model import Find
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec
@@ -220,6 +221,18 @@ def test_gold_proposes_the_rule_that_finds_most_of_it(shown, rule):
     assert (found[("total",)].labels, found[("total",)].find) == (labels, Find(**rule))
     _, made = play(Rules(), document(shown[0][0]), Task(with_rules(spec, found)))
     assert made.record == {"total": shown[0][1]} and found[("total",)].right == len(shown)
+
+
+def test_gold_proposes_patterns_for_columns_of_words_with_digits():
+    spec = read_spec("fields: {lines: {items: {fields: {item: text, n: text, price: money}}}}")
+    lines = [{"item": "Green tea", "n": "x2", "price": "4.00"}, {"item": "Milk 3", "n": "1", "price": "1.00"}]
+    text = "Green tea x2 4.00\nMilk 3 1 1.00\nTotal 5.00"
+    found = propose_rules(spec, [Example(document(text), {"lines": lines})])
+    assert {steps: one.find for steps, one in found.items()} == {
+        ("lines", ITEM, "n"): Find("(?i)[0-9]+|x[0-9]+")
+    }
+    _, made = play(Rules(), document(text), Task(with_rules(spec, found)))
+    assert made.record["lines"] == lines
 
 
 def test_every_value_has_its_quote_and_a_confidence():

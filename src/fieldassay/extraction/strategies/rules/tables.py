@@ -63,9 +63,10 @@ def usual_rule(columns: tuple[Column, ...], until: frozenset[str]) -> ListRule:
     """
     places = range(len(columns))
     text = next(([at] for at in places if columns[at].is_text), [])
-    money = [at for at in places if columns[at].leaf.type == "money"]
-    amounts = money or [at for at in places if columns[at].leaf.type in NUMBERS]
-    counts = [at for at in places if not columns[at].is_text and at not in amounts]
+    others = [at for at in places if not columns[at].is_text]
+    money = [at for at in others if columns[at].leaf.type == "money"]
+    amounts = money or [at for at in others if columns[at].leaf.type in NUMBERS] or others[-1:]
+    counts = [at for at in others if at not in amounts]
     forms: list[list[list[int]]] = []
     for own in dict.fromkeys((tuple(counts), ())):
         for first in range(len(amounts)):
