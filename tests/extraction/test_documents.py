@@ -167,6 +167,16 @@ def test_a_value_longer_than_its_document_is_not_looked_for() -> None:
         assert search.find_closely(value, [0]) is None
 
 
+def test_thousands_of_quotes_that_stand_nowhere_are_compared_with_a_bounded_text() -> None:
+    chance = random.Random(1)
+    words = ["".join(chance.choices("abcdefghij", k=6)) for _ in range(100_000)]
+    search = searched(" ".join(words))
+    with costs_at_most(100):  # without a bound more than 500
+        for _ in range(2_000):
+            search.find_closely("".join(chance.choices("abcdefghij ", k=40)), [0])
+    assert searched(" ".join(words)).find_closely(f"{words[7]} {words[8]}x", [0])
+
+
 def drawn(draw: random.Random, kind: str) -> Any:
     if kind == "date":
         return date(2001, 1, 1) + timedelta(days=draw.randrange(9000))

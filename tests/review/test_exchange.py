@@ -15,9 +15,8 @@ from tests.effort import few_examples
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
 from fieldassay.records.labels_file import Label, Region, Sheet, read_labels, write_labels
-from fieldassay.review.exchange.formats import FORMATS, export_labels, import_labels
+from fieldassay.review.exchange.formats import FORMS, export_labels, import_labels
 
-TARGETS = {"labels": "out.jsonl", "label-studio": "tasks.json", "csv": "out.csv"}
 REGION = Region(2, (0.25, 0.5, 0.5, 0.75), "1,250.00")
 SHEET = Sheet(
     "inv-1.pdf",
@@ -39,7 +38,7 @@ SHEET = Sheet(
 def held_by(form: str, sheet: Sheet) -> Sheet:
     """Return what a form holds of a sheet."""
     labels = dict(sheet.labels)
-    if form == "label-studio":
+    if form == ".json":
         labels = {
             path: replace(
                 label,
@@ -54,12 +53,12 @@ def held_by(form: str, sheet: Sheet) -> Sheet:
 
 
 def there_and_back(folder: Path, form: str, sheets: list[Sheet]) -> list[Sheet]:
-    target = folder / TARGETS[form]
-    export_labels(sheets, form, target)
-    return list(import_labels(target, form).sheets)
+    target = folder / f"labels{form}"
+    export_labels(sheets, target)
+    return list(import_labels(target).sheets)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", FORMS)
 def test_labels_come_back_as_far_as_the_form_holds_them(tmp_path: Path, form: str) -> None:
     assert there_and_back(tmp_path, form, [SHEET]) == [held_by(form, SHEET)]
 
@@ -89,7 +88,7 @@ sheets = st.lists(
 )
 
 
-@pytest.mark.parametrize("form", ["labels", "label-studio", "csv"])
+@pytest.mark.parametrize("form", FORMS)
 @few_examples()
 @given(found=sheets)
 def test_any_labels_come_back(
@@ -104,22 +103,27 @@ def test_any_labels_come_back(
     ("form", "words"),
     [
         pytest.param(
-            "label-studio",
+            ".json",
             ["the origin, or what was shown, of 2 labels", "the text of the page in 2"],
             id="ls",
         ),
-        pytest.param("csv", [], id="csv"),
-        pytest.param("labels", [], id="labels"),
+        pytest.param(".csv", [], id="csv"),
+        pytest.param(".jsonl", [], id="labels"),
     ],
 )
 def test_what_a_form_cannot_hold_is_told(tmp_path: Path, form: str, words: list[str]) -> None:
-    lost = "; ".join(export_labels([SHEET], form, tmp_path / TARGETS[form]))
+    lost = "; ".join(export_labels([SHEET], tmp_path / f"labels{form}"))
     assert all(word in lost for word in words)
     assert bool(lost) == bool(words)
 
 
+def test_an_ending_of_no_form_is_refused_with_those_there_are(tmp_path: Path) -> None:
+    with pytest.raises(ProblemsError, match=r"use one of: \.jsonl \(a labels file\), \.json \(tasks of"):
+        export_labels([SHEET], tmp_path / "out.xlsx")
+
+
 def test_a_table_holds_no_formula(tmp_path: Path) -> None:
-    export_labels([SHEET], "csv", tmp_path / "out.csv")
+    export_labels([SHEET], tmp_path / "out.csv")
     assert '"\'=1,250.00"' in (tmp_path / "out.csv").read_text()
 
 
@@ -157,7 +161,7 @@ FOREIGN: list[dict[str, Any]] = [
 
 def test_tasks_of_others_are_read_and_persons_stay_numbers(tmp_path: Path) -> None:
     (tmp_path / "tasks.json").write_text(json.dumps(FOREIGN))
-    found = import_labels(tmp_path / "tasks.json", "label-studio")
+    found = import_labels(tmp_path / "tasks.json")
     [one] = found.sheets
     assert (one.document, one.reviewer, list(one.labels)) == (
         "scans/a.png", "annotator 3", ["total", "buyer", "lines[0].sku"],
@@ -193,7 +197,7 @@ def test_results_about_one_path_are_one_label(tmp_path: Path, case: str) -> None
     task = {"data": {"image": "a"}, "annotations": [{"result": result, "completed_by": "me@example.org"}]}
     numbered = {**task, "data": {"image": "a", "sheet": 1}}
     (tmp_path / "tasks.json").write_text(json.dumps([task, task, numbered]))
-    imported = import_labels(tmp_path / "tasks.json", "label-studio")
+    imported = import_labels(tmp_path / "tasks.json")
     named = [(sheet.reviewer, sheet.slot) for sheet in imported.sheets]
     assert (named, imported.notes) == ([("annotator 0", slot) for slot in range(3)], ())
     total = imported.sheets[0].labels["total"]
@@ -202,25 +206,25 @@ def test_results_about_one_path_are_one_label(tmp_path: Path, case: str) -> None
 
 
 @pytest.mark.parametrize(
-    ("form", "name", "content"),
+    ("name", "content"),
     [
-        pytest.param("label-studio", "tasks.json", "{}", id="no list of tasks"),
+        pytest.param("tasks.json", "{}", id="no list of tasks"),
         pytest.param(
-            "label-studio", "tasks.json", '[{"data": {"id": 1}, "annotations": [{"result": [{"type": "choices", '
+            "tasks.json", '[{"data": {"id": 1}, "annotations": [{"result": [{"type": "choices", '
             '"from_name": "total", "value": {"choices": ["gone"]}}]}]}]', id="no state",
         ),
-        pytest.param("label-studio", "tasks.json", '[{"data": {}, "annotations": [{"result": []}]}]', id="no document"),
-        pytest.param("csv", "labels.csv", "document,text\na,5\n", id="columns missing"),
+        pytest.param("tasks.json", '[{"data": {}, "annotations": [{"result": []}]}]', id="no document"),
+        pytest.param("labels.csv", "document,text\na,5\n", id="columns missing"),
         pytest.param(
-            "csv", "labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,0,false,t,gone,\n", id="a bad state"
+            "labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,0,false,t,gone,\n", id="a bad state"
         ),
-        pytest.param("csv", "labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,x,,t,absent,\n", id="a bad number"),
+        pytest.param("labels.csv", "document,reviewer,sheet,blind,path,state,text\na,r,x,,t,absent,\n", id="a bad number"),
     ],
 )  # fmt: skip
-def test_what_is_no_labels_is_told_with_its_place(tmp_path: Path, form: str, name: str, content: str) -> None:
+def test_what_is_no_labels_is_told_with_its_place(tmp_path: Path, name: str, content: str) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(ProblemsError) as caught:
-        import_labels(tmp_path / name, form)
+        import_labels(tmp_path / name)
     assert caught.value.problems[0].kind == "labels_file"
     assert "IndexError" not in str(caught.value)
 
@@ -228,9 +232,9 @@ def test_what_is_no_labels_is_told_with_its_place(tmp_path: Path, form: str, nam
 def test_the_commands_go_there_and_back(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write_labels(tmp_path / "labels.jsonl", [SHEET, replace(SHEET, reviewer="r2")])
     paths = [str(tmp_path / name) for name in ("labels.jsonl", "tasks.json", "back.jsonl")]
-    assert main(["review", "export", paths[0], "-o", paths[1], "-f", "label-studio", "--reviewer", "r2"]) == 0
-    assert "not held by label-studio: the origin" in capsys.readouterr().err
-    assert main(["review", "import", paths[1], "-o", paths[2], "-f", "label-studio"]) == 0
+    assert main(["review", "export", paths[0], "-o", paths[1], "--reviewer", "r2"]) == 0
+    assert "tasks.json does not hold the origin" in capsys.readouterr().err
+    assert main(["review", "export", paths[1], "-o", paths[2]]) == 0
     assert "1 sheet with 7 labels" in capsys.readouterr().out
     assert [one.reviewer for one in read_labels(tmp_path / "back.jsonl")] == ["r2"]
     assert main(["review", "export", paths[0], "-o", paths[1], "--reviewer", "r9"]) == 2

@@ -70,8 +70,6 @@ def test_a_review_is_promoted_once_and_each_value_is_traced_to_a_person(
     once = gold.read_bytes()
     assert promote(tmp_path / "review", gold) == 0
     assert gold.read_bytes() == once
-    assert main(["review", "log", str(tmp_path / "review"), "--document", "doc-001"]) == 0
-    assert "r1            label     doc-001  shop  — -> Shop One" in capsys.readouterr().out
 
 
 def test_a_shown_list_never_replaces_rows_of_gold(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

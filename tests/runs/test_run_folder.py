@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -21,7 +22,7 @@ from tests.effort import opened_files
 
 from fieldassay.commands.cli.main import main
 from fieldassay.errors import ProblemsError
-from fieldassay.io.files.staging import OLD_ENOUGH, discard, list_foreign, list_leftovers, replace
+from fieldassay.io.files.staging import discard, list_foreign, list_leftovers, replace
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import Decision, GateOutcome, Verdict, decisions_data
 from fieldassay.runs.names import ID_LENGTH, name_run, parse_name
@@ -41,7 +42,7 @@ FILES = {"documents.parquet", "evidence.parquet", "metrics.json", "run.json", "s
 def check_whole(folder: Path) -> None:
     """Fail unless every file of a run is there and can be read."""
     assert load_run(folder).damage == ""
-    assert {path.name for path in folder.iterdir() if not path.name.startswith(".owner")} == FILES
+    assert {path.name for path in folder.iterdir()} == FILES
     assert json.loads((folder / "metrics.json").read_bytes())["estimates"]
     for name in FILES:
         if name.endswith(".parquet"):
@@ -60,12 +61,10 @@ def test_killed_writers_leave_no_damaged_run_and_what_is_left_can_be_removed(
         kill(start_writer(programs, store, "store", 10_000), moments.uniform(0.01, 0.15) * (1 + tries / 12))
         for run in list_stored(store).runs:
             check_whole(run.folder)
-        left = [*list_leftovers(store, NOW)]
+        left = [*list_leftovers(store)]
     assert left
-    assert not any(
-        one.is_alive for one in left if any(one.path.iterdir())
-    )  # one that is empty may be anybody's, until it is old
-    for path in list_dead(store, NOW + 2 * OLD_ENOUGH):
+    assert not any(one.is_alive for one in left)
+    for path in list_dead(store):
         discard(path)
     assert not [path for path in store.iterdir() if path.name.startswith(".")]
 
@@ -83,6 +82,8 @@ def test_killed_while_replacing_a_run_leaves_the_old_or_the_new_one(programs: Pa
         check_whole(place)
         seen.append(load_run(place).id)
     assert len(set(seen)) > 1
+    start_writer(programs, place, "folder", 1).communicate()
+    assert not list_leftovers(tmp_path)
 
 
 def test_two_processes_write_into_one_store_at_the_same_time(programs: Path, tmp_path: Path) -> None:
@@ -94,7 +95,7 @@ def test_two_processes_write_into_one_store_at_the_same_time(programs: Path, tmp
     assert len(runs) == 24
     for run in runs:
         check_whole(run.folder)
-    assert not list_leftovers(store, NOW)
+    assert not list_leftovers(store)
 
 
 def test_a_run_in_the_making_is_alive_and_no_run(programs: Path, tmp_path: Path) -> None:
@@ -103,27 +104,25 @@ def test_a_run_in_the_making_is_alive_and_no_run(programs: Path, tmp_path: Path)
     with make_stored(store) as folder:
         (folder.staging / "run.json").write_text("{}")
         code = f"""
-from datetime import *; from pathlib import Path; from fieldassay.io.files.staging import list_leftovers
-later = datetime.now(UTC) + timedelta(days=400)
-print(*[one.is_alive for one in list_leftovers(Path({str(store)!r}), later)])
+from pathlib import Path; from fieldassay.io.files.staging import list_leftovers
+print(*[one.is_alive for one in list_leftovers(Path({str(store)!r}))])
 """
         seen = subprocess.run([programs / "python", "-c", code], capture_output=True, text=True, check=True)
         assert seen.stdout == "True\n"
-        assert [one.is_alive for one in list_leftovers(store, NOW + 2 * OLD_ENOUGH)] == [True]
+        assert [one.is_alive for one in list_leftovers(store)] == [True]
         assert len(list_stored(store).runs) == 1
-        assert not list_dead(store, NOW)
-    assert not list_leftovers(store, NOW)
+        assert not list_dead(store)
+    assert not list_leftovers(store)
 
 
-@pytest.mark.parametrize(("age", "is_alive"), [(timedelta(hours=1), True), (2 * OLD_ENOUGH, False)])
-def test_a_staging_folder_without_an_owner_is_dead_when_it_is_old(
-    tmp_path: Path, age: timedelta, is_alive: bool
+@pytest.mark.parametrize(("age", "is_alive"), [(3600, True), (200_000, False)])
+def test_a_staging_folder_of_another_machine_is_dead_when_it_is_old(
+    tmp_path: Path, age: int, is_alive: bool
 ) -> None:
-    staging = tmp_path / ".run.partial-abc"
+    staging = tmp_path / ".run.partial-1-1-00000000-abc"
     staging.mkdir()
-    time_then = (NOW - age).timestamp()
-    os.utime(staging, (time_then, time_then))
-    assert [one.is_alive for one in list_leftovers(tmp_path, NOW)] == [is_alive]
+    os.utime(staging, (time.time() - age,) * 2)
+    assert [one.is_alive for one in list_leftovers(tmp_path)] == [is_alive]
 
 
 LIMITED = """
@@ -543,7 +542,7 @@ def test_a_killed_writer_loses_nothing_of_somebody_else(programs: Path, tmp_path
     for _ in range(6):
         kill(start_writer(programs, tmp_path / "run", "folder", 10_000), moments.uniform(0.01, 0.2))
         check_kept(tmp_path / "run")
-        for path in list_dead(tmp_path, NOW + 2 * OLD_ENOUGH):
+        for path in list_dead(tmp_path):
             discard(path)
         check_kept(tmp_path / "run")
 

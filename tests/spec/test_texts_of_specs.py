@@ -14,6 +14,8 @@ from tests.effort import costs_at_most
 
 import fieldassay.spec
 from fieldassay.errors import ProblemsError, nearest
+from fieldassay.metrics.catalogue.formula import LONGEST
+from fieldassay.scoring.score import score
 from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.values.aligners.catalogue import ALIGNERS
@@ -135,6 +137,17 @@ DOUBLING = {
         + "".join(f", t{n}: {{type: list, items: {{fields: {{a: t{n - 1}, b: t{n - 1}}}}}}}" for n in TWICE)
         + "}"
     ),
+    "many just below the bound of each": (
+        f"definitions: {{base: '{' + '.join(['accuracy'] * 250)}'"
+        + "".join(f", d{n}: 'base + {n}'" for n in range(1000))
+        + "}"
+    ),
+    "one long sum": f"definitions: {{base: '{' + '.join(['accuracy'] * 900)}'}}",
+    "long sums of long sums": (
+        "definitions: {d0: accuracy"
+        + "".join(f", d{n}: 'd{n - 1}{' + accuracy' * 30}'" for n in range(1, 18))
+        + "}"
+    ),
     "a type within itself": "types: {t59: {type: object, fields: {a: t59, b: text}}}",
 }
 
@@ -144,6 +157,11 @@ def test_what_doubles_with_each_line_is_refused_quickly(name: str) -> None:
     last = "t59" if name.startswith(("types", "a type")) else "text"
     with costs_at_most(300), pytest.raises(ProblemsError, match=r"more than|within itself|deep"):
         read_plan(f"{DOUBLING[name]}\nfields: {{x: {last}}}")
+
+
+def test_a_formula_as_long_as_it_may_be_is_computed() -> None:
+    spec = f"fields: {{x: text}}\ndefinitions: {{long: '{' + '.join(['accuracy'] * LONGEST)}'}}"
+    assert score([{"id": 1, "x": "a"}], {"s": [{"id": 1, "x": "a"}]}, spec).value("long") == LONGEST
 
 
 @pytest.mark.parametrize("sign", "+-*/")

@@ -88,9 +88,24 @@ def _data(value: Any) -> Any:
     return [_data(one) for one in value] if isinstance(value, list | tuple) else value
 
 
+WRITTEN = {"format": "fieldassay"}
+"""The member by which an object that fieldassay writes is known: a folder of gold is read without it."""
+
+
 def json_text(data: Any) -> str:
-    """Return data as `--json` prints it. Raises `ValueError` for numbers that JSON does not have."""
-    return json_line(data, indent=1) + "\n"
+    """Return data as `--json` prints it; objects have the member `WRITTEN` where they have no other `format`.
+
+    Raises `ValueError` for numbers that JSON does not have.
+
+    >>> is_written(json.loads(json_text({"total": 5})))
+    True
+    """
+    return json_line({**WRITTEN, **data} if isinstance(data, dict) else data, indent=1) + "\n"
+
+
+def is_written(data: Any) -> bool:
+    """Return whether data are what fieldassay wrote, no record of anybody."""
+    return isinstance(data, dict) and str(data.get("format", "")).startswith(WRITTEN["format"])
 
 
 def json_line(data: Any, indent: int | None = None) -> str:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from fieldassay.extraction.extract import Extraction
+from fieldassay.io.json_value import WRITTEN
 from fieldassay.io.returned import Brief
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.comparison import Comparison
@@ -78,6 +79,7 @@ class Sweep(Brief, Struct, frozen=True):
     def summary_text(self) -> str:
         """Return the content of `sweep.json`: manifests, effects and the choice."""
         told = {
+            **WRITTEN,
             "schema_version": 1,
             "systems": {name: dict(one.manifest) for name, one in self.extractions.items()},
             "effects": [one.to_dict() for one in self.effects],
@@ -111,6 +113,7 @@ class CorpusRun(Struct, frozen=True):
     def summary_text(self) -> str:
         """Return the content of `corpus-run.json`."""
         told = {
+            **WRITTEN,
             "schema_version": 1,
             "estimates": [one.to_dict() for one in self.estimates],
             "twins": [one.to_dict() for one in self.twins],

@@ -248,13 +248,13 @@ def explain_document(
     Raises `ProblemsError` with the nearest id if there is no such document.
     """
     from fieldassay.records.matching import batches
-    from fieldassay.scoring.inputs.key_census import fold_keys
+    from fieldassay.scoring.inputs.key_census import fold_keys_of_matching
     from fieldassay.scoring.shards.work import judge_batch
 
     ids = {name: position for position, name in enumerate(matching.ids)}
     if document not in ids:
         raise unknown_document(document, ids, matching.gold.label)
-    plan = fold_keys(plan, matching)
+    plan = fold_keys_of_matching(plan, matching)
     rows: list[dict[str, Any]] = []
     remarks: dict[str, tuple[str, ...]] = {}
     for batch in batches(matching, 1, [ids[document]]):

@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, problem
-from fieldassay.io.files.folders import OUTER_LINK, WRITTEN_FOLDER
+from fieldassay.io.files.folders import OUTER_LINK, WRITTEN_FILE, WRITTEN_FOLDER
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
 from fieldassay.metrics.catalogue.selection import select_metrics
@@ -36,7 +36,7 @@ from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.records.ids import FORMAT, Positions, cap_problems
 from fieldassay.records.matching import BY_POSITION, JOINED, Matching
 from fieldassay.scoring.inputs.choosing import CHOSEN
-from fieldassay.scoring.inputs.key_census import fold_keys
+from fieldassay.scoring.inputs.key_census import fold_keys_of_matching
 from fieldassay.scoring.inputs.open_inputs import Records, drop_absent_fields, open_inputs
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
 from fieldassay.scoring.provenance.labels import digest_rows
@@ -72,7 +72,7 @@ from fieldassay.spec.plan.restrict import restrict
 if TYPE_CHECKING:
     import polars as pl
 
-_SHOWN = (BY_POSITION, JOINED, "unmatched", WRITTEN_FOLDER, OUTER_LINK)
+_SHOWN = (BY_POSITION, JOINED, "unmatched", WRITTEN_FOLDER, WRITTEN_FILE, OUTER_LINK)
 """The kinds of notes on the inputs that are warnings."""
 _NAMES = {"list": "a list", "object": "an object", "item": "an object"}
 CLAIMS = {"invalid": "is_invalid", "error": "has_error", "timeout": "is_timeout", "repaired": "is_repaired"}
@@ -124,7 +124,7 @@ def score(
         folding = with_compared(folding, options.compare)
     if keeps_statistics:
         folding = with_kept(folding, gate_calls(plan, options, folding))
-    return _score(_Run(fold_keys(plan, matching), folding, matching, options, frozen), progress)
+    return _score(_Run(fold_keys_of_matching(plan, matching), folding, matching, options, frozen), progress)
 
 
 def _find_documents(matching: Matching, ids: Sequence[str]) -> Positions:

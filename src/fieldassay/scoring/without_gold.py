@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from fieldassay.metrics.evidence import evidence_schema
 from fieldassay.records.record import Record
-from fieldassay.records.sources.source import CHUNK, Source
+from fieldassay.records.sources.source import Source
 from fieldassay.scoring.engine.applicability import applicability
 from fieldassay.scoring.engine.assemble import Identity, assemble
 from fieldassay.scoring.engine.judge import judge
+from fieldassay.scoring.inputs.key_census import fold_keys_of_sources
 from fieldassay.spec.plan.nodes import Plan
 
 if TYPE_CHECKING:
@@ -22,8 +23,8 @@ def judge_without_gold(plan: Plan, source: Source) -> tuple[pl.DataFrame, list[s
     import polars as pl
 
     frames, unread = [], []
-    for start in range(0, len(source), CHUNK):
-        records = source.fetch(range(start, min(start + CHUNK, len(source))))
+    plan = fold_keys_of_sources(plan, [source])
+    for records in source.batches():
         unread += [record.id for record in records if record.data is None or record.meta.error]
         frames.append(_judge(plan, records))
     rows = pl.concat(frames, how="diagonal") if frames else pl.DataFrame(schema=evidence_schema())

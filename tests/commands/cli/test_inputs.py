@@ -428,7 +428,7 @@ REFUSED = [
     ("report run -o out.xls", ".csv, .xlsx, .parquet, .json, .svg"),
     ("report run -o out --table values", "use one of: .csv"),
     ("report run -o missing/out.csv", "cannot be written"),
-    ("report run -o run/out.csv", "in its folder"),
+    ("report run -o run/out.csv", "or in its own"),
     ("report run run -o out.csv", "one RUN"),
     ("report run -o r.yaml", "--format"),
     ("export run", "write: fieldassay report RUN -o FILE"),
@@ -473,7 +473,11 @@ REFUSED = [
     ("calibrate run --apply p.json --risk 0.1", "leave out --risk"),
     ("calibrate run --scale odds", "odds"),
     ("calibrate nowhere", "not a run"),
-    ("review log .", "is not a review"),
+    ("review export . --log -o log.csv", "is not a review"),
+    ("review log .", "write: fieldassay review export DIR -o log.csv --log"),
+    ("review serve .", "write: fieldassay review team DIR"),
+    ("review export . -o labels.jsonl --log", "--log writes CSV"),
+    ("review export gold.jsonl --format csv -o a.csv", "FILE.json (Label Studio)"),
     ("review new review --from-run x", "--from-run and --suspicious go together"),
     ("review new review --spec spec.yaml --mode audit --double 2", "is no share"),
     ("review new review", "Give either --spec FILE or --protocol NAME"),
@@ -698,3 +702,55 @@ def test_rows_of_a_long_table_are_grouped_by_the_option_and_by_the_spec(run: Run
     assert run("score", *data, "--group").code == 0
     (tmp_path / "spec.yaml").write_text(spec + "data: {group: true}\n")
     assert run("score", *data).code == 0
+
+
+# What fieldassay wrote is no gold, wherever it was put
+
+PRINTED = [
+    "score --spec spec.yaml --gold gold.jsonl --pred llama.jsonl --json",
+    "score --check --spec spec.yaml --gold gold.jsonl --json",
+    "diff run other --json",
+    "gate run --gates gates.yaml --json",
+    "explain run d1 --json",
+    "runs show run --json",
+    "baseline set run -o base.json --json",
+    "baseline show base.json --json",
+    "doctor --json",
+]
+
+
+@pytest.fixture(scope="module")
+def gold_folder(place: Path) -> Path:
+    """Return the folder with the small data set and its gold as a file a document."""
+    (place / "gold").mkdir()
+    for line in (place / "gold.jsonl").read_text().splitlines():
+        (place / "gold" / f"{json.loads(line)['id']}.json").write_text(line)
+    (place / "gates.yaml").write_text("gates: [accuracy >= 0.1]\n")
+    return place
+
+
+@pytest.mark.parametrize("command", PRINTED)
+def test_what_a_command_prints_into_the_folder_of_gold_is_left_out(
+    run: Callable[..., Ran], gold_folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.chdir(gold_folder)
+    again = ("score", "--spec", "spec.yaml", "--gold", "gold", "--pred", "llama.jsonl", "--json")
+    clean = json.loads(run(*again).out)["estimates"]
+    printed = run(*shlex.split(command)).out
+    Path("gold/printed.json").write_text(printed)
+    ran = run(*again)
+    Path("gold/printed.json").unlink()
+    assert printed and json.loads(ran.out)["estimates"] == clean
+    assert "1 file that fieldassay wrote left out: gold/printed.json" in ran.err
+
+
+def test_a_report_of_results_is_not_written_into_the_folder_of_gold(
+    run: Callable[..., Ran], gold_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(gold_folder)
+    assert (
+        run("score", "--spec", "spec.yaml", "--gold", "gold", "--pred", "llama.jsonl", "--out", "r").code == 0
+    )
+    ran = run("report", "r", "-o", "gold/results.json")
+    assert ran.code == 2 and "in a folder of its inputs" in ran.err
+    assert not Path("gold/results.json").exists()

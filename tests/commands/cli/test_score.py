@@ -30,7 +30,7 @@ def test_json_is_the_bytes_of_the_metrics_file(run: Run, files: Files, tmp_path:
     ran = run("score", *files.inputs, *FAST, "--json", "--out", tmp_path / "run")
     assert ran.out.encode() == (tmp_path / "run" / "metrics.json").read_bytes()
     data = json.loads(ran.out)
-    assert list(data) == ["schema_version", "run", "estimates", "counts"]
+    assert list(data) == ["format", "schema_version", "run", "estimates", "counts"]
     assert len(data["run"]["inputs"]["sha256"]) == 2 and all(data["run"]["inputs"]["sha256"].values())
 
 

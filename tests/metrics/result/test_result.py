@@ -120,7 +120,7 @@ def test_an_unclear_system_is_refused_with_the_names(system: str | None) -> None
 
 def test_metrics_json_keeps_the_contract_of_names_and_order() -> None:
     written = json.loads(metrics_json(RESULT))
-    assert list(written) == ["schema_version", "run", "estimates", "counts"]
+    assert list(written) == ["format", "schema_version", "run", "estimates", "counts"]
     assert [list(item) for item in written["estimates"]] == [KEYS] * len(ESTIMATES)
     assert [one.name for one in fields(Estimate)] == KEYS
     assert written["estimates"][1]["value"] is None

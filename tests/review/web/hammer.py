@@ -45,10 +45,10 @@ def review_command(*words: str, largest: int | None = None) -> list[str]:
 
 
 class Server:
-    """The command `review serve` as a process of its own; `largest` is the size at which its files are full."""
+    """The command `review team` as a process of its own; `largest` is the size at which its files are full."""
 
     def __init__(self, folder: Path, largest: int | None = None) -> None:
-        command = review_command("serve", str(folder), largest=largest)
+        command = review_command("team", str(folder), largest=largest)
         self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         assert self._process.stdout is not None
         found = re.search(r"http://127\.0\.0\.1:(\d+)", self._process.stdout.readline())

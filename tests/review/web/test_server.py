@@ -428,18 +428,18 @@ def test_people_have_aliases_and_no_name_is_in_the_log(
     folder = str(tmp_path)
     for name in ("Anna Muster", "Ben"):
         monkeypatch.setattr(sys, "stdin", io.StringIO("a long password\n"))
-        assert main(["review", "people", folder, "add", name, "--password-stdin"]) == 0
-    assert main(["review", "people", folder, "role", "Ben", "--role", "lead"]) == 0
-    assert main(["review", "people", folder, "disable", "Ben"]) == 0
+        assert main(["review", "team", folder, "add", name, "--password-stdin"]) == 0
+    assert main(["review", "team", folder, "role", "Ben", "--role", "lead"]) == 0
+    assert main(["review", "team", folder, "disable", "Ben"]) == 0
     capsys.readouterr()
-    assert main(["review", "people", folder, "list"]) == 0
+    assert main(["review", "team", folder, "list"]) == 0
     assert re.search(
         r"r1 +Anna Muster +reviewer +0 sheets\nr2 +Ben +lead +0 sheets  disabled", capsys.readouterr().out
     )
-    assert main(["review", "log", folder, "--csv"]) == 0
-    assert "Anna" not in capsys.readouterr().out
+    assert main(["review", "export", folder, "--log", "-o", str(tmp_path / "log.csv")]) == 0
+    assert "Anna" not in (tmp_path / "log.csv").read_text()
     monkeypatch.setattr(sys, "stdin", io.StringIO("short\n"))
-    assert main(["review", "people", folder, "add", "Cleo", "--password-stdin"]) == 2
+    assert main(["review", "team", folder, "add", "Cleo", "--password-stdin"]) == 2
     assert "is too short" in capsys.readouterr().err
 
 
@@ -462,7 +462,7 @@ def test_the_command_serves_with_tls(tmp_path: Path) -> None:
         "-m",
         "fieldassay.commands.cli.main",
         "review",
-        "serve",
+        "team",
         str(tmp_path / "review"),
     ]
     process = subprocess.Popen(
@@ -649,7 +649,7 @@ def test_a_command_on_a_full_disk_says_so_and_changes_nothing(tmp_path: Path) ->
     rows = [{"id": "a", "shop": "x" * 60_000}]
     store = make_review(tmp_path, Request("{fields: {shop: text}}", {"a": rows}, shares=NONE)).store
     before = count_events(store)
-    words = review_command("close", str(tmp_path), largest=1000)
+    words = review_command("status", str(tmp_path), "--close", largest=1000)
     ended = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout) == (2, "")
     assert "review.sqlite: cannot be opened (" in ended.stderr

@@ -4,16 +4,28 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Callable
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.effort import costs_at_most
 from tests.judging import leaves_of, result_of, rows_of, score_alone
 
+from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.paths import field_of, join_path, split_path
+from fieldassay.review.agreement.answers import Answers, Labeled
+from fieldassay.review.agreement.measure import measure_agreement
 from fieldassay.scoring.inputs.key_census import FEW_DOCUMENTS, MOST_KEYS
+from fieldassay.scoring.inputs.open_inputs import open_predictions
+from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.score import score
+from fieldassay.scoring.validation.validate import validate
+from fieldassay.scoring.without_gold import judge_without_gold
+from fieldassay.spec.language.parse import parse_spec
+from fieldassay.spec.plan.compile import plan_of
 
 # Maps: values pair by key, count as the items of a list do, and are one field
 
@@ -161,6 +173,39 @@ def test_so_many_keys_are_fields_each() -> None:
     assert len(fields) > MOST_KEYS and "*" not in fields
     gold[0]["more"] = 1
     assert set(score_alone(gold, {"s": gold}, "type: any").fields) == {"*", ""}
+
+
+def fields_of_check(gold: list[dict[str, Any]]) -> set[str]:
+    return set(validate("fields: {o: any}", gold, {"s": gold}).surveys["s"].findings)
+
+
+def fields_of_predictions(gold: list[dict[str, Any]]) -> set[str]:
+    return set(validate("fields: {o: any}", None, {"s": gold}).surveys["s"].findings)
+
+
+def fields_of_review(gold: list[dict[str, Any]]) -> set[str]:
+    plan = plan_of(parse_spec("fields: {o: any}"))
+    rows, _ = judge_without_gold(plan, open_predictions(plan, {"s": gold}, InputOptions())["s"])
+    assert set(rows.filter(pl.col("field") == "o.*")["pred_path"]) >= {"o.seldom"}
+    return set(rows["field"])
+
+
+def fields_of_agreement(gold: list[dict[str, Any]]) -> set[str]:
+    plan = plan_of(parse_spec("fields: {o: any}"))
+    sheets = (Answers(row["id"], name, {"o": row["o"]}) for row in gold for name in ("ada", "bob"))
+    measured = measure_agreement(plan, Labeled.of(list(sheets)), {}, BootstrapSettings(replicates=10))
+    return {field.field for field in measured.fields if field.field != "o"}
+
+
+@pytest.mark.parametrize(
+    "fields_of", [fields_of_check, fields_of_predictions, fields_of_review, fields_of_agreement]
+)
+def test_every_door_folds_the_keys_that_scoring_folds(
+    fields_of: Callable[[list[dict[str, Any]]], set[str]],
+) -> None:
+    with costs_at_most(200):
+        assert fields_of(records(60, 20)) == FIELDS
+        assert len(fields_of(records(1500, 20))) == len(FIELDS)
 
 
 def test_of_many_slices_and_keys_each_slice_has_its_own_keys() -> None:

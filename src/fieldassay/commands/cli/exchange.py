@@ -1,4 +1,4 @@
-"""`fieldassay review export` and `fieldassay review import`."""
+"""`fieldassay review export`."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fieldassay.commands.cli.grouping import GroupedCommand
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -14,20 +16,14 @@ if TYPE_CHECKING:
     from fieldassay.review.log.store import Store
 
 _PATH = click.Path(path_type=Path)
-_FORMATS = ("labels", "label-studio", "csv")
-_FORMAT = click.option(
-    "-f", "--format", "form", type=click.Choice(_FORMATS), default="labels", show_default=True,
-    help="A labels file, tasks of Label Studio, or a table.",
-)  # fmt: skip
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("source", metavar="SOURCE", type=_PATH)
 @click.option(
-    "-o", "--out", "target", metavar="PATH", required=True, type=_PATH,
-    help="The file that is written.",
+    "-o", "--out", "target", metavar="FILE", required=True, type=_PATH,
+    help="The file that is written: .jsonl a labels file, .json tasks of Label Studio, .csv a table.",
 )  # fmt: skip
-@_FORMAT
 @click.option("--reviewer", metavar="ALIAS", help="Only the sheets of this reviewer.")
 @click.option(
     "--settled",
@@ -35,38 +31,64 @@ _FORMAT = click.option(
     is_flag=True,
     help="One sheet per document: what both reviewers say, or what was ruled.",
 )
-def export(source: Path, target: Path, form: str, reviewer: str | None, *, is_settled: bool) -> int:
-    """Write labels in the form of another program, and say what the form cannot hold.
+@click.option(
+    "--log",
+    "is_log",
+    is_flag=True,
+    help="What happened in place of the labels, as CSV: who, when, which value, before and after.",
+)
+def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool, is_log: bool) -> int:
+    """Write the labels of a review, or what happened in it.
 
-    SOURCE is the folder of a review, whose finished sheets are taken, or a labels file.
+    SOURCE is the folder of a review, whose finished sheets are taken, or a file of labels in one of the three
+    forms. What a form cannot hold is said.
 
     \b
     fieldassay review export invoices-1 -o labels.jsonl
-    fieldassay review export labels.jsonl -o tasks.json --format label-studio
+    fieldassay review export invoices-1 -o log.csv --log
+    fieldassay review export tasks.json -o labels.jsonl
     """
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.io.text.shown import format_count
-    from fieldassay.review.exchange.formats import export_labels
+    from fieldassay.review.exchange.formats import export_labels, import_labels
+    from fieldassay.review.export import finished_sheets, settled_sheets
+    from fieldassay.review.log.store import Store
 
-    if is_settled and not source.is_dir():
-        raise click.UsageError("--settled takes the folder of a review.")
+    if (is_settled or is_log) and not source.is_dir():
+        raise click.UsageError(f"--{'log' if is_log else 'settled'} takes the folder of a review.")
+    if is_log:
+        _write_log(Store(source), target)
+        return 0
     if source.is_dir():
-        from fieldassay.review.export import finished_sheets, settled_sheets
-        from fieldassay.review.log.store import Store
-
         store = Store(source)
         sheets = _chosen(settled_sheets(store) if is_settled else finished_sheets(store), reviewer)
     else:
-        from fieldassay.records.labels_file import read_labels
-
-        sheets = _chosen(read_labels(source), reviewer)
-    lost = export_labels(sheets, form, target)
-    write(f"{target}: {format_count(len(sheets), 'sheet')}\n")
-    for what in lost:
-        complain(f"not held by {form}: {what}")
+        imported = import_labels(source)
+        sheets = _chosen(imported.sheets, reviewer)
+        for note in imported.notes:
+            complain(f"{source}: {note}")
+    for what in export_labels(sheets, target):
+        complain(f"{target} does not hold {what}")
+    labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
+    write(f"{target}: {format_count(len(sheets), 'sheet')} with {labels}\n")
     if not sheets and source.is_dir():
         complain(_why_empty(Store(source), is_settled=is_settled))
     return 0
+
+
+def _write_log(store: Store, target: Path) -> None:
+    from fieldassay.commands.cli.output import write
+    from fieldassay.io.files.spreadsheets import csv_text, show_names
+    from fieldassay.io.files.whole_files import write_whole
+    from fieldassay.io.text.shown import format_count
+    from fieldassay.review.log.journal import COLUMNS, list_events
+
+    if target.suffix.lower() != ".csv":
+        raise click.UsageError("--log writes CSV: -o FILE.csv")
+    with store.reading() as db:
+        events = [show_names(event) for event in list_events(db)]
+    write_whole(target, [csv_text([COLUMNS, *events])])
+    write(f"{target}: {format_count(len(events), 'event')}\n")
 
 
 def _why_empty(store: Store, *, is_settled: bool) -> str:
@@ -90,36 +112,3 @@ def _chosen(sheets: Sequence[Sheet], reviewer: str | None) -> list[Sheet]:
         what = f"no sheet of a reviewer {reviewer!r}"
         raise problem("--reviewer", what, nearest(reviewer, names), "unknown_name")
     return [sheet for sheet in sheets if reviewer in (None, sheet.reviewer)]
-
-
-@click.command("import")
-@click.argument("source", metavar="SOURCE", type=_PATH)
-@click.option(
-    "-o",
-    "--out",
-    "target",
-    metavar="FILE",
-    required=True,
-    type=_PATH,
-    help="The labels file that is written.",
-)
-@_FORMAT
-def import_(source: Path, target: Path, form: str) -> int:
-    """Read labels in the form of another program, and write a labels file.
-
-    \b
-    fieldassay review import tasks.json -o labels.jsonl --format label-studio
-    """
-    from fieldassay.commands.cli.output import complain, write
-    from fieldassay.io.text.shown import format_count
-    from fieldassay.records.labels_file import write_labels
-    from fieldassay.review.exchange.formats import import_labels
-
-    found = import_labels(source, form)
-    write_labels(target, found.sheets)
-    labels = sum(len(sheet.labels) for sheet in found.sheets)
-    counted = f"{format_count(len(found.sheets), 'sheet')} with {format_count(labels, 'label')}"
-    write(f"{target}: {counted}\n")
-    for note in found.notes:
-        complain(f"{source}: {note}")
-    return 0

@@ -7,12 +7,18 @@ from collections.abc import Mapping
 COMMANDS: Mapping[str, str] = {
     "agreement": "fieldassay review agreement",
     "baseline check": "fieldassay gate RUN --baseline FILE",
+    "review close": "fieldassay review status DIR --close",
+    "review import": "fieldassay review export FILE -o labels.jsonl",
+    "review log": "fieldassay review export DIR -o log.csv --log",
+    "review people": "fieldassay review team DIR [list|add|passwd|role|disable|enable] [NAME]",
+    "review serve": "fieldassay review team DIR",
     "export": "fieldassay report RUN -o FILE [--table NAME]",
     "validate": "fieldassay score --check --spec FILE [--gold PATH] [--pred PATH]",
 }
 """By the words of an old command, without `fieldassay`."""
 
 OPTIONS: Mapping[str, Mapping[str, str]] = {
+    "review export": {"--format": "-o FILE.jsonl, FILE.json (Label Studio) or FILE.csv"},
     "score": {"--fail-under": "--gate 'accuracy >= 0.9'"},
 }
 """By command and old option."""

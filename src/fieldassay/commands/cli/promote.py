@@ -13,6 +13,7 @@ from fieldassay.commands.cli.inputs import read_spec_option, spec_options
 from fieldassay.commands.cli.regressions import default_baseline
 
 if TYPE_CHECKING:
+    from fieldassay.records.labels_file import Sheet
     from fieldassay.review.promotion.promote import PromoteOptions, Promotion
 
 _PATH = click.Path(path_type=Path)
@@ -27,7 +28,7 @@ _MOST_TOLD = 20
     metavar="FILE",
     type=_PATH,
     multiple=True,
-    help="A labels file, instead of a review; repeat for more.",
+    help="Labels instead of a review: .jsonl, .json of Label Studio, or .csv; repeat for more.",
 )
 @click.option(
     "-g",
@@ -60,7 +61,6 @@ def promote(**given: Any) -> int:
     fieldassay review promote --labels agreed.jsonl --gold gold.csv --spec spec.yaml
     fieldassay review promote --labels agreed.jsonl --gold gold.jsonl --dry-run
     """  # fmt: skip
-    from fieldassay.records.labels_file import read_labels
     from fieldassay.review.promotion.promote import PromoteOptions
     from fieldassay.review.promotion.promote import promote as apply
     from fieldassay.spec.plan.compile import read_plan
@@ -78,7 +78,7 @@ def promote(**given: Any) -> int:
         takes_unreadable=given["takes_unreadable"],
     )
     if given["folder"] is None:
-        sheets = [sheet for path in given["labels"] for sheet in read_labels(path)]
+        sheets = _read_sheets(given["labels"])
         found = apply(given["gold"], sheets, options)
         if not given["is_dry"] and found.files:
             found.write()
@@ -86,6 +86,19 @@ def promote(**given: Any) -> int:
     else:
         _promote_review(given, options)
     return 0
+
+
+def _read_sheets(paths: Sequence[Path]) -> list[Sheet]:
+    from fieldassay.commands.cli.output import complain
+    from fieldassay.review.exchange.formats import import_labels
+
+    sheets: list[Sheet] = []
+    for path in paths:
+        imported = import_labels(path)
+        sheets += imported.sheets
+        for note in imported.notes:
+            complain(f"{path}: {note}")
+    return sheets
 
 
 def _print(found: Promotion, given: Mapping[str, Any], waiting: Sequence[str] = ()) -> None:

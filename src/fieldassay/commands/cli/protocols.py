@@ -50,7 +50,7 @@ def list_protocols(is_json: bool) -> int:
 def show(name: str, is_json: bool) -> int:
     """Print a protocol as it ships: its fields, rules, metrics, gates and source."""
     from fieldassay.commands.cli.output import write
-    from fieldassay.io.json_value import json_text
+    from fieldassay.io.json_value import json_line
     from fieldassay.spec.presets.catalogue import preset_head, preset_text
 
     text = preset_text(name, "protocols show")
@@ -62,7 +62,7 @@ def show(name: str, is_json: bool) -> int:
 
     head = preset_head(name)
     data = head.data if head.kind == "decision" else spec_data(read_spec(text))
-    write(json_text(data))
+    write(json_line(data, indent=1) + "\n")
     return 0
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fieldassay.commands.cli.agreement import agreement
-from fieldassay.commands.cli.exchange import export, import_
+from fieldassay.commands.cli.exchange import export
 from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, json_option, option
 from fieldassay.commands.cli.inputs import reading_options, spec_options
 from fieldassay.commands.cli.promote import promote
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
+    from fieldassay.review.log.store import Store
     from fieldassay.review.sheets.draw import Shares
     from fieldassay.review.sheets.make import Made
 
@@ -41,8 +42,7 @@ def review() -> None:
     \b
     fieldassay review new invoices-1 --spec spec.yaml --pred llama=llama.jsonl --documents scans
     fieldassay review open invoices-1
-    fieldassay review export invoices-1 -o labels.jsonl
-    fieldassay review log invoices-1 --csv > log.csv
+    fieldassay review promote invoices-1 --gold gold.jsonl
     """
 
 
@@ -210,12 +210,37 @@ def open_review(folder: Path, port: int, documents: Path | None, *, no_browser: 
     return 0
 
 
+_ACTIONS = ("list", "add", "passwd", "role", "disable", "enable")
+
+
 @review.command()
 @_FOLDER
-@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port.  [default: a free one]")
+@click.argument("action", metavar="[ACTION", required=False, type=click.Choice(_ACTIONS))
+@click.argument("person", metavar="[NAME]]", required=False)
 @click.option(
-    "--name", "names", metavar="HOST", multiple=True, help="A host by which browsers ask; repeat for more."
+    "--role",
+    type=click.Choice(["reviewer", "adjudicator", "lead", "observer"]),
+    help="The role, with add and role.  [default: reviewer]",
+)
+@click.option(
+    "--password-stdin",
+    "is_piped",
+    is_flag=True,
+    help="Read the password from standard input, with add and passwd.",
+)
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen at.")
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=0,
+    help="The port.  [default: a free one]",
+)
+@click.option(
+    "--name",
+    "names",
+    metavar="HOST",
+    multiple=True,
+    help="A host by which browsers ask; repeat for more.",
 )
 @click.option(
     "--cert",
@@ -224,21 +249,35 @@ def open_review(folder: Path, port: int, documents: Path | None, *, no_browser: 
     type=click.Path(path_type=Path),
     help="The certificate for TLS, in PEM; with --key.",
 )
-@click.option("--key", metavar="FILE", type=click.Path(path_type=Path), help="The key of the certificate.")
+@click.option(
+    "--key",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The key of the certificate.",
+)
 @click.option("--behind", metavar="URL", help="The address of a proxy that ends TLS and asks here.")
 @_MOVED
-def serve(folder: Path, documents: Path | None, **given: Any) -> int:
-    """Serve a review to a team with accounts; `fieldassay review people` makes them.
+def team(folder: Path, action: str | None, person: str | None, **given: Any) -> int:
+    """Serve a review to a team with accounts, or change its accounts.
 
-    Beyond this machine it needs TLS: --cert and --key, or a proxy that ends it (--behind).
+    Without ACTION it serves. Beyond this machine it needs TLS: --cert and --key, or a proxy that ends it
+    (--behind). ACTION is list, add, passwd, role, disable or enable. Logs and exports hold aliases, never
+    names. Nobody is deleted: a disabled account cannot sign in.
 
     \b
-    fieldassay review serve invoices-1 --host 10.0.0.5 --name review.example --cert cert.pem --key key.pem
-    fieldassay review serve invoices-1 --port 8000 --behind https://review.example
+    fieldassay review team invoices-1 add anna --role reviewer
+    fieldassay review team invoices-1 list
+    fieldassay review team invoices-1 --host 10.0.0.5 --name review.example --cert cert.pem --key key.pem
+    fieldassay review team invoices-1 --port 8000 --behind https://review.example
     """
     from fieldassay.commands.cli.output import write
     from fieldassay.review.log.store import Store
     from fieldassay.review.web.serve import Address, serve_team
+
+    role, is_piped, documents = given.pop("role"), given.pop("is_piped"), given.pop("documents")
+    if action is not None:
+        _change_team(Store(folder), action, person, role, is_piped=is_piped)
+        return 0
 
     def tell(address: str) -> None:
         write(f"serving at {address}\nCtrl-C ends the server; every label is saved\n")
@@ -247,48 +286,32 @@ def serve(folder: Path, documents: Path | None, **given: Any) -> int:
     return 0
 
 
-@review.command()
-@_FOLDER
-@click.argument("action", type=click.Choice(["list", "add", "passwd", "role", "disable", "enable"]))
-@click.argument("name", required=False)
-@click.option("--role", type=click.Choice(["reviewer", "adjudicator", "lead", "observer"]), help="The role.")
-@click.option("--password-stdin", "is_piped", is_flag=True, help="Read the password from standard input.")
-def people(folder: Path, action: str, name: str | None, role: str | None, *, is_piped: bool) -> int:
-    """List the people of a review, and make or change their accounts.
-
-    Logs and exports hold aliases, never names. Nobody is deleted: a disabled account cannot sign in.
-
-    \b
-    fieldassay review people invoices-1 add anna --role reviewer
-    fieldassay review people invoices-1 list
-    """
+def _change_team(store: Store, action: str, name: str | None, role: str | None, *, is_piped: bool) -> None:
+    """List the accounts of a review, or change one of them."""
     from fieldassay.commands.cli.output import write
     from fieldassay.io.text.shown import format_count
-    from fieldassay.review.log.store import Store
     from fieldassay.review.web.people import add_person, change_person, list_people, set_password
 
-    store = Store(folder)
     if action == "list":
         with store.reading() as db:
             for one in list_people(db):
                 disabled = "  disabled" if one["disabled"] else ""
                 who = f"{one['alias']:<5} {one['name'] or '-':<20} {one['role']:<12}"
                 write(f"{who} {format_count(one['sheets'], 'sheet')}{disabled}\n")
-        return 0
+        return
     if name is None:
         raise click.UsageError(f"{action} needs a NAME.")
     if action == "role" and role is None:
         raise click.UsageError("role needs --role.")
-    if action in ("add", "passwd"):
+    if action == "add":
         password = _read_password(is_piped)
-        if action == "add":
-            person = store.write(lambda log: add_person(log, name, role or "reviewer", password))
-            write(f"{name} is {person.alias}, {person.role}\n")
-        else:
-            store.write(lambda log: set_password(log, name, password))
-        return 0
-    store.write(lambda log: change_person(log, name, role=role, is_disabled=action == "disable"))
-    return 0
+        person = store.write(lambda log: add_person(log, name, role or "reviewer", password))
+        write(f"{name} is {person.alias}, {person.role}\n")
+    elif action == "passwd":
+        password = _read_password(is_piped)
+        store.write(lambda log: set_password(log, name, password))
+    else:
+        store.write(lambda log: change_person(log, name, role=role, is_disabled=action == "disable"))
 
 
 def _read_password(is_piped: bool) -> str:
@@ -302,71 +325,35 @@ def _read_password(is_piped: bool) -> str:
 
 @review.command()
 @_FOLDER
+@click.option(
+    "--close",
+    "closes",
+    is_flag=True,
+    help="Close the review for good first; a later correction is a new review. All audits must be done.",
+)
 @json_option
-def status(folder: Path, *, is_json: bool) -> int:
+def status(folder: Path, *, closes: bool, is_json: bool) -> int:
     """Tell how far a review is, and what it says of the system and of its reviewers.
 
     The system's accuracy stands on values that were labeled unseen; the rate of missed errors on wrong ones
     of documents with gold; anchoring on the random half that was withheld.
     """
-    import json
-
     from fieldassay.commands.cli.output import write
-    from fieldassay.review.controls import read_status
+    from fieldassay.io.json_value import json_text
+    from fieldassay.review.controls import close_review, read_status
     from fieldassay.review.log.store import Store
     from fieldassay.review.sheets.form_of import read_form
     from fieldassay.review.status_text import render_status
 
     store = Store(folder)
+    if closes:
+        close_review(store)
     form, _ = read_form(store)
     with store.reading() as db:
         found = read_status(db, form)
-    write(json.dumps(found.to_dict(), indent=1) + "\n" if is_json else render_status(found))
+    write(json_text(found.to_dict()) if is_json else render_status(found))
     return 0
 
 
-@review.command()
-@_FOLDER
-def close(folder: Path) -> int:
-    """Close a review for good; a later correction is a new review.
-
-    It cannot be closed while audits are open: the estimate of accuracy needs all of them.
-    """
-    from fieldassay.commands.cli.output import write
-    from fieldassay.io.text.shown import format_count
-    from fieldassay.review.controls import close_review
-    from fieldassay.review.log.store import Store
-
-    unfinished = close_review(Store(folder))
-    left = f", with {format_count(unfinished, 'sheet')} not done" if unfinished else ""
-    write(f"{folder}: closed{left}\n")
-    return 0
-
-
-@review.command()
-@_FOLDER
-@click.option("--document", metavar="ID", help="Only the events of this document.")
-@click.option("--csv", "is_csv", is_flag=True, help="Print CSV, every column whole.")
-def log(folder: Path, document: str | None, *, is_csv: bool) -> int:
-    """List what happened in a review: who, when, which value, before and after."""
-    from fieldassay.commands.cli.output import write
-    from fieldassay.io.files.spreadsheets import csv_text, show_names
-    from fieldassay.io.text.shown import clip
-    from fieldassay.review.log.journal import COLUMNS, list_events
-    from fieldassay.review.log.store import Store
-
-    with Store(folder).reading() as db:
-        for number, row in enumerate(list_events(db, document)):
-            if is_csv:
-                write(csv_text([*([COLUMNS] if number == 0 else []), show_names(row)]))
-                continue
-            seq, at, actor, kind, name, _, node, before, after, note = row
-            told = [clip(one) for one in (name, node) if one]
-            told += [f"{clip(before)} -> {clip(after)}"] if after is not None else []
-            told += [clip(note, 60)] if note else []
-            write(f"{seq:>6}  {at[:19]}  {clip(actor, 12):<12}  {kind:<8}  {'  '.join(told)}".rstrip() + "\n")
-    return 0
-
-
-for _command in (promote, export, import_, agreement):
+for _command in (promote, export, agreement):
     review.add_command(_command)

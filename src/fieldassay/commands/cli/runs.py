@@ -52,7 +52,6 @@ def runs() -> None:
 )
 def list_runs(**given: Any) -> int:
     """List runs, the newest first, with their headline."""
-    from datetime import UTC, datetime
 
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.decisions.baseline.file_changes import find_file_changes
@@ -63,7 +62,7 @@ def list_runs(**given: Any) -> int:
     store: Path = given["store"]
     listing = list_stored(store, Query(given["system"], given["spec"], given["limit"]))
     changes = {} if given["file"] is None else find_file_changes(given["file"], listing.runs)
-    listed = Listed(store, listing, changes, tuple(list_leftovers(store, datetime.now(UTC))))
+    listed = Listed(store, listing, changes, tuple(list_leftovers(store)))
     write(listed_json(listed) if given["is_json"] else render_listed(listed, screen()))
     return 0
 
@@ -90,7 +89,6 @@ def show(id: str, store: Path, is_json: bool) -> int:
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 def remove(ids: Sequence[str], store: Path, has_leftovers: bool, is_sure: bool) -> int:
     """Remove runs for good. A run with files in its folder that are not its own is left alone."""
-    from datetime import UTC, datetime
 
     from fieldassay.commands.cli.output import complain
     from fieldassay.errors import Problem, ProblemsError
@@ -108,7 +106,7 @@ def remove(ids: Sequence[str], store: Path, has_leftovers: bool, is_sure: bool) 
             complain(str(folder))
         click.confirm(f"Remove {len(folders)} for good?", abort=True, err=True)
     problems = []
-    for path in (*folders, *(list_dead(store, datetime.now(UTC)) if has_leftovers else ())):
+    for path in (*folders, *(list_dead(store) if has_leftovers else ())):
         foreign = list_foreign(path, OWN_FILES) if path in folders else ()
         if foreign:
             what = f"has files that are not the run's: {', '.join(path.name for path in foreign[:5])}"

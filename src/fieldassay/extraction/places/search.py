@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
@@ -55,6 +56,8 @@ _PER_EDIT = 8
 """Characters of a quote for each edit that is allowed."""
 _SHORTEST = 8
 """Characters of an inexact quote at least."""
+_MOST_CLOSE, _WORD = 200_000_000, 64
+"""So many characters are inexact quotes of a document compared with, a quote for each so many of its own."""
 _MOST_TIMES, _MOST_MORE = 4, 1_000
 """A text longer than so many times the longest page, and so many characters, stands nowhere in a document."""
 _WORD_OR_BLANK = lazy_regex(r"\S+|\s+")
@@ -269,6 +272,8 @@ class Search:
     pages: tuple[SearchedPage, ...]
     known: Known = field(default_factory=dict, repr=False, compare=False)
     """What readers read in texts; may be shared by documents."""
+    _closely: Counter[int] = field(default_factory=Counter, repr=False, compare=False)
+    """The characters of each page that quotes were compared with so far, inexactly."""
     _cache: dict[str, list[Place]] = field(default_factory=dict, repr=False, compare=False)
     _read: dict[tuple[str, str], _Read] = field(default_factory=dict, repr=False, compare=False)
 
@@ -475,7 +480,10 @@ class Search:
                 start = folded.find(wanted, start + 1)
 
     def find_closely(self, quote: str, pages: Collection[int]) -> Place | None:
-        """Return the place on some pages most similar to a quote; its digits must be those of the quote."""
+        """Return the place on some pages most similar to a quote; its digits must be those of the quote.
+
+        None once the quotes of the document were compared with `_MOST_CLOSE` characters.
+        """
         wanted = "" if self.is_too_long(quote) else fold(quote.strip())[0].strip()
         if len(wanted) < _SHORTEST:
             return None
@@ -485,6 +493,9 @@ class Search:
         best: tuple[float, Place] | None = None
         for number in pages:
             check_time()
+            self._closely[number] += len(self.pages[number].text) * (1 + len(wanted) // _WORD)
+            if self._closely.total() > _MOST_CLOSE:
+                return None
             found = self.pages[number].most_alike(wanted, _CLOSE)
             if found is None:
                 continue

@@ -12,12 +12,19 @@ from msgspec import Struct
 from fieldassay.errors import Problem
 from fieldassay.io.text.shown import clip, format_count
 
-WRITTEN = ({"extraction.json", "journal.jsonl"}, {"run.json", "metrics.json"}, {"review.sqlite"})
-"""Files by which the folder of an extraction, a run or a review is known."""
+WRITTEN = (
+    {"extraction.json", "journal.jsonl"},
+    {"run.json", "metrics.json"},
+    {"review.sqlite"},
+    {"sweep.json"},
+    {"corpus-run.json"},
+)
+"""Files by which the folder of an extraction, a run, a review, a sweep or its tasks is known."""
 
-WRITTEN_FOLDER, OUTER_LINK = "written_folder", "outer_link"
+WRITTEN_FOLDER, WRITTEN_FILE, OUTER_LINK = "written_folder", "written_file", "outer_link"
 _NOUNS = {
     WRITTEN_FOLDER: ("folder that fieldassay wrote", "folders that fieldassay wrote"),
+    WRITTEN_FILE: ("file that fieldassay wrote", "files that fieldassay wrote"),
     OUTER_LINK: ("link out of the folder", "links out of the folder"),
     "special_file": ("pipe, socket or device", "pipes, sockets and devices"),
     "hidden_file": ("hidden file", "hidden files"),
@@ -48,7 +55,7 @@ def list_folder(folder: Path | str) -> Listing:
     files = tuple(_list_files(str(folder), left_out))
     endings = {PurePath(inner).suffix for inner, _ in files} - {""}
     left_out["hidden_file"] = [name for name in left_out["hidden_file"] if PurePath(name).suffix in endings]
-    notes = (_note(folder, names, kind) for kind, names in left_out.items() if names)
+    notes = (note_left_out(folder, names, kind) for kind, names in left_out.items() if names)
     return Listing(files, tuple(notes))
 
 
@@ -100,7 +107,8 @@ def _is_kind(ask: Callable[[], bool]) -> bool:
         return False
 
 
-def _note(folder: Path | str, names: Sequence[str], kind: str) -> Problem:
+def note_left_out(folder: Path | str, names: Sequence[str], kind: str) -> Problem:
+    """Return the note on what of a folder is left out, of a kind such as `WRITTEN_FILE`."""
     shown = ", ".join(clip(each, 60) for each in names[:3]) + (", …" if len(names) > 3 else "")
     what = f"{format_count(len(names), *_NOUNS[kind])} left out: {shown}"
     return Problem(str(folder), what, "name it itself to read it, or move it away", kind)

@@ -7,30 +7,25 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import shutil
 import sys
-import tempfile
 from collections.abc import Collection, Iterator
-from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from pathlib import Path
 
 from msgspec import Struct
 
-from fieldassay.io.files.whole_files import list_leftover_files
+from fieldassay.io.files.whole_files import (
+    PARTIAL,
+    hidden_name,
+    is_left,
+    is_staged,
+    list_leftover_files,
+    name_staged,
+)
 
-PARTIAL, OLD, REMOVED = ".partial-", ".old-", ".removed-"
-"""The marks in the names of folders that are no runs, after a dot: being written, replaced, being removed."""
-
-OWNER = ".owner-"
-"""Prefix of the owner's file in a staging folder, locked while its process lives; its number follows.
-
-The locks are those of POSIX: no child process inherits them, and closing any handle of the file ends them, so
-the process must not open the file again.
-"""
-
-OLD_ENOUGH = timedelta(days=1)
-"""The age of untouched leftovers that count as abandoned where locks cannot tell."""
+OLD, REMOVED = ".old-", ".removed-"
+"""The marks in the names of folders that were replaced, and of those that are being removed."""
 
 _ATTEMPTS = 5
 
@@ -51,14 +46,18 @@ class Leftover(Struct, frozen=True):
 def stage(parent: Path, name: str) -> Iterator[Path]:
     """Yield a new folder in `parent`, which is made if necessary.
 
-    Unless it is renamed, it is removed, and `parent` with it if it was made for it.
+    Unless it is renamed, it is removed, and `parent` with it if it was made for it. What killed processes
+    left of the same name is removed first.
     """
+    beginnings = tuple(hidden_name(name, mark) for mark in (PARTIAL, OLD, REMOVED))
+    for leftover in list_leftovers(parent):
+        if leftover.path.name.startswith(beginnings) and not leftover.is_alive:
+            shutil.rmtree(leftover.path, ignore_errors=True)
     made: list[Path] = []
     staging: Path | None = None
     try:
         made, staging = _make(parent, name)
-        with _owned(staging):
-            yield staging
+        yield staging
     finally:
         if staging is not None:
             shutil.rmtree(staging, ignore_errors=True)
@@ -70,10 +69,7 @@ def stage(parent: Path, name: str) -> Iterator[Path]:
 def settle(folder: Path) -> None:
     """Force the contents of a folder and their names to disk."""
     for path, folders, files in os.walk(folder):
-        for name in files:
-            if not name.startswith(".owner"):  # see OWNER
-                _force(Path(path) / name)
-        for name in folders:
+        for name in (*files, *folders):
             _force(Path(path) / name)
     _force(folder)
 
@@ -83,7 +79,7 @@ def place(staging: Path, target: Path) -> None:
     if os.path.lexists(target):
         raise FileExistsError(17, "is there already", str(target))
     staging.rename(target)
-    _finish(target)
+    _force(target.parent)
 
 
 def replace(staging: Path, target: Path, own: Collection[str]) -> None:
@@ -97,11 +93,11 @@ def replace(staging: Path, target: Path, own: Collection[str]) -> None:
         _carry(entry, staging / entry.name)
     _force(staging)
     if exchange(staging, target):
-        _finish(target)
+        _force(target.parent)
         _catch_up(staging, target, own)
         shutil.rmtree(staging, ignore_errors=True)
         return
-    before = Path(tempfile.mkdtemp(prefix=f".{target.name[:100]}{OLD}", dir=target.parent)) / "run"
+    before = _make_aside(target, OLD) / "run"
     target.rename(before)
     try:
         staging.rename(target)
@@ -112,18 +108,14 @@ def replace(staging: Path, target: Path, own: Collection[str]) -> None:
         _catch_up(before, target, own)
     finally:
         shutil.rmtree(before.parent, ignore_errors=True)
-    _finish(target)
+    _force(target.parent)
 
 
 def list_foreign(folder: Path, own: Collection[str]) -> tuple[Path, ...]:
     """Return the entries of a folder other than its own, by name; none if it is unreadable."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         left = {path.name for path in list_leftover_files(folder)}
-        names = sorted(
-            entry.name
-            for entry in entries
-            if entry.name not in {*own, *left} and not entry.name.startswith(".owner")
-        )
+        names = sorted(entry.name for entry in entries if entry.name not in {*own, *left})
         return tuple(folder / name for name in names)
     return ()
 
@@ -181,7 +173,7 @@ def _catch_up(old: Path, target: Path, own: Collection[str]) -> None:
 
 def discard(folder: Path) -> None:
     """Remove a folder, hiding it first in one step. Raises OSError if that fails."""
-    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name[:100]}{REMOVED}", dir=folder.parent))
+    aside = _make_aside(folder, REMOVED)
     try:
         folder.rename(aside / "run")
     except OSError:
@@ -190,12 +182,31 @@ def discard(folder: Path) -> None:
     shutil.rmtree(aside, ignore_errors=True)
 
 
-def list_leftovers(folder: Path, now: datetime) -> list[Leftover]:
+def list_leftovers(folder: Path) -> list[Leftover]:
     """Return the leftovers of killed processes and the folders being written; none if unreadable."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        found = [Path(entry.path) for entry in entries if _is_ours(entry)]
-        return [Leftover(path, _is_alive(path, now)) for path in sorted(found)]
+        staged = sorted(
+            (entry for entry in entries if is_staged(entry.name) and entry.is_dir(follow_symlinks=False)),
+            key=attrgetter("name"),
+        )
+        return [Leftover(Path(entry.path), _is_alive(entry)) for entry in staged]
     return []
+
+
+def _is_alive(entry: os.DirEntry[str]) -> bool:
+    """Return whether a staged folder may be needed: its process lives, or it holds the only copy of a run."""
+    if REMOVED in entry.name:
+        return False
+    name = entry.name[1:].rpartition(OLD)[0]
+    if name and not (Path(entry.path).parent / name).exists():  # the process died between two renames
+        return True
+    return not is_left(entry)
+
+
+def _make_aside(folder: Path, mark: str) -> Path:
+    aside = folder.parent / name_staged(folder.name, mark)
+    aside.mkdir(0o700)
+    return aside
 
 
 def _make(parent: Path, name: str) -> tuple[list[Path], Path]:
@@ -205,35 +216,13 @@ def _make(parent: Path, name: str) -> tuple[list[Path], Path]:
         made += [path for path in (parent, *parent.parents) if not path.exists() and path not in made]
         parent.mkdir(parents=True, exist_ok=True)
         try:
-            staging = parent / f".{name[:100]}{PARTIAL}{secrets.token_hex(4)}"
+            staging = parent / name_staged(name, PARTIAL)
             staging.mkdir()
             return made, staging
         except FileNotFoundError:  # another process has just removed its own empty parent
             if attempt == _ATTEMPTS - 1:
                 raise
     raise AssertionError("unreachable")
-
-
-@contextlib.contextmanager
-def _owned(staging: Path) -> Iterator[None]:
-    """Hold the owner's file locked; the lock ends with the process."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on this system: age decides
-        yield
-        return
-    new, owner = staging / ".owner", staging / f"{OWNER}{os.getpid()}"
-    with new.open("wb") as stream:
-        with contextlib.suppress(OSError):  # a file system without locks: age decides
-            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            new.rename(owner)  # it is visible only once locked
-        yield
-
-
-def _finish(target: Path) -> None:
-    for owner in target.glob(".owner*"):
-        owner.unlink(missing_ok=True)
-    _force(target.parent)
 
 
 def _force(path: Path) -> None:
@@ -252,51 +241,3 @@ def _force(path: Path) -> None:
             raise OSError(error.errno, error.strerror, str(path)) from None
     finally:
         os.close(handle)
-
-
-def _is_ours(entry: os.DirEntry[str]) -> bool:
-    marks = (PARTIAL, OLD, REMOVED)
-    return (
-        entry.name.startswith(".")
-        and any(mark in entry.name for mark in marks)
-        and entry.is_dir(follow_symlinks=False)
-    )
-
-
-def _is_alive(path: Path, now: datetime) -> bool:
-    """Return whether a leftover may be needed: its process lives, or it is too young to tell.
-
-    A folder being removed is never needed.
-    """
-    if REMOVED in path.name:
-        return False
-    if OLD in path.name and not (path.parent / path.name[1:].rpartition(OLD)[0]).exists():
-        return True  # the replaced run: its process died between two steps, and this is the only copy
-    is_young = _touched(path) > now - OLD_ENOUGH
-    owner = next(path.glob(f"{OWNER}*"), None)
-    if owner is None:
-        return is_young
-    return owner.name == f"{OWNER}{os.getpid()}" or _is_locked(owner, is_young)
-
-
-def _is_locked(owner: Path, otherwise: bool) -> bool:
-    try:
-        import fcntl
-    except ImportError:
-        return otherwise
-    try:
-        with owner.open("rb+") as stream:
-            fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return otherwise  # it has just been put in its place
-    except OSError:
-        return True
-    return False
-
-
-def _touched(path: Path) -> datetime:
-    """Return the last change of a folder or of anything directly in it."""
-    times = [path.stat().st_mtime]
-    with contextlib.suppress(OSError), os.scandir(path) as entries:
-        times += [entry.stat(follow_symlinks=False).st_mtime for entry in entries]
-    return datetime.fromtimestamp(max(times), UTC)

@@ -88,13 +88,15 @@ _READING = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_CLOEXEC", "O_N
 """How a file is opened: a pipe, which is refused then, must not block."""
 _WRITING = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
 _PORTION = 1 << 16
-_PARTIAL = ".partial-"
+PARTIAL = ".partial-"
+"""The mark in the names of files and folders that are being written."""
 _STAGED = lazy_regex(
-    r"\..{1,100}\.partial-(?P<process>[0-9]{1,10})-(?P<started>[0-9]{1,20})-(?P<machine>[0-9a-f]{8})-\w+",
+    r"\..{1,100}\.(?:partial|old|removed)-"
+    r"(?P<process>[0-9]{1,10})-(?P<started>[0-9]{1,20})-(?P<machine>[0-9a-f]{8})-\w+",
     re.DOTALL,
 )
 _OLD_ENOUGH = 24 * 3600.0
-"""Seconds after which an untouched staged file is abandoned, if its process cannot be checked."""
+"""Seconds after which what is staged and untouched is abandoned, if its process cannot be checked."""
 
 
 def write_file(path: Path, portions: Iterable[bytes]) -> None:
@@ -131,14 +133,13 @@ def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
 
     Raises OSError if it cannot be written, and the errors of `portions`; no file is left then.
     """
-    beginning = f".{os.fsdecode(os.fsencode(place.name)[:100])}{_PARTIAL}"
+    beginning = hidden_name(place.name, PARTIAL)
     for left in list_leftover_files(place.parent):
         if left.name.startswith(beginning):
             with contextlib.suppress(OSError):
                 left.unlink()
-    owner = f"{os.getpid()}-{_started(os.getpid())}-{_machine()}-"
     before = stat.S_IMODE(place.stat().st_mode) if place.exists() else None
-    staged = place.parent / f"{beginning}{owner}{secrets.token_hex(4)}"
+    staged = place.parent / name_staged(place.name, PARTIAL)
     handle = os.open(staged, _WRITING, 0o666 if before is None else 0o600)  # the system withholds the umask
     try:
         with os.fdopen(handle, "wb") as stream:
@@ -153,24 +154,42 @@ def stage_file(place: Path, portions: Iterable[bytes]) -> Path:
     return staged
 
 
+def hidden_name(name: str, mark: str) -> str:
+    """Return how the names begin of what is staged for a name; it fits into a directory."""
+    return f".{os.fsdecode(os.fsencode(name)[:100])}{mark}"
+
+
+def name_staged(name: str, mark: str) -> str:
+    """Return a new hidden name beside a name, which tells the process that makes it."""
+    owner = f"{os.getpid()}-{_started(os.getpid())}-{_machine()}"
+    return f"{hidden_name(name, mark)}{owner}-{secrets.token_hex(4)}"
+
+
 def list_leftover_files(folder: Path) -> list[Path]:
     """Return the staged files of ended processes in a folder; none if it is unreadable."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        return sorted(Path(entry.path) for entry in entries if _is_left(entry))
+        return sorted(
+            Path(entry.path) for entry in entries if entry.is_file(follow_symlinks=False) and is_left(entry)
+        )
     return []
 
 
-def _is_left(entry: os.DirEntry[str]) -> bool:
-    """Return whether the process of a staged file has ended.
+def is_staged(name: str) -> bool:
+    """Return whether a name is one that `name_staged` makes."""
+    return _STAGED.fullmatch(name) is not None
+
+
+def is_left(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry of a folder is staged, and its process has ended.
 
     A process of another machine, or from before a restart, counts as ended after a day.
     """
-    found = _STAGED.fullmatch(entry.name)
-    if found is None or not entry.is_file(follow_symlinks=False):
+    parts = _STAGED.fullmatch(entry.name)
+    if parts is None:
         return False
-    if found["machine"] != _machine():
+    if parts["machine"] != _machine():
         return time.time() - entry.stat(follow_symlinks=False).st_mtime > _OLD_ENOUGH
-    return _started(int(found["process"])) != found["started"]
+    return _started(int(parts["process"])) != parts["started"]
 
 
 def _started(process: int) -> str:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from fieldassay.metrics.catalogue.catalogue import list_metrics
-from fieldassay.metrics.catalogue.formula import Applied, Formula, Literal, Operation, parse_formula
+from fieldassay.metrics.catalogue.formula import LONGEST, Applied, Formula, Literal, Operation, parse_formula
 from fieldassay.metrics.catalogue.grammar import MetricCall, Value
 from fieldassay.metrics.catalogue.metric import Metric, Options, Parameter
 from fieldassay.metrics.statistics.recipes import (
@@ -30,8 +32,8 @@ SCOPES = ("both", "overall", "field")
 DIRECTIONS = ("higher", "lower")
 DEEPEST = 20
 """The maximum depth of definitions based on definitions."""
-MOST_PARTS = 1_000
-"""A definition may have so many metrics more than are written, with those of what it stands on."""
+MOST_PARTS, MOST_IN_SPEC = 1_000, 10_000
+"""So many metrics more than are written may a definition have, and all of a spec, with what they stand on."""
 
 
 class Definition(Struct, frozen=True):
@@ -66,7 +68,10 @@ class Vocabulary(Struct, frozen=True, dict=True):
 
     @cached_property
     def too_large(self) -> Mapping[str, int]:
-        """Return the number of metrics in the definitions that have too many, with what they stand on."""
+        """Return the number of metrics in the definitions that have too many, with what they stand on.
+
+        Where a spec as a whole has too many, its largest definitions are among them.
+        """
         inside = {name: _calls(definition.formula) for name, definition in self.own.items()}
         counts: dict[str, int] = {}
         for name in inside:
@@ -79,8 +84,13 @@ class Vocabulary(Struct, frozen=True, dict=True):
                     del above[last]
                 elif below not in above:  # a circle has its own problem
                     above[below] = iter(inside[below])
-        most = MOST_PARTS + sum(map(len, inside.values()))
-        return {name: count for name, count in counts.items() if count > most}
+        written = sum(map(len, inside.values()))
+        room, too_large = MOST_IN_SPEC + written, dict[str, int]()
+        for name, count in sorted(counts.items(), key=itemgetter(1)):
+            room -= count
+            if room < 0 or count > MOST_PARTS + written:
+                too_large[name] = count
+        return too_large
 
     @cached_property
     def known(self) -> dict[str, Defined]:
@@ -158,7 +168,7 @@ def _bind(call: MetricCall, vocabulary: Vocabulary, bind: Callable[[MetricCall],
         count = vocabulary.too_large[call.name]
         raise ValueError(
             f"{call.name} grows to {count:,} metrics when the definitions in it are written out; "
-            f"keep it to {MOST_PARTS:,} more than the spec itself writes"
+            f"keep it to {MOST_PARTS:,}, and all definitions to {MOST_IN_SPEC:,}, more than the spec writes"
         )
     builder = _Builder(vocabulary, (), dict(call.parameters), {}, [], bind)
     recipe = builder.define(call.name)
@@ -221,6 +231,8 @@ class _Builder(Struct):
     taken: dict[str, None]
     bound: list[tuple[Metric, dict[str, Any]]]
     bind: Callable[[MetricCall], Bound]
+    length: int = 0
+    """The number of operations on the way to the part that is being built."""
 
     @property
     def leaves(self) -> list[Metric]:
@@ -229,11 +241,19 @@ class _Builder(Struct):
 
     def define(self, name: str) -> Recipe:
         """Return the recipe of a definition."""
-        inner = _Builder(self.vocabulary, (*self.within, name), self.given, self.taken, self.bound, self.bind)
+        inner = replace(self, within=(*self.within, name))
         return inner.build(parse_formula(self.vocabulary.own[name].formula))
 
     def build(self, formula: Formula) -> Recipe:
         """Return the recipe of a formula."""
+        if self.length > LONGEST:
+            raise ValueError(f"more than {LONGEST} operations stand on one another; shorten its definitions")
+        self.length += 1
+        recipe = self._build(formula)
+        self.length -= 1
+        return recipe
+
+    def _build(self, formula: Formula) -> Recipe:
         if isinstance(formula, Literal):
             return Constant(formula.value)
         if isinstance(formula, Operation):
@@ -262,14 +282,7 @@ class _Builder(Struct):
         if call.name in self.vocabulary.own and call.name not in self.within:
             if len(self.within) >= DEEPEST:
                 raise ValueError(f"{call.name}: definitions stand on one another more than {DEEPEST} deep")
-            inner = _Builder(
-                self.vocabulary,
-                self.within,
-                {**self.given, **dict(call.parameters)},
-                self.taken,
-                self.bound,
-                self.bind,
-            )
+            inner = replace(self, given={**self.given, **dict(call.parameters)})
             return inner.define(call.name)
         if call.name in self.within and call.name not in list_metrics():
             raise ValueError(

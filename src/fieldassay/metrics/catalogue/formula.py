@@ -19,6 +19,9 @@ The mean or the sum over documents of a formula's value in each document alone; 
 DEEPEST = 50
 """The maximum nesting of a formula."""
 
+LONGEST = 300
+"""So many operations may stand on one another, those of definitions in a formula included."""
+
 
 class Literal(Struct, frozen=True):
     """A number."""
@@ -89,7 +92,21 @@ def parse_formula(text: str) -> Formula:
     scanner = Scanner(text)
     formula = _read_sum(scanner, 0)
     scanner.expect_end()
+    _check_length(formula)
     return formula
+
+
+def _check_length(formula: Formula) -> None:
+    """Raise ValueError for a formula in which too many operations stand on one another."""
+    waiting = [(formula, 0)]
+    while waiting:
+        part, length = waiting.pop()
+        if length > LONGEST:
+            raise ValueError(f"more than {LONGEST} operations stand on one another; shorten the formula")
+        if isinstance(part, Operation):
+            waiting += [(part.left, length + 1), (part.right, length + 1)]
+        elif isinstance(part, Applied):
+            waiting += [(inner, length + 1) for inner in (part.inner, part.over) if inner is not None]
 
 
 def _read_sum(scanner: Scanner, depth: int) -> Formula:

@@ -36,13 +36,13 @@ def metrics_json(result: Result) -> bytes:
 
     NaN raises ValueError.
 
-    >>> print(metrics_json(Result((), run={"seed": 0}, counts={"documents": 0})).decode(), end="")
-    {"schema_version": 1, "run": {"seed": 0}, "estimates": [], "counts": {"documents": 0}}
+    >>> print(metrics_json(Result((), run={"seed": 0})).decode(), end="")
+    {"format": "fieldassay", "schema_version": 1, "run": {"seed": 0}, "estimates": [], "counts": {}}
     """
     lines = ",\n".join(_write(estimate.to_dict()) for estimate in result.estimates)
     estimates = f"[\n{lines}\n]" if lines else "[]"
     text = (
-        f'{{"schema_version": {SCHEMA_VERSION}, "run": {_write(result.run)}, '
+        f'{{"format": "fieldassay", "schema_version": {SCHEMA_VERSION}, "run": {_write(result.run)}, '
         f'"estimates": {estimates}, "counts": {_write(result.counts)}{_write_repeats(result)}}}\n'
     )
     return text.encode("utf-8", "backslashreplace")

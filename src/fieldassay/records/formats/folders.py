@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
+from typing import NamedTuple
 
 from fieldassay.errors import Problem, problem
-from fieldassay.io.files.folders import Listing, list_folder
+from fieldassay.io.files.folders import WRITTEN_FILE, Listing, list_folder, note_left_out
+from fieldassay.io.json_value import is_written
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.envelope import holds_tree
 from fieldassay.records.formats.rows import FolderRows, read_json_files
@@ -50,12 +52,18 @@ def read_folder(
             continue
         stems.append(stem)
         paths.append(place)
-    found = _find_names(paths, options)
-    names = [name or stem for (name, _), stem in zip(found, stems, strict=True)]
+    heads = _read_heads(paths, options)
+    written = [path for path, head in zip(paths, heads, strict=True) if head.is_written]
+    files_read = [
+        (head.name or stem, path, head.problem)
+        for stem, path, head in zip(stems, paths, heads, strict=True)
+        if not head.is_written
+    ]
+    names = [name for name, _, _ in files_read]
     problems = [
-        Problem(place, problem, "correct or remove the file", "not_json")
-        for place, (_, problem) in zip(paths, found, strict=True)
-        if problem is not None and options.is_gold
+        Problem(path, what, "correct or remove the file", "not_json")
+        for _, path, what in files_read
+        if what is not None and options.is_gold
     ]
     if not names:
         what, endings = (
@@ -68,8 +76,10 @@ def read_folder(
         )
     if others and not options.is_gold:
         problems.append(_other_files(folder, others))
-    rows = FolderRows(tuple(names), tuple(paths), options.encoding, takes_text=not options.is_gold)
-    return rows, tuple(problems), listing.notes
+    read_paths = tuple(path for _, path, _ in files_read)
+    rows = FolderRows(tuple(names), read_paths, options.encoding, takes_text=not options.is_gold)
+    notes = (*listing.notes, note_left_out(folder, written, WRITTEN_FILE)) if written else listing.notes
+    return rows, tuple(problems), notes
 
 
 def _other_files(folder: Path | str, others: Counter[str]) -> Problem:
@@ -102,21 +112,30 @@ def _stem(inner: str, suffixes: Sequence[str]) -> str | None:
     return None
 
 
-def _find_names(paths: Sequence[str], options: SourceOptions) -> list[tuple[str | None, str | None]]:
-    """Return the id in each file (None: none), and the problem of reading it."""
+class _Head(NamedTuple):
+    """What a file tells before its record is read: its id, if it has one, and why it cannot be read."""
+
+    name: str | None = None
+    problem: str | None = None
+    is_written: bool = False
+
+
+def _read_heads(paths: Sequence[str], options: SourceOptions) -> list[_Head]:
     if options.id_names is None and not options.is_gold:
-        return [(None, None)] * len(paths)
+        return [_Head()] * len(paths)
     return [
-        _find_name(row, options)
+        _read_head(row, options)
         for start in range(0, len(paths), CHUNK)
         for row in read_json_files(paths[start : start + CHUNK], options.encoding)
     ]
 
 
-def _find_name(row: Row, options: SourceOptions) -> tuple[str | None, str | None]:
+def _read_head(row: Row, options: SourceOptions) -> _Head:
+    if options.is_gold and is_written(row.value):
+        return _Head(is_written=True)
     is_named = options.id_names is not None or (isinstance(row.value, dict) and CASE_KEY in row.value)
     if not is_named or not isinstance(row.value, dict):
-        return None, row.problem
+        return _Head(None, row.problem)
     if (
         options.data_keys
         and options.is_tree
@@ -124,5 +143,5 @@ def _find_name(row: Row, options: SourceOptions) -> tuple[str | None, str | None
         and options.key_of(row.value) is None
         and holds_tree(row.value, options)
     ):
-        return None, row.problem  # the file is the tree itself, and what a tree calls its id is a value
-    return find_id(row.value, options.names), row.problem
+        return _Head(None, row.problem)  # the file is the tree itself: what a tree calls its id is a value
+    return _Head(find_id(row.value, options.names), row.problem)

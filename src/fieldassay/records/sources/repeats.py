@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem
 from fieldassay.records.record import Record, Repeat
-from fieldassay.records.sources.source import CHUNK, Source
+from fieldassay.records.sources.source import Source
 
 RUN_KEYS = ("repeat", "run")
 """The keys beside a record that name its run, where ids repeat."""
@@ -65,13 +65,11 @@ def split_runs(system: str, source: Source) -> list[Source] | None:
 def _places(source: Source, key: str) -> Mapping[str, Sequence[int]] | None:
     """Return the positions of records by run; None if one names no run."""
     places: dict[str, list[int]] = {}
-    for start in range(0, len(source), CHUNK):
-        positions = range(start, min(start + CHUNK, len(source)))
-        for position, record in zip(positions, source.fetch(positions), strict=True):
-            name = _name_run(record, key, source.options.declared)
-            if name is None:
-                return None
-            places.setdefault(name, []).append(position)
+    for position, record in enumerate(source):
+        name = _name_run(record, key, source.options.declared)
+        if name is None:
+            return None
+        places.setdefault(name, []).append(position)
     return places
 
 

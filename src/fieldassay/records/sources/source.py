@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -201,6 +201,15 @@ class Source(Struct, frozen=True, eq=False):
         names, place = self.rows.ids, self.rows.place
         pairs = zip(positions, rows, strict=True)
         return open_rows(((names[position], row, place(position)) for position, row in pairs), self.options)
+
+    def batches(self) -> Iterator[list[Record]]:
+        """Yield all records in their order, at most `CHUNK` of them at a time."""
+        for start in range(0, len(self), CHUNK):
+            yield self.fetch(range(start, min(start + CHUNK, len(self))))
+
+    def __iter__(self) -> Iterator[Record]:
+        """Yield all records in their order, with few of them in memory at a time."""
+        return (record for batch in self.batches() for record in batch)
 
     def take(self, positions: Positions) -> Source:
         """Return the records at the positions as a source of their own, as small as they are."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, list_names
 from fieldassay.records.ids import MAX_LISTED, cap_problems
-from fieldassay.records.sources.source import CHUNK, Source
+from fieldassay.records.sources.source import Source
 
 
 def split_variants(system: str, source: Source) -> dict[str, Source]:
@@ -51,14 +51,12 @@ def _places(source: Source) -> tuple[dict[str | None, list[int]], list[Problem]]
     """Return the positions of records by variant, and a problem for each unreadable one without a variant."""
     places: defaultdict[str | None, list[int]] = defaultdict(list)
     lost = []
-    for start in range(0, len(source), CHUNK):
-        positions = range(start, min(start + CHUNK, len(source)))
-        for position, record in zip(positions, source.fetch(positions), strict=True):
-            if record.data is None and record.meta.variant is None:
-                what = f"cannot be read ({record.invalid}), so its variant cannot be seen, and it is left out"
-                lost.append(Problem(record.place, what, "correct the line", "variants"))
-            else:
-                places[record.meta.variant].append(position)
+    for position, record in enumerate(source):
+        if record.data is None and record.meta.variant is None:
+            what = f"cannot be read ({record.invalid}), so its variant cannot be seen, and it is left out"
+            lost.append(Problem(record.place, what, "correct the line", "variants"))
+        else:
+            places[record.meta.variant].append(position)
     return dict(places), lost
 
 

@@ -14,7 +14,7 @@ from fieldassay.errors import nearest, problem
 from fieldassay.io.files.parquet import write_parquet
 from fieldassay.io.files.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
 from fieldassay.io.files.whole_files import write_whole
-from fieldassay.io.json_value import json_line, json_text
+from fieldassay.io.json_value import json_line
 from fieldassay.io.text.shown import escape_xml
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.curves import trace_curves
@@ -124,10 +124,9 @@ def _check_target(run: Run, target: Path) -> None:
     inputs = run.facts.get("inputs")
     labels = [] if inputs is None else [inputs["gold"], *inputs["predictions"].values()]
     place = target.resolve()
-    if place in {Path(label).resolve() for label in labels} or place.parent == run.folder.resolve():
-        raise problem(
-            target, "is an input of the run, or in its folder", "choose another file", "export_target"
-        )
+    if not {place, *place.parents}.isdisjoint(Path(label).resolve() for label in [*labels, run.folder]):
+        what = "is an input of the run, or in a folder of its inputs, or in its own"
+        raise problem(target, what, "choose another file", "export_target")
     if target.is_dir():
         raise problem(target, "is a folder", "name a file", "export_target")
 
@@ -141,7 +140,7 @@ def _json(asked: _Asked) -> Iterator[str]:
     result, _ = _with_evidence(asked)
     chosen = result.systems if asked.system is None else (asked.system,)
     found = {name: guide_result(result, name) for name in chosen}
-    yield json_text(found)
+    yield json_line(found, indent=1) + "\n"
 
 
 def _markdown(asked: _Asked) -> Iterator[str]:

@@ -25,6 +25,7 @@ from fieldassay.review.agreement.ratings import Compared, Floats, Ratings
 from fieldassay.review.agreement.resampling import Resampled, Weights, ratio
 from fieldassay.review.agreement.values import FieldRatings, rate_values
 from fieldassay.scoring.engine.scopes import Masks
+from fieldassay.scoring.inputs.key_census import fold_keys
 from fieldassay.spec.plan.nodes import AnyNode, ListNode, Node, ObjectNode, Plan
 
 MOST_CONFUSIONS = 20
@@ -58,6 +59,7 @@ def measure_agreement(
 
     `applies` has masks over all answers, document by document, for fields of only some document types.
     """
+    plan = fold_keys(plan, lambda: ([sheet.data for sheet in answers] for answers in labeled.answers))
     bootstrap = _Bootstrap(labeled.documents, resampling)
     parts = [_of_values(one, bootstrap) for one in rate_values(plan, labeled, applies)]
     if _has_lists(plan.root):

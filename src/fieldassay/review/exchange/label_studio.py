@@ -40,7 +40,7 @@ def export_label_studio(sheets: Iterable[Sheet]) -> Exported:
         tasks.append({"id": number, "data": data, "annotations": [annotation]})
     lost = list_lost([label for sheet in ordered for label in sheet.labels.values()])
     text = json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"
-    return Exported(text, (*lost, "`data.document` is the id: put the address of the page there"))
+    return Exported(text, (*lost, "the address of the page: put it beside `data.document`"))
 
 
 def _results(name: str, path: str, label: Label) -> Iterator[dict[str, Any]]:

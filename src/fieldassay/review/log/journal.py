@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from fieldassay.errors import ProblemsError, nearest, problem
 from fieldassay.review.log.nodes import list_items
 
 
@@ -200,11 +199,9 @@ COLUMNS = ("seq", "at", "actor", "kind", "document", "sheet", "node", "before", 
 def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator[tuple[Any, ...]]:
     """Yield a row with a value for each of `COLUMNS` per event, in order.
 
-    `before` and `after` are labels: the text, or a state in parentheses.
-    Raises `ProblemsError` for an unknown document.
+    `before` and `after` are labels: the text, or a state in parentheses. `document` is the id of the one
+    whose events are wanted.
     """
-    if document is not None and not db.execute("SELECT 1 FROM document WHERE name=?", (document,)).fetchone():
-        raise unknown_document(db, document)
     documents = dict(
         db.execute("SELECT sheet.id, document.name FROM sheet JOIN document ON document=document.id")
     )
@@ -223,13 +220,6 @@ def list_events(db: sqlite3.Connection, document: str | None = None) -> Iterator
             after = body.get("choice")
         if document is None or name == document:
             yield seq, at, actor, kind, name, sheet, node, before, after, note
-
-
-def unknown_document(db: sqlite3.Connection, name: str) -> ProblemsError:
-    """Return the error for an id that no document of a review has."""
-    names = [row[0] for row in db.execute("SELECT name FROM document LIMIT 10000")]
-    what = f"no document has the id {name[:200]!r}"
-    return problem("--document", what, nearest(name[:200], names), "unknown_document")
 
 
 def describe_label(state: str, text: str | None) -> str:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from fieldassay.io.files.sealed_json import checksum
 from fieldassay.records.labels_file import Label, Sheet
 from fieldassay.records.record import Record
-from fieldassay.records.sources.source import CHUNK
 from fieldassay.review.adjudicate import find_differences
 from fieldassay.review.export import list_sheets
 from fieldassay.review.log.journal import Entry
@@ -146,6 +145,4 @@ def _digest(record: Record) -> str:
 
 def _records(store: Store, gold: Path, inputs: InputOptions) -> Iterator[Record]:
     if gold.exists():
-        source = open_gold(read_form(store)[0].plan, str(gold), inputs)
-        for start in range(0, len(source), CHUNK):
-            yield from source.fetch(range(start, min(start + CHUNK, len(source))))
+        yield from open_gold(read_form(store)[0].plan, str(gold), inputs)

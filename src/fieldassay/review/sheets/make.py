@@ -24,8 +24,6 @@ from fieldassay.io.files.sealed_json import checksum
 from fieldassay.io.json_value import read_given
 from fieldassay.io.text.shown import format_count
 from fieldassay.records.ids import cap_problems, stem_of
-from fieldassay.records.record import Record
-from fieldassay.records.sources.source import CHUNK, Source
 from fieldassay.review.log.journal import Entry
 from fieldassay.review.log.store import Store, create_store
 from fieldassay.review.sheets.draw import GOLD, Reason, Shares, spread, uniform
@@ -160,7 +158,7 @@ def _read_predictions(plan: Plan, request: Request) -> _Known:
             f"{source.label}: {len(unread):,} answers could not be read, such as that of {unread[0]!r}: they "
             "count as documents without predictions"
         )
-    variants = {record.id: found for record in _records(source) if (found := record.meta.variant)}
+    variants = {record.id: found for record in source if (found := record.meta.variant)}
     held = list(dict.fromkeys(variants.values()))
     if len(held) > 1:
         notes.append(f"{source.label}: its records are of several variants ({list_names(held, _MOST_NAMED)})")
@@ -196,17 +194,12 @@ def _with_gold(known: _Known, request: Request) -> _Known:
     for doc, path, value in rows.filter(is_judged()).select("doc", "pred_path", "pred").iter_rows():
         if doc in wanted:
             truth.setdefault(doc, {})[path] = value
-    digests = {record.id: checksum(record.data) for record in _records(source) if record.id in wanted}
+    digests = {record.id: checksum(record.data) for record in source if record.id in wanted}
     if not digests:
         what = "has no document of the review"
         remedy = "give gold with the ids of the predictions"
         raise problem(source.label, what, remedy, "unknown_document")
     return replace(known, truth=truth, gold_digests=digests)
-
-
-def _records(source: Source) -> Iterator[Record]:
-    for start in range(0, len(source), CHUNK):
-        yield from source.fetch(range(start, min(start + CHUNK, len(source))))
 
 
 def _document(known: _Known, name: str, kind: str | None) -> Document:

@@ -132,7 +132,7 @@ def serve_team(
             "SELECT count(*) FROM person WHERE password IS NOT NULL AND disabled=0"
         ).fetchone()[0]
     if not ready:
-        remedy = "add people with `fieldassay review people DIR add NAME`"
+        remedy = "add people with `fieldassay review team DIR add NAME`"
         raise problem(store.folder, "has no accounts", remedy, "no_accounts")
     listener = listen(address.host, address.port)
     number = listener.getsockname()[1]
@@ -192,7 +192,7 @@ def _ensure_alone(store: Store) -> None:
         store.write(lambda journal: people.add_person(journal, "me", people.EVERYTHING, None))
     elif roles != [people.EVERYTHING]:
         what = "has accounts of a team"
-        remedy = "start it with `fieldassay review serve`"
+        remedy = "start it with `fieldassay review team DIR`"
         raise problem(store.folder, what, remedy, "review_of_team")
 
 

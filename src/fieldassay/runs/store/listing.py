@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -64,11 +63,11 @@ def load_run(folder: Path) -> Run:
     return Run(folder, facts, _find_damage(folder, facts) or describe_swapped(folder, facts))
 
 
-def list_dead(store: Path, now: datetime) -> list[Path]:
+def list_dead(store: Path) -> list[Path]:
     """Return what killed processes left in a store and its runs. Raises `ProblemsError` without a store."""
     folders = [store, *(place.path for place in list_places(store))]
     return [
-        *(leftover.path for leftover in list_leftovers(store, now) if not leftover.is_alive),
+        *(leftover.path for leftover in list_leftovers(store) if not leftover.is_alive),
         *(path for folder in folders for path in list_leftover_files(folder)),
     ]
 

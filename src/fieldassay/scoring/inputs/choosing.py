@@ -92,10 +92,11 @@ def _read(gold: Source) -> Iterator[tuple[int, list[Record]]]:
 
     Raises `ProblemsError` for unreadable ones.
     """
-    for start in range(0, len(gold), CHUNK):
-        records = gold.fetch(range(start, min(start + CHUNK, len(gold))))
+    start = 0
+    for records in gold.batches():
         check_gold(records)
         yield start, records
+        start += len(records)
 
 
 def _find_unknown(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from fieldassay.paths import ITEM, KEY, Step, join_path, split_path
 from fieldassay.records.matching import Matching, batches
+from fieldassay.records.sources.source import Source
 from fieldassay.scoring.engine.schema_inference import is_folded
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.spec.plan.renaming import apply_aliases
@@ -25,26 +26,46 @@ _BATCH = 2000
 Steps: TypeAlias = tuple[Step, ...]
 
 
-def fold_keys(plan: Plan, matching: Matching) -> Plan:
+def fold_keys(plan: Plan, read_documents: Callable[[], Iterable[Sequence[Any]]]) -> Plan:
     """Return the plan with the objects of its trees that have too many keys for a field each.
 
-    Keys are counted over gold and all predictions, so that neither the order nor the partition of documents
-    shows. Objects below folded keys are counted in a further pass, all together.
+    `read_documents` yields the contents of each document, of all sides together: keys are counted over all of
+    them, so that neither the order nor the partition of documents shows. It is called once for each pass:
+    objects below folded keys are counted in a further one, all together.
     """
     if not _has_trees(plan.root):
         return plan
     folds: dict[Steps, frozenset[str]] = {}
     while True:
         census = _Census(folds)
-        for batch in batches(matching, _BATCH):
-            sides = (batch.gold, *batch.predictions.values())
-            for records in zip(*sides, strict=True):
-                census.add(plan.root, [record.data for record in records if record is not None])
+        for contents in read_documents():
+            census.add(plan.root, contents)
         crowded = census.find_crowded()
         if not crowded:
             break
         folds |= crowded
     return replace(plan, folds={join_path(steps): kept for steps, kept in folds.items()}) if folds else plan
+
+
+def fold_keys_of_matching(plan: Plan, matching: Matching) -> Plan:
+    """Return the plan with folded keys, counted over gold and all predictions."""
+
+    def read_documents() -> Iterator[list[Any]]:
+        for batch in batches(matching, _BATCH):
+            for records in zip(batch.gold, *batch.predictions.values(), strict=True):
+                yield [record.data for record in records if record is not None]
+
+    return fold_keys(plan, read_documents)
+
+
+def fold_keys_of_sources(plan: Plan, sources: Collection[Source]) -> Plan:
+    """Return the plan with folded keys, counted over the records of all sources."""
+
+    def read_documents() -> Iterator[list[Any]]:
+        for source in sources:
+            yield from ([record.data] for record in source)
+
+    return fold_keys(plan, read_documents)
 
 
 def _has_trees(node: Node) -> bool:

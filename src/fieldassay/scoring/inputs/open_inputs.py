@@ -16,17 +16,16 @@ from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
 from fieldassay.records.formats.find_format import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.options import SourceOptions
-from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, Record, Repeat
+from fieldassay.records.record import CASE_KEY, PREDICTION_KEY, Repeat
 from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.repeats import are_runs, name_repeats, split_runs
-from fieldassay.records.sources.source import CHUNK, Source, open_source, open_systems
+from fieldassay.records.sources.source import Source, open_source, open_systems
 from fieldassay.records.sources.variants import split_variants
 from fieldassay.records.value_objects import Scalars
 from fieldassay.scoring.inputs.choosing import Choice, choose_documents
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 
-_AT_ONCE = 5_000
 """Gold records looked at together."""
 
 Records: TypeAlias = Any
@@ -162,7 +161,7 @@ def gold_ids(plan: Plan, gold: Records, inputs: InputOptions) -> tuple[str, ...]
 
 def gold_values(plan: Plan, gold: Records, inputs: InputOptions, name: str) -> dict[str, str]:
     """Return what gold records have under a name, declared or not, by id; records without it are left out."""
-    records = _records(open_gold(plan, gold, inputs))
+    records = open_gold(plan, gold, inputs)
     found = ((record.id, (record.data or {}).get(name)) for record in records)
     return {id_: str(value) for id_, value in found if value}
 
@@ -171,15 +170,9 @@ def gold_twins(plan: Plan, gold: Records, inputs: InputOptions) -> dict[str, tup
     """Return, for each gold record that names its `twin_of`, the id of the other, and the `degradation`."""
     return {
         record.id: (named["twin_of"], named.get("degradation", "degraded"))
-        for record in _records(open_gold(plan, gold, inputs))
+        for record in open_gold(plan, gold, inputs)
         if "twin_of" in (named := record.meta.attributes)
     }
-
-
-def _records(source: Source) -> Iterator[Record]:
-    """Yield all records, some of them in memory at a time."""
-    for start in range(0, len(source), _AT_ONCE):
-        yield from source.fetch(range(start, min(start + _AT_ONCE, len(source))))
 
 
 def open_predictions(
@@ -223,8 +216,8 @@ def drop_absent_fields(plan: Plan, matching: Matching) -> Plan:
         return plan
     present: set[str] = set()
     wanted = set(plan.slots)
-    for start in range(0, len(matching.gold), _AT_ONCE):
-        for record in matching.gold.fetch(range(start, min(start + _AT_ONCE, len(matching.gold)))):
+    for batch in matching.gold.batches():
+        for record in batch:
             present |= wanted & (record.data or {}).keys()
         if present == wanted:
             return plan
@@ -344,17 +337,16 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
     """
     found: set[str] = set()
     taken: Counter[str] = Counter()
-    for start in range(0, len(gold), CHUNK):
-        for record in gold.fetch(range(start, min(start + CHUNK, len(gold)))):
-            found |= {*META_SHAPES, PREDICTION_KEY, CASE_KEY} & (record.data or {}).keys()
-            taken.update(
-                {
-                    "critical_fields": bool(record.meta.critical_paths),
-                    "illegible_fields": bool(record.meta.illegible_paths),
-                    "unreviewed_fields": bool(record.meta.unreviewed_paths),
-                    "acceptable_variations": bool(record.meta.accepted_values),
-                }
-            )
+    for record in gold:
+        found |= {*META_SHAPES, PREDICTION_KEY, CASE_KEY} & (record.data or {}).keys()
+        taken.update(
+            {
+                "critical_fields": bool(record.meta.critical_paths),
+                "illegible_fields": bool(record.meta.illegible_paths),
+                "unreviewed_fields": bool(record.meta.unreviewed_paths),
+                "acceptable_variations": bool(record.meta.accepted_values),
+            }
+        )
     remedy = "put the tree under a key of its own and name it with --gold-key, if it is data"
     notes = [
         Problem(

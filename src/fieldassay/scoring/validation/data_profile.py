@@ -87,8 +87,7 @@ def survey_predictions(
     """
     surveys = {name: DataProfile() for name in sources}
     for name, source in sources.items():
-        for start in range(0, len(source), _BATCH):
-            records = source.fetch(range(start, min(start + _BATCH, len(source))))
+        for records in source.batches():
             _add_records(plan, records, applicability(plan, [None] * len(records)), surveys[name])
             findings.look(name, records)
     return surveys

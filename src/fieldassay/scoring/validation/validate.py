@@ -14,6 +14,7 @@ from fieldassay.io.returned import Brief
 from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.public import public
 from fieldassay.records.sources.source import Source
+from fieldassay.scoring.inputs.key_census import fold_keys_of_matching, fold_keys_of_sources
 from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, open_predictions
 from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.validation.checking import Findings, default_metrics, name_idle
@@ -139,7 +140,8 @@ def _of_predictions(
         sources = open_predictions(findings.plan, given, options)
         if problems:
             return found
-        surveys = survey_predictions(findings.plan, sources, findings)
+        plan = fold_keys_of_sources(findings.plan, sources.values())
+        surveys = survey_predictions(plan, sources, findings)
     except ProblemsError as error:
         problems += error.problems
         return found
@@ -165,7 +167,7 @@ def _of_data(
         found = replace(found, documents=len(matching))
         if problems:
             return found
-        surveys = survey(plan, matching, findings)
+        surveys = survey(fold_keys_of_matching(plan, matching), matching, findings)
     except ProblemsError as error:
         problems += error.problems
         return found
