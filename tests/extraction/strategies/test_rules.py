@@ -57,6 +57,8 @@ VALUES = [
     ("the last beside labels", "Total 1.00\nTotal 2.00", {"type": "money", "find": {"take": "last"}}, "2.00"),
     ("the largest beside labels", "Total 3.00\nTotal 2.00", {"type": "money", "find": {"take": "largest"}}, "3.00"),
     ("the first without a label", "Acme Ltd\nLyon", {"find": {"unlabelled": "first"}}, "Acme Ltd"),
+    ("the lines below", "Total:\n1 Elm St\n2000 Town\nTel 5", {"find": {"lines": 2}}, "1 Elm St 2000 Town"),
+    ("up to a word", "Total: 1 Elm St\n2000 Town\nTel 5", {"find": {"lines": 9, "until": "Tel"}}, "1 Elm St 2000 Town"),
     ("the largest without a label", "1.00\n20.00\n3.00", {"type": "money", "find": {"unlabelled": "largest"}}, "20.00"),
     ("the only one without a label", "1.00\n2.00", {"type": "money", "find": {"unlabelled": "only"}}, None),
     ("not even the only one", "a@b.example", {"type": "email", "find": {"unlabelled": "none"}}, None),
@@ -221,6 +223,17 @@ def test_gold_proposes_the_rule_that_finds_most_of_it(shown, rule):
     assert (found[("total",)].labels, found[("total",)].find) == (labels, Find(**rule))
     _, made = play(Rules(), document(shown[0][0]), Task(with_rules(spec, found)))
     assert made.record == {"total": shown[0][1]} and found[("total",)].right == len(shown)
+
+
+def test_gold_proposes_how_many_lines_a_text_has():
+    spec = read_spec("fields: {address: text}")
+    texts = [f"Ship to:\n{n} Elm St\n{n}000 Town\nTel {n}" for n in range(1, 6)]
+    shown = [
+        Example(document(text, name=f"{n}"), {"address": f"{n} Elm St {n}000 Town"})
+        for n, text in enumerate(texts, 1)
+    ]
+    found = propose_rules(spec, shown)[("address",)]
+    assert (found.labels, found.find, found.right) == (("Ship to",), Find(lines=2), 5)
 
 
 def test_gold_proposes_patterns_for_columns_of_words_with_digits():

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from fieldassay.extraction.answers import Steps
 from fieldassay.extraction.evidence import field_steps
 from fieldassay.extraction.places.search import Search
-from fieldassay.extraction.places.value_words import NUMBERS, has_digit
+from fieldassay.extraction.places.value_words import NUMBERS, TEXTS, has_digit
 from fieldassay.extraction.strategies.rules.labels import (
     MOST_BELOW,
     Candidate,
@@ -39,6 +39,8 @@ _WRONG, _INVENTED = 0.25, 0.5
 """The cost of a wrong value where gold has another, and where it has none; a right value gains 1."""
 _GAIN = 1.5
 """What a label must gain, and a choice that is not the usual one."""
+_MOST_LINES = 5
+"""Lines of a text that are tried, at most."""
 _MOST_SHAPES, _NEARLY = 4, 0.9
 """Forms of words in a column of texts, at most, and the share of its values that they hold, at least."""
 
@@ -66,24 +68,22 @@ def propose_rules(spec: Spec, examples: Sequence[Example]) -> dict[Steps, Propos
         golds = [
             one if one and not is_blank(value) else None for one, value in zip(read, values, strict=True)
         ]
-        trial = _Trial(rule, documents, golds)
-        proposal = trial.propose()
+        proposal = _Trial(rule, documents, golds).propose()
+        for lines in range(2, _MOST_LINES + 1) if rule.leaf.type in TEXTS else ():
+            longer = replace(rule, find=replace(rule.find, lines=lines))
+            other = _Trial(longer, documents, golds).propose()
+            proposal = other if other.right > proposal.right else proposal
         if proposal.labels or proposal.find != rule.find:
             found[steps] = proposal
     for at, listed in rules_of(spec).lists.items():
         for column in listed.columns:
             field = (*at, ITEM, *column.steps)
-            given = [
-                one
-                for record in records
-                for steps, one in record.items()
-                if field_steps(steps) == field and not is_blank(one)
-            ]
-            values = list(map(str, given))
-            if column.is_text and (pattern := shape_of(values)):
+            pairs = (pair for record in records for pair in record.items())
+            texts = [str(one) for at, one in pairs if field_steps(at) == field and not is_blank(one)]
+            if column.is_text and (pattern := shape_of(texts)):
                 find = Find(pattern)
                 found[field] = Proposal(
-                    (), find, sum(not Matches(pattern).faults(one) for one in values), len(values)
+                    (), find, sum(not Matches(pattern).faults(one) for one in texts), len(texts)
                 )
     return found
 
@@ -121,7 +121,7 @@ class _Trial:
         """How each run of words that stands near gold is written, in how many documents."""
         for words, gold in zip(documents, golds, strict=True):
             if gold is not None:
-                places = [one for one in words.values(rule.leaf).all if one.canonical == gold]
+                places = [one for one in words.values(rule.leaf, rule.find).all if one.canonical == gold]
                 near = {run: text for one in places for run, text in _near(words.sheet.rows, one)}
                 for run, text in near.items():
                     self.written[run][text] += 1
@@ -145,7 +145,7 @@ class _Trial:
                 rules.append((labels, *self._choose(labels)))
         labels, take, unlabelled = max(rules, key=lambda one: (self.right(*one), one[2] == usual))
         own = [self.written[label].most_common(1)[0][0] for label in labels[len(self.rule.labels) :]]
-        find = Find(take=take, unlabelled="" if unlabelled == usual else unlabelled)
+        find = replace(self.rule.find, take=take, unlabelled="" if unlabelled == usual else unlabelled)
         return Proposal(
             tuple(own),
             find,

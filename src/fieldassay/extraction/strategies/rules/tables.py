@@ -16,6 +16,7 @@ from fieldassay.extraction.strategies.rules.rows import Row
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
+    from fieldassay.spec.language.model import Find
     from fieldassay.spec.plan.nodes import Leaf
 
 ENDS = ("total", "subtotal", "subttl", "sub", "grandtotal", "amountdue", "sum", "summe", "gesamt")
@@ -36,12 +37,12 @@ class Column(Struct, frozen=True):
     steps: Steps
     leaf: Leaf
     labels: tuple[str, ...]
-    pattern: str = ""
+    find: Find
 
     @property
     def is_text(self) -> bool:
         """Return whether it takes any words."""
-        return self.leaf.type in TEXTS and not self.pattern
+        return self.leaf.type in TEXTS and not self.find.pattern
 
 
 class ListRule(Struct, frozen=True):
@@ -222,8 +223,10 @@ def _spans(words: Words, column: Column, index: int, is_amount: bool) -> list[tu
     """Return the values of a column that stand in a row: the first word and the end of each."""
     row = words.sheet.rows[index]
     if column.leaf.type in TEXTS:
-        return [(at, at + 1) for at, token in enumerate(row.tokens) if is_match(column.pattern, token.text)]
-    values = words.values(column.leaf, column.pattern).rows.get(index, [])
+        return [
+            (at, at + 1) for at, token in enumerate(row.tokens) if is_match(column.find.pattern, token.text)
+        ]
+    values = words.values(column.leaf, column.find).rows.get(index, [])
     spans = [(one.first, one.end) for one in values]
     if is_amount:
         return [(first, end) for first, end in spans if "A" in row.kinds[first:end]]
