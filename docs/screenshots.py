@@ -52,7 +52,7 @@ def take_review(browser: Browser, folder: Path) -> None:
     receipts, files = printed_receipts(), sample()
     lines = files.predictions["atlas"].read_text(encoding="utf-8").splitlines()
     rows = [row for row in map(json.loads, lines) if row["id"] == SHOWN]
-    request = Request(receipts.spec, {"atlas": rows}, documents=receipts.documents, inputs=files.inputs)
+    request = Request(receipts.spec, {"atlas": rows}, documents=receipts.documents)
     make_review(folder, request)
     command = [
         sys.executable,

@@ -18,7 +18,6 @@ from typing import Any
 
 from fieldassay.runs.names import identify, name_run
 from fieldassay.runs.run_file import FORMAT, SCHEMA_VERSION
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -43,8 +42,8 @@ for _ in range(count):
 def written_result() -> Path:
     """Return a file with the result that writers write, scored once for all of them."""
     gold = [{"id": number, "total": number, "name": "n" * 200} for number in range(300)]
-    options = ScoreOptions(replicates=20, keeps_statistics=True)
-    result = score(gold, gold, "{name: tiny, fields: {total: number, name: text}}", options)
+    options = {"bootstrap": 20, "keeps_statistics": True}
+    result = score(gold, gold, "{name: tiny, fields: {total: number, name: text}}", **options)
     opened, name = tempfile.mkstemp(prefix="fieldassay-result-")
     atexit.register(Path(name).unlink, missing_ok=True)
     with os.fdopen(opened, "wb") as file:

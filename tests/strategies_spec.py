@@ -4,6 +4,7 @@ from hypothesis import strategies as st
 
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.spec.language.model import Accept, Call, DocumentType, Field, Spec
+from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 
 NAMES = st.sampled_from(
     [
@@ -155,9 +156,35 @@ MEASURED = (
     {"metrics": ()},
     {"metrics": ("accuracy", "f1(granularity=slot)")},
     {"metrics": ("found", "loss"), "definitions": OWN, "score": "found"},
-    {"metrics": ("f1",), "definitions": OWN, "skips_absent_fields": True, "has_loose_names": True},
+    {"metrics": ("f1",), "definitions": OWN, "skips_absent_fields": True},
 )
 """What specs compute: their metrics, definitions and the score of a document."""
+
+
+SECTIONS = {
+    "data": st.builds(
+        DataOptions,
+        gold_key=NAMES | st.lists(NAMES, max_size=2).map(tuple),
+        pred_key=NAMES | st.lists(NAMES, max_size=2).map(tuple),
+        systems_key=st.none() | NAMES,
+        id_key=st.lists(NAMES, max_size=2).map(tuple),
+        wrap=st.none() | NAMES,
+        group=st.booleans(),
+        encoding=st.sampled_from([None, "cp1252"]),
+        names=st.sampled_from(["exact", "loose"]),
+        match_ids=st.sampled_from(["exact", "stem", "{id}_*.pdf={id}"]),
+        max_unpacked=st.sampled_from([None, "8GB"]),
+    ),
+    "statistics": st.builds(
+        StatisticsOptions,
+        level=st.sampled_from([0.95, 0.9]),
+        bootstrap=st.integers(0, 50),
+        seed=st.integers(0, 3),
+        correction=st.sampled_from(["min_p", "holm"]),
+        compare=st.none() | st.just(("accuracy", "f1(granularity=slot)")),
+        reference=st.none() | NAMES,
+    ),
+}
 
 
 @st.composite
@@ -167,7 +194,7 @@ def specs(draw, depth=2):
     return Spec(
         name=draw(WORDS),
         fields=draw(members(depth)),
-        id=draw(st.lists(NAMES, min_size=1, max_size=2, unique=True).map(tuple)),
+        **draw(st.fixed_dictionaries(SECTIONS)),
         null_values=draw(st.lists(WORDS, max_size=2).map(tuple)),
         locale=draw(st.sampled_from([None, "en_AU", "de_DE"])),
         unreadable_gold=draw(st.sampled_from(["text", "failed"])),

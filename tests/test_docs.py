@@ -7,6 +7,7 @@ import doctest
 import re
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -24,8 +25,10 @@ from fieldassay.decisions.calibration.policy import ReviewReason
 from fieldassay.decisions.diff.diff import DiffOptions
 from fieldassay.errors import FieldassayError
 from fieldassay.extraction.systems.systems_file import EXTRACTORS
+from fieldassay.metrics.catalogue import formula
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import FUNCTIONS
+from fieldassay.metrics.catalogue.selection import DEFAULT, list_groups
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import FLAGS, Kind, Outcome, evidence_schema
 from fieldassay.metrics.result.comparison import VERDICTS
@@ -35,13 +38,15 @@ from fieldassay.reports.formats import FORMATS
 from fieldassay.reports.html.page import VIEWS
 from fieldassay.runs import run
 from fieldassay.runs.run_file import COMPARISONS, DOCUMENTS, EVIDENCE, GATES, METRICS, RUN, VIOLATIONS
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.sampling import sample
 from fieldassay.scoring.shards.document_status import CLASSES
 from fieldassay.spec.language.model import DocumentType, Field, Spec
 from fieldassay.spec.language.names import FIELD_KEYS, SPEC_KEYS, type_names
+from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.presets.catalogue import preset_names
+from fieldassay.spec.plan.expressions import vocabulary_of
+from fieldassay.spec.presets.catalogue import preset_head, preset_names
 from fieldassay.values.aligners.catalogue import ALIGNERS
 from fieldassay.values.checks.catalogue import CHECKS
 from fieldassay.values.comparators.catalogue import COMPARATORS
@@ -132,13 +137,27 @@ PLUGINS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["
 
 RUN_FILES = METRICS, DOCUMENTS, EVIDENCE, VIOLATIONS, COMPARISONS, GATES, STATISTICS, RUN
 
+PARAMETERS = [parameter for metric in list_metrics().values() for parameter in metric.parameters]
+
 NAMED = {
     "comparators": ("docs/comparators.md", COMPARATORS.entries, "### {}"),
     "own plugins": ("docs/embeddings.md", PLUGINS, "`{}`"),
     "aligners": ("docs/aligners.md", ALIGNERS.names(), "| `{}` |"),
     "normalizers": ("docs/normalizers.md", NORMALIZERS.names(), "| `{}` |"),
     "types": ("docs/spec.md", type_names(), "`{}`"),
-    "metrics": ("docs/metrics.md", list_metrics(), "| `{}` |"),
+    "groups of metrics": ("docs/metrics.md", {*list_groups(), DEFAULT} - {"extras"}, "`{}`"),
+    "functions over metrics": ("docs/metrics.md", formula.FUNCTIONS, "`{}("),
+    "parameters of metrics": ("docs/metrics.md", {one.name for one in PARAMETERS}, "`{}`"),
+    "values of parameters": (
+        "docs/metrics.md",
+        {choice for one in PARAMETERS if not one.is_many for choice in one.choices},
+        "`{}`",
+    ),
+    "marks of estimates": (
+        "docs/statistics.md",
+        ["few_documents", "few_replicates", "order_statistics", "undefined_replicates=K"],
+        "`{}`",
+    ),
     "diagnoses": ("docs/diagnosis.md", DIAGNOSES, "`{}`"),
     "flags": ("docs/python-api.md", FLAGS, "| `{}` |"),
     "outcomes": ("docs/python-api.md", [outcome.name.lower() for outcome in Outcome], "| `{}` |"),
@@ -155,11 +174,8 @@ NAMED = {
         list(ScoreOptions.__struct_fields__),
         "`{}`",
     ),
-    "input options": (
-        "docs/python-api.md",
-        list(InputOptions.__struct_fields__),
-        "`{}`",
-    ),
+    "options of data": ("docs/spec.md", list(DataOptions.__struct_fields__), "`{}`"),
+    "options of statistics": ("docs/spec.md", list(StatisticsOptions.__struct_fields__), "`{}`"),
     "spec keys": ("docs/spec.md", SPEC_KEYS, "`{}`"),
     "field keys": ("docs/spec.md", FIELD_KEYS, "`{}`"),
     "report formats": ("docs/task-reports.md", FORMATS, "| `{}` |"),
@@ -214,8 +230,7 @@ def test_every_name_is_documented(what: str) -> None:
 @pytest.mark.parametrize("model", [Spec, Field, DocumentType])
 def test_every_part_of_a_spec_is_documented(model: type) -> None:
     own_words = {
-        "edition": "version", "gold_keys": "data", "pred_keys": "data", "groups_rows": "data",
-        "skips_absent_fields": "absent_fields", "has_loose_names": "names", "keeps_empty_items": "empty_items",
+        "edition": "version", "skips_absent_fields": "absent_fields", "keeps_empty_items": "empty_items",
         "unit_fields": "unit_field",
     }  # fmt: skip
     own_words |= {
@@ -247,9 +262,7 @@ def test_every_type_has_a_page() -> None:
 
 def test_the_columns_of_the_tables_are_those_of_a_run() -> None:
     files = sample()
-    result = score(
-        files.gold, files.predictions, files.spec, ScoreOptions(replicates=0, limit=5, inputs=files.inputs)
-    )
+    result = score(files.gold, files.predictions, files.spec, ScoreOptions(limit=5), bootstrap=0)
     assert isinstance(result.evidence, pl.DataFrame)
     assert isinstance(result.documents, pl.DataFrame)
     columns = {*result.evidence.columns, *result.documents.columns} - {"type"}
@@ -394,6 +407,24 @@ def test_every_spec_compiles(name: str) -> None:
     assert read_plan(SPECS[name]).fields
 
 
+def test_every_metric_that_a_command_asks_for_exists() -> None:
+    others = {"attributable", "acuracy"}  # of `attribute`, and of a message about a wrong name
+    judging = (name for name in preset_names() if preset_head(name).kind == "spec")
+    own = (vocabulary_of(read_plan({"protocol": name}).spec).names() for name in judging)
+    known = {*list_groups(), DEFAULT, *others, *chain.from_iterable(own)}
+    pages = [*FILES.values(), *sorted((ROOT / "examples").rglob("*.*ml")), ROOT / "action.yml"]
+    form = r"--(?:metrics|gate|fail-on-regression)[ =](?:'([^']+)'|([a-z][\w,]*))"
+    asked = {
+        name
+        for page in pages
+        for quoted, bare in re.findall(form, page.read_text(encoding="utf-8"))
+        for name in (
+            [re.sub(r"^(lower|upper|errors|n|regression)\(", "", quoted)] if quoted else bare.split(",")
+        )
+    }
+    assert {name for name in asked if re.match(r"\w+", name)[0] not in known} == set()
+
+
 @pytest.mark.parametrize("name", SHOWN)
 def test_commands_print_what_the_page_shows(name: str, programs: Path) -> None:
     assert run_page(TEXTS[name], programs) == TEXTS[name], (
@@ -423,7 +454,7 @@ def test_the_plugin_of_the_contributing_page_works(tmp_path: Path, monkeypatch: 
     try:
         gold = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3065"}, {"id": 3, "postcode": "3065"}]
         pred = [{"id": 1, "postcode": "3065"}, {"id": 2, "postcode": "3066"}, {"id": 3, "postcode": "9999"}]
-        result = score(gold, pred, spec, ScoreOptions(replicates=0))
+        result = score(gold, pred, spec, bootstrap=0)
         assert result.evidence is not None
         assert result.evidence.select("score", "reason", "outcome").rows() == [
             (1.0, "equal", "match"),

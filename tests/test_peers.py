@@ -30,24 +30,22 @@ from tests.peer_cases import (
 )
 
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score
+
+METRICS = ("accuracy", "f1", "presence", "items", "counts", "accuracy(regime=baseline)")
 
 
 def compare(spec: Any, gold: Any, pred: Any) -> Result:
     """Return the result of one document, or of several."""
-    return result_of(
-        spec, gold if isinstance(gold, list) else [gold], pred if isinstance(pred, list) else [pred]
-    )
+    records = (one if isinstance(one, list) else [one] for one in (gold, pred))
+    return result_of(spec, *records, metrics=METRICS)
 
 
 @pytest.mark.parametrize(
     ("spec", "gold", "pred", "expected"), [pytest.param(*case, id=name) for name, *case in RECORDS]
 )
 def test_a_record_scores_this(spec: Any, gold: Any, pred: Any, expected: dict[str, float | None]) -> None:
-    extra = ("accuracy", "f1", "presence", "items", "counts", "accuracy(regime=baseline)")
-    records = (gold, pred) if isinstance(gold, list) else ([gold], [pred])
-    result = result_of(spec, *records, metrics=extra)
+    result = compare(spec, gold, pred)
     found = {name: result.value(name) for name in expected}
     assert found == pytest.approx(expected, abs=1e-9)
 
@@ -113,9 +111,9 @@ def test_a_similarity_does_not_depend_on_the_side(
 )
 def test_the_root_of_a_record_plays_no_tricks(pred: Any, invalid: int, value: float) -> None:
     """Row 27: a peer gives 1.0 to a single text in place of a whole list, at the root only."""
-    options = ScoreOptions(replicates=0, inputs=InputOptions(wrap="tags"))
-    result = score({"1": ["red", "blue"]}, {"s": {"1": pred}}, LIST, options)
-    assert (result.value("accuracy"), result.value("documents_invalid")) == (value, invalid)
+    options = {"bootstrap": 0, "wrap": "tags"}
+    result = score({"1": ["red", "blue"]}, {"s": {"1": pred}}, LIST, **options)
+    assert (result.value("accuracy"), result.counts["systems"]["s"]["invalid"]) == (value, invalid)
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.options import REQUIRED, has_options, options_of, undefined_methods, with_options
 from fieldassay.paths import ITEM, Pattern, field_of, join_path, split_path
 from fieldassay.registry import Catalogue
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.spec.language.model import Call
 from fieldassay.spec.language.report import Places, Report
 from fieldassay.spec.plan.build import build_call
@@ -206,7 +206,7 @@ def returned(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     gold = [{"id": at, "kind": str(at % 9), **{f"f{n}": at for n in range(12)}} for at in range(60)]
     sure = [row | {"f1": 7, "confidence": {f"f{n}": n / 12 for n in range(12)}} for row in gold]
     folder = tmp_path_factory.mktemp("returned")
-    result = fa.score(gold, {"a": gold, "b": sure}, SPEC, replicates=200)
+    result = fa.score(gold, {"a": gold, "b": sure}, SPEC, bootstrap=200)
     run, file = result.save(folder / "run"), folder / "baseline.json"
     return {
         "result": result, "run": run, "estimate": result.estimates[0], "comparison": result.comparisons[0],
@@ -272,7 +272,6 @@ FIRST = [
 SECOND = [{"id": 1, "total": 5, "name": "oak"}, {"id": 2, "total": MINUS, "name": "Ash"}]
 COMMANDS = {
     "attribute": ["attribute", "run", "--format", "markdown"],
-    "export-pairs": ["report", "run", "--table", "pairs"],
     "export-values": ["report", "run", "-o", "values.csv"],
     "export-results": ["report", "run", "-o", "results.json"],
     "export-errors": ["report", "run", "--table", "errors", "-o", "errors.md"],
@@ -346,12 +345,7 @@ PRED = [
 
 
 def scored(*where: str, spec: str = WHERE_SPEC, predictions: Any = PRED, **options: Any) -> Result:
-    return score(
-        WHERE_GOLD,
-        {"m": predictions},
-        spec,
-        ScoreOptions(replicates=0, inputs=InputOptions(where=where), **options),
-    )
+    return score(WHERE_GOLD, {"m": predictions}, spec, bootstrap=0, where=where, **options)
 
 
 CHOICES = {
@@ -376,7 +370,7 @@ def test_the_documents_are_those_whose_gold_has_the_values(name: str) -> None:
 
 
 def test_the_numbers_are_those_of_the_slice() -> None:
-    whole = score(WHERE_GOLD, {"m": PRED}, WHERE_SPEC, ScoreOptions(replicates=0, slices=("type",)))
+    whole = score(WHERE_GOLD, {"m": PRED}, WHERE_SPEC, ScoreOptions(slices=("type",)), bootstrap=0)
     in_slice = next(
         one for one in whole.estimates if one.metric == "accuracy" and one.slice == {"type": "receipt"}
     )
@@ -434,5 +428,5 @@ def test_a_gold_record_that_cannot_be_read_is_never_left_out_in_silence(tmp_path
             str(tmp_path / "gold.jsonl"),
             {"m": PRED},
             WHERE_SPEC,
-            ScoreOptions(inputs=InputOptions(where=("kind=x",))),
+            ScoreOptions(where=("kind=x",)),
         )

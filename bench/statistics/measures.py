@@ -126,7 +126,7 @@ def measure_nulls(trials: int, seed: int, worlds: Sequence[str] = tuple(NULLS)) 
     """Yield how often two equal extractors are told apart at 5%; and by a test of single fields, which no one should use."""
     part = "Two equal extractors, told apart at p <= 0.05"
     for name in worlds:
-        done = simulate(NULLS[name], trials, seed, TESTED, TESTED, replicates=0)
+        done = simulate(NULLS[name], trials, seed, TESTED, TESTED, bootstrap=0)
         for metric in TESTED:
             found = done.comparisons(metric)
             method = max(
@@ -154,7 +154,7 @@ def measure_families(trials: int, seed: int) -> Iterator[Rate]:
     part = "Twelve fields at once"
     like = Extractor(0.3, 0.06, 0.9)
     fields = [f"field_accuracy[{name}]" for name in World({}).names]
-    families = simulate(World({"a": like, "b": like}), trials, seed, fields, fields, replicates=0).families(
+    families = simulate(World({"a": like, "b": like}), trials, seed, fields, fields, bootstrap=0).families(
         fields
     )
     yield count(
@@ -166,7 +166,7 @@ def measure_families(trials: int, seed: int) -> Iterator[Rate]:
     yield count(part, "equal extractors: any field called different, min-P", alarms, most=LEVEL)
     better = Extractor(0.3, 0.06, 0.9, weak_fields=dict.fromkeys(range(4), 0.02))
     families = simulate(
-        World({"a": like, "b": better}), trials, seed + 1, fields, fields, replicates=0
+        World({"a": like, "b": better}), trials, seed + 1, fields, fields, bootstrap=0
     ).families(fields)
     alarms = [any(one.is_shown for one in family[4:]) for family in families]
     yield count(part, "four fields really better: any other called different, min-P", alarms, most=LEVEL)
@@ -188,7 +188,7 @@ def measure_rankings(
     for what, first in firsts.items():
         others = first if first != BETTER else EQUAL
         done = simulate(
-            World({"a": first, **dict.fromkeys("bcde", others)}), trials, seed, metrics, metrics, replicates=0
+            World({"a": first, **dict.fromkeys("bcde", others)}), trials, seed, metrics, metrics, bootstrap=0
         )
         equal = set("bcde") if first == BETTER else set("abcde")
         for metric in metrics:

@@ -27,7 +27,6 @@ from fieldassay.metrics.result.pairing import list_kept
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.statistics.statistics import Statistic
 from fieldassay.metrics.statistics.sums import Sum
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 Floats = npt.NDArray[np.float64]
@@ -214,7 +213,7 @@ class Drawn:
         spec = {"name": "simulated", "fields": dict.fromkeys(self.world.names, "boolean")}
         chosen: dict[str, Any] = {
             "evidence": "none",
-            "replicates": 1000,
+            "bootstrap": 1000,
             "slices": () if compared else (TRIAL,),
             "compare": (),
             **options,
@@ -222,9 +221,7 @@ class Drawn:
         if compared:  # kept for later, so that nobody compares all trials as if they were one
             chosen |= {"keeps_statistics": True, "gates": tuple(f"{metric} >= 0" for metric in compared)}
         predictions = {name: self.predictions(name) for name in self.world.extractors}
-        result = score(
-            self.gold(), predictions, spec, ScoreOptions(metrics=tuple(map(_alone, metrics)), **chosen)
-        )
+        result = score(self.gold(), predictions, spec, metrics=tuple(map(_alone, metrics)), **chosen)
         return Block(self, result, tuple(bind_metric(parse_metric(metric)) for metric in compared))
 
 

@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from fieldassay.runs.store.listing import list_stored as list_stored
     from fieldassay.scoring.explain import explain_field as explain_field
     from fieldassay.scoring.explain import explain_values as explain_values
-    from fieldassay.scoring.inputs.options import InputOptions as InputOptions
     from fieldassay.scoring.inputs.options import ScoreOptions as ScoreOptions
     from fieldassay.scoring.sampling import sample as sample
     from fieldassay.scoring.validation.validate import validate as validate
@@ -79,7 +78,6 @@ _HOMES = {
     "Diff": "fieldassay.decisions.diff.result",
     "Extraction": "fieldassay.extraction.extract",
     "ScoreOptions": "fieldassay.scoring.inputs.options",
-    "InputOptions": "fieldassay.scoring.inputs.options",
     "Run": "fieldassay.runs.run",
     "open_run": "fieldassay.commands.runs",
     "list_stored": "fieldassay.runs.store.listing",

@@ -1,14 +1,23 @@
-"""The options of what a spec names: the fields of a class, a record of msgspec or a frozen dataclass."""
+"""The options of what a spec names, and records of options, which are checked when they are made."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from msgspec import NODEFAULT, Struct
+from msgspec import NODEFAULT, Meta, Struct, ValidationError, convert, inspect
+from msgspec.structs import force_setattr
+
+from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 
 Entry = TypeVar("Entry")
 
+Positive = Annotated[int, Meta(ge=1, examples=[1])]
 REQUIRED = NODEFAULT
 """The default of an option that has none."""
 
@@ -73,3 +82,118 @@ def undefined_methods(kind: type[Any]) -> tuple[str, ...]:
     return tuple(
         name for name in dir(kind) if getattr(getattr(kind, name, None), "__isabstractmethod__", False)
     )
+
+
+class OptionRecord(Struct, frozen=True):
+    """Options that are checked when they are made: by Python, the command line and a spec alike.
+
+    The annotation of an option is its definition: its kind, range (`Meta(ge=0)`), names (`Literal`), pattern
+    and example. A text stands for a list of one, and for a path.
+
+    >>> class Draw(OptionRecord, frozen=True):
+    ...     seed: Annotated[int, Meta(ge=0, examples=[7])] = 0
+    >>> Draw(seed=-1)
+    Traceback (most recent call last):
+    fieldassay.errors.ProblemsError: seed: must be a whole number of at least 0, not the number -1; write 7
+    """
+
+    def __post_init__(self) -> None:
+        problems: list[Problem] = []
+        for name in self.__struct_fields__:
+            try:
+                force_setattr(self, name, fit(type(self), name, getattr(self, name)))
+            except ProblemsError as error:
+                problems += error.problems
+        if problems:
+            raise ProblemsError(problems)
+
+
+def fit(kind: type[Struct], name: str, value: Any, where: str | None = None, *, is_text: bool = False) -> Any:
+    """Return a value as an option of a record takes it, a number also from its text if `is_text`.
+
+    Raises `ProblemsError` where it is none.
+    """
+    plain = value.item() if hasattr(value, "item") else value  # a number of NumPy
+    for candidate in (plain, [plain]) if isinstance(plain, str | Path) else (plain,):
+        with suppress(ValidationError):
+            return convert(candidate, _annotations(kind)[name], dec_hook=_read_path, strict=not is_text)
+    raise problem(where or name, *_refusal(inspect.type_info(_annotations(kind)[name]), plain))
+
+
+def choose(options: Entry, given: Mapping[str, Any], where: str) -> Entry:
+    """Return options with the named ones replaced. Raises `ProblemsError` for names that are none."""
+    check_names(given, option_names(type(options)), where)
+    return with_options(options, **given)
+
+
+def check_names(given: Iterable[str], known: Iterable[str], where: str) -> None:
+    """Raise `ProblemsError` for each name that is no option."""
+    known = tuple(known)
+    unknown = [
+        Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name")
+        for name in given
+        if name not in known
+    ]
+    if unknown:
+        raise ProblemsError(unknown)
+
+
+@lru_cache(maxsize=64)
+def _annotations(kind: type[Struct]) -> Mapping[str, Any]:
+    return get_type_hints(kind, include_extras=True)
+
+
+def _read_path(kind: type[Any], value: Any) -> Any:
+    return Path(value) if kind is Path and isinstance(value, str) else value
+
+
+def fits(annotation: Any, value: Any) -> bool:
+    """Return whether a value is of an annotation.
+
+    >>> fits(str | None, "a"), fits(tuple[str, ...], ("a", 1)), fits(float, 1)
+    (True, False, True)
+    """
+    try:
+        convert(value, annotation, dec_hook=_read_path)
+    except ValidationError:
+        return False
+    except TypeError:  # msgspec does not know it
+        kind = get_origin(annotation) or annotation
+        if kind in (Union, UnionType):
+            return any(fits(part, value) for part in get_args(annotation))
+        return not isinstance(kind, type) or isinstance(value, kind)
+    return True
+
+
+_NOUNS: Mapping[type[inspect.Type], str] = {
+    inspect.IntType: "a whole number", inspect.FloatType: "a number", inspect.StrType: "a text",
+    inspect.BoolType: "true or false", inspect.VarTupleType: "a list of texts", inspect.CustomType: "a path",
+}  # fmt: skip
+
+
+def _refusal(form: inspect.Type, value: Any) -> tuple[str, str, str]:
+    """Return what is wrong with a value that has not this form, the remedy, and the kind of problem."""
+    names: list[str] = []
+    nouns: list[str] = []
+    examples: list[str] = []
+    for part in form.types if isinstance(form, inspect.UnionType) else (form,):
+        said = (part.extra_json_schema or {}) if isinstance(part, inspect.Metadata) else {}
+        core: Any = part.type if isinstance(part, inspect.Metadata) else part
+        examples += map(str, said.get("examples", ()))
+        names += map(str, getattr(core, "values", ()))
+        bounds = [f"{word} {at:,}" for word, at in _bounds(core) if at is not None]
+        noun = said.get("description") or _NOUNS.get(type(core), "")
+        nouns += [" ".join((noun, " and ".join(bounds))).strip()] if noun else []
+    names = names or (examples if len(examples) > 1 else [])
+    if names and isinstance(value, str):
+        return f"cannot be {value[:100]!r}", nearest(value[:100], names), "unknown_name"
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    wanted = " or ".join(nouns or names)
+    remedy = f"write {examples[0] if examples else wanted}"
+    return f"must be {wanted}, not {kind_of(value)}", remedy, "out_of_range" if is_number else "wrong_kind"
+
+
+def _bounds(form: Any) -> tuple[tuple[str, float | None], ...]:
+    """Return the bounds of a number with their words."""
+    words = {"ge": "of at least", "gt": "above", "le": "of at most", "lt": "below"}
+    return tuple((word, getattr(form, name, None)) for name, word in words.items())

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
-from types import UnionType
-from typing import Any, Literal, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, ParamSpec, TypeVar, get_type_hints
 
 from fieldassay.errors import FieldassayError, Problem, ProblemsError
+from fieldassay.options import fits
 from fieldassay.regex import lazy_regex
 
 Parameters = ParamSpec("Parameters")
@@ -65,27 +65,10 @@ def _misfits(
                 yield Problem(
                     function.__name__, f"{name} holds a NUL character", "leave it out", "wrong_kind"
                 )
-            elif not _fits(misfit, annotations[name]):
+            elif not fits(annotations[name], misfit):
                 remedy = f"give a {function.__annotations__[name]} (`help(fieldassay.{function.__name__})`)"
                 what = f"{name} is a {type(misfit).__name__}"
                 yield Problem(function.__name__, what, remedy, "wrong_kind")
-
-
-def _fits(value: Any, annotation: Any) -> bool:
-    origin, parts = get_origin(annotation), get_args(annotation)
-    if origin in (Union, UnionType):
-        return any(_fits(value, part) for part in parts)
-    if origin is Sequence and not isinstance(value, str):
-        return isinstance(value, list | tuple) and all(_fits(item, parts[0]) for item in value)
-    if origin is Literal:
-        return isinstance(value, str) and value in parts
-    if annotation in (None, float):
-        return value is None if annotation is None else isinstance(value, int | float)
-    kind = origin or annotation
-    try:
-        return not isinstance(kind, type) or isinstance(value, kind)
-    except TypeError:  # a protocol that is not made for this
-        return True
 
 
 _THREADS = lazy_regex(r"polars-\d")

@@ -29,7 +29,6 @@ from fieldassay.metrics.result.decision import Verdict
 from fieldassay.reports.content.attribution import answer_of
 from fieldassay.runs.run import Run
 from fieldassay.scoring.explain import find_leaf
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Leaf
 
@@ -45,7 +44,7 @@ def scored(folder: Path, gold: list[Row], rows: list[Row], **options: Any) -> Ru
         (folder / f"{name}.jsonl").write_text("\n".join(map(json.dumps, kept)), encoding="utf-8")
     spec = options.pop("spec", SPEC)
     files = folder / "gold.jsonl", {"m": folder / "m.jsonl"}
-    return fa.score(*files, spec, pred_key="pred", **{"replicates": 800, **options}).save(folder / "run")
+    return fa.score(*files, spec, pred_key="pred", **{"bootstrap": 800, **options}).save(folder / "run")
 
 
 def labels(found: Attribution) -> dict[str, str]:
@@ -229,7 +228,7 @@ def test_extractions_keep_what_they_sent(
     (tmp_path / "gold.jsonl").write_text("\n".join(map(json.dumps, GOLD[:3])))
     fa.extract(tmp_path / "docs", SPEC, tmp_path / "out", system, fa.ExtractOptions(jobs=0))
     run = fa.score(
-        tmp_path / "gold.jsonl", {"m": tmp_path / "out"}, SPEC, match_ids=form, replicates=800
+        tmp_path / "gold.jsonl", {"m": tmp_path / "out"}, SPEC, match_ids=form, bootstrap=800
     ).save(tmp_path / "run")
     found = fa.attribute(run)
     assert set(labels(found).values()) == {"model_omitted"}
@@ -408,7 +407,7 @@ def test_three_of_three_wrong_values_do_not_show_that_another_stage_has_none(
 ) -> None:
     wrong = {3, 9, 20}
     files = numbered(wrong, dict.fromkeys(wrong, "Invoice") if stage == "reading" else None)
-    run = scored(tmp_path, *files, spec="fields: {n: id}", replicates=2000)
+    run = scored(tmp_path, *files, spec="fields: {n: id}", bootstrap=2000)
     found = fa.attribute(run).system("m").whole
     assert (found.wrong, found.wrong_documents) == (3, 3)
     other = "model" if stage == "reading" else "reading"
@@ -424,7 +423,7 @@ def test_three_of_three_wrong_values_do_not_show_that_another_stage_has_none(
 def test_a_gate_on_a_bound_from_three_wrong_values_is_not_decided(
     tmp_path: Path, gate: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    run = scored(tmp_path, *numbered({3, 9, 20}), spec="fields: {n: id}", replicates=2000)
+    run = scored(tmp_path, *numbered({3, 9, 20}), spec="fields: {n: id}", bootstrap=2000)
     (decision,) = judge_shares(fa.attribute(run), [gate])
     assert decision.outcomes[0].verdict is Verdict.INCONCLUSIVE
     assert main(["attribute", str(tmp_path / "run"), "--gate", gate]) == 1
@@ -432,7 +431,7 @@ def test_a_gate_on_a_bound_from_three_wrong_values_is_not_decided(
 
 
 def test_a_share_without_replicates_has_no_interval_and_says_so(tmp_path: Path) -> None:
-    run = scored(tmp_path, *numbered({3, 9, 20}), spec="fields: {n: id}", replicates=100)
+    run = scored(tmp_path, *numbered({3, 9, 20}), spec="fields: {n: id}", bootstrap=100)
     share = fa.attribute(run).system("m").whole.share("reading")
     assert (share.interval, share.marks) == (None, ("few_wrong_values", "few_replicates"))
 
@@ -623,9 +622,7 @@ def found_in(*answers: dict[str, Any] | None, gold: dict[str, Any] = SUSPICIOUS_
         f"s{at}": [{"id": "d", **answer}] if answer is not None else [{"id": "other"}]
         for at, answer in enumerate(answers)
     }
-    result = score(
-        [{"id": "d", **gold}, {"id": "other"}], systems, SUSPICIOUS_GOLD_SPEC, ScoreOptions(replicates=0)
-    )
+    result = score([{"id": "d", **gold}, {"id": "other"}], systems, SUSPICIOUS_GOLD_SPEC, bootstrap=0)
     assert result.evidence is not None and result.documents is not None
     return find_suspicious_gold(result.evidence.lazy(), result.documents, result.systems)
 
@@ -750,14 +747,14 @@ def test_receipts_with_doubtful_gold_are_found() -> None:
     rows = [json.loads(line) for line in (CORD / "pred_deepcpcfg.jsonl").read_text().splitlines()]
     again = [{"id": row["id"], "pred": row["pred"]} for row in rows]
     gold = [
-        {"id": row["id"], **row["gold"]}
+        {"id": row["id"], "gold": row["gold"]}
         for row in map(json.loads, (CORD / "gold.jsonl").read_text().splitlines())
     ]
     result = score(
         gold,
-        {name: [{"id": row["id"], **row["pred"]} for row in again] for name in ("a", "b")},
+        dict.fromkeys(("a", "b"), again),
         spec,
-        ScoreOptions(replicates=0),
+        bootstrap=0,
     )
     assert result.evidence is not None and result.documents is not None
     found = find_suspicious_gold(result.evidence.lazy(), result.documents, result.systems)

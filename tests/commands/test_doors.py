@@ -23,7 +23,8 @@ from fieldassay.commands.cli.main import COMMANDS, commands, main
 from fieldassay.commands.named_documents import name_documents
 from fieldassay.documents.sources import DocumentFile
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions, with_keywords
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 
 # The content of `import fieldassay`: that of the command line, with nothing loaded before its use
 
@@ -82,7 +83,7 @@ def test_a_run_saved_from_python_is_the_one_that_the_command_line_writes(
         == 0
     )
     result = fa.score(
-        "gold.jsonl", paths, "spec.yaml", evidence=evidence, replicates=100, gates=["accuracy >= 0.4"]
+        "gold.jsonl", paths, "spec.yaml", evidence=evidence, bootstrap=100, gates=["accuracy >= 0.4"]
     )
     run = result.save("saved")
     assert sorted(path.name for path in run.folder.iterdir()) == sorted(
@@ -104,7 +105,7 @@ def test_a_run_saved_from_python_is_the_one_that_the_command_line_writes(
 
 def test_data_in_memory_is_saved_without_digests_of_files(files: Path) -> None:
     (files / "gold").write_text("a file with the label of data in memory")
-    run = fa.score(GOLD, SYSTEMS, SPEC, replicates=0).save(files / "runs", in_store=True)
+    run = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).save(files / "runs", in_store=True)
     inputs = run.file.inputs
     assert inputs is not None
     assert set((inputs.sha256 or {}).values()) == {None}
@@ -113,7 +114,7 @@ def test_data_in_memory_is_saved_without_digests_of_files(files: Path) -> None:
 
 def test_evidence_in_a_folder_of_the_users_is_saved_with_the_run(files: Path) -> None:
     (files / "parts").mkdir()
-    result = fa.score(GOLD, SYSTEMS, SPEC, replicates=0, evidence_folder=files / "parts")
+    result = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, evidence_folder=files / "parts")
     rows = result.save("run").evidence
     assert rows is not None
     assert rows.collect()["system"].n_unique() == 2
@@ -122,7 +123,7 @@ def test_evidence_in_a_folder_of_the_users_is_saved_with_the_run(files: Path) ->
 @pytest.mark.parametrize("kind", ["part-*", "violations-*"])
 def test_evidence_that_is_gone_is_missed_and_never_saved_as_none(files: Path, kind: str) -> None:
     (files / "parts").mkdir()
-    result = fa.score(GOLD, SYSTEMS, SPEC, replicates=0, evidence_folder=files / "parts")
+    result = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, evidence_folder=files / "parts")
     next((files / "parts").glob(kind)).unlink()
     with pytest.raises(fa.ProblemsError, match=r"is gone, and with it judged values"):
         result.save("run")
@@ -132,16 +133,16 @@ def test_evidence_that_is_gone_is_missed_and_never_saved_as_none(files: Path, ki
 def test_only_the_parts_of_a_result_are_saved_with_it(files: Path) -> None:
     """A folder may hold those of another."""
     (files / "parts").mkdir()
-    fa.score(GOLD, SYSTEMS, SPEC, replicates=0, batch=1, evidence_folder=files / "parts")
-    result = fa.score(GOLD, SYSTEMS, SPEC, replicates=0, evidence_folder=files / "parts")
-    rows, here = result.save("run").evidence, fa.score(GOLD, SYSTEMS, SPEC, replicates=0).evidence
+    fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, batch=1, evidence_folder=files / "parts")
+    result = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0, evidence_folder=files / "parts")
+    rows, here = result.save("run").evidence, fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).evidence
     assert rows is not None and here is not None
     assert rows.collect().equals(here)
 
 
 def test_saving_applies_the_umask_and_never_sets_it(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It belongs to the whole process: files of other threads would get the wrong permissions."""
-    result, before = fa.score(GOLD, SYSTEMS, SPEC, replicates=0), os.umask(0o027)
+    result, before = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0), os.umask(0o027)
     try:
         with monkeypatch.context() as patch:
             patch.setattr(os, "umask", lambda mask: pytest.fail("was set"))
@@ -157,7 +158,7 @@ _AFTERWARDS = """
 import gc, os, sys, warnings
 warnings.simplefilter("error")
 import fieldassay as fa
-result = fa.score([{"id": 1, "a": "1"}] , [{"id": 1, "a": "x"}], "{fields: {a: text}, checks: {a: number}}", replicates=0)
+result = fa.score([{"id": 1, "a": "1"}] , [{"id": 1, "a": "x"}], "{fields: {a: text}, checks: {a: number}}", bootstrap=0)
 child = os.fork()
 if not child:
     del result
@@ -185,13 +186,13 @@ def test_a_result_with_checks_keeps_its_evidence_whatever_becomes_of_children_an
 
 
 def test_a_result_that_was_read_cannot_be_saved_again(files: Path) -> None:
-    run = fa.score(GOLD, SYSTEMS, SPEC, replicates=0).save("run")
+    run = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).save("run")
     with pytest.raises(ValueError, match="saved already"):
         run.result.save("other")
 
 
 def test_runs_and_results_are_gated_alike(files: Path) -> None:
-    result = fa.score(GOLD, SYSTEMS, SPEC, replicates=100)
+    result = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=100)
     run = result.save("run")
     for gates in (None, ["accuracy >= 0.99"]):
         there, here = fa.gate(run, gates=gates), fa.gate(result, gates=gates)
@@ -200,7 +201,7 @@ def test_runs_and_results_are_gated_alike(files: Path) -> None:
 
 
 def test_reports_of_runs_and_results_are_the_same(files: Path) -> None:
-    result = fa.score(GOLD, SYSTEMS, SPEC.replace("checks: {shop: [not_empty]}\n", ""), replicates=100)
+    result = fa.score(GOLD, SYSTEMS, SPEC.replace("checks: {shop: [not_empty]}\n", ""), bootstrap=100)
     run = result.save("run")
     assert (
         fa.report(result, "markdown")
@@ -221,7 +222,7 @@ def test_reports_of_runs_and_results_are_the_same(files: Path) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_told_with_the_nearest_name(files: Path, call: Any, said: str) -> None:
-    run = fa.score(GOLD, SYSTEMS, SPEC, replicates=0).save("run")
+    run = fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).save("run")
     with pytest.raises(fa.ProblemsError, match=said):
         call(run)
 
@@ -249,7 +250,7 @@ OF_A_FOLDER: dict[str, Callable[[], object]] = {
 
 @pytest.mark.parametrize("name", OF_A_FOLDER)
 def test_folders_and_files_may_be_named_by_texts(name: str, files: Path) -> None:
-    fa.score(GOLD, SYSTEMS, SPEC, replicates=0).save("store/run")
+    fa.score(GOLD, SYSTEMS, SPEC, bootstrap=0).save("store/run")
     OF_A_FOLDER[name]()
 
 
@@ -295,45 +296,10 @@ PRED = [
     {"id": "b", "answer": {"shop": "Elm", "total": 2}},
 ]
 
-KEYWORDS: dict[str, tuple[dict[str, Any], ScoreOptions]] = {
-    "keys": ({"pred_key": "answer", "gold_key": "gold"}, ScoreOptions(inputs=InputOptions("gold", "answer"))),
-    "a list": ({"only": ["a", "b"]}, ScoreOptions(only=("a", "b"))),
-    "a text for a list": (
-        {"metrics": "f1", "where": "kind=x"},
-        ScoreOptions(metrics=("f1",), inputs=InputOptions(where=("kind=x",))),
-    ),
-    "inputs and one of them": (
-        {"inputs": InputOptions(gold_key="g"), "pred_key": "p"},
-        ScoreOptions(inputs=InputOptions("g", "p")),
-    ),
-    "nothing": ({}, ScoreOptions()),
-}
 
-
-@pytest.mark.parametrize("name", KEYWORDS)
-def test_keywords_are_the_options_of_their_names(name: str) -> None:
-    given, wanted = KEYWORDS[name]
-    assert with_keywords(ScoreOptions(), given) == wanted
-
-
-def test_no_name_is_an_option_of_both_classes() -> None:
-    names = [part.name for kind in (ScoreOptions, InputOptions) for part in fields(kind)]
+def test_no_name_is_an_option_of_two_classes() -> None:
+    names = [part.name for kind in (ScoreOptions, DataOptions, StatisticsOptions) for part in fields(kind)]
     assert len(names) == len(set(names))
-
-
-def test_score_takes_keywords_with_and_without_options() -> None:
-    keys = {"pred_key": "answer", "gold_key": "gold"}
-    assert score(KEYWORDS_GOLD, PRED, KEYWORDS_SPEC, replicates=0, **keys).value("accuracy") == 0.75
-    assert (
-        score(KEYWORDS_GOLD, PRED, KEYWORDS_SPEC, ScoreOptions(replicates=0), limit=1, **keys).value(
-            "accuracy"
-        )
-        == 0.5
-    )
-    assert (
-        score(KEYWORDS_GOLD, PRED, KEYWORDS_SPEC, replicates=0, fields="shop", **keys).value("accuracy")
-        == 1.0
-    )
 
 
 def test_every_keyword_that_is_no_option_is_named_with_the_nearest() -> None:

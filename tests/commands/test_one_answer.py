@@ -21,7 +21,6 @@ from test_golden import ENCODER, ROOT
 import fieldassay as fa
 from fieldassay.commands import pytest_plugin
 from fieldassay.scoring.inputs.open_inputs import open_inputs
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.spec.plan.compile import compile_plan
 from fieldassay.spec.plan.nodes import Plan
 from fieldassay.spec.presets.catalogue import preset_names
@@ -77,9 +76,9 @@ def doors(answers: Answers, gold: Mapping[str, Any], plan: Plan, place: Path) ->
     frame.write_csv(place / "rows.csv")
 
     def scored(predictions: Any, **options: Any) -> list[str]:
-        return evidence_of(fa.score(gold, {"s": predictions}, plan, replicates=0, **options))
+        return evidence_of(fa.score(gold, {"s": predictions}, plan, bootstrap=0, **options))
 
-    options = fa.SweepOptions(fa.ExtractOptions(jobs=0), fa.ScoreOptions(replicates=0))
+    options = fa.SweepOptions(fa.ExtractOptions(jobs=0))
     sweep = fa.run(place / "docs", plan, gold, place / "sweep", SYSTEMS, options)
     fa.extract(place / "docs", plan.spec, place / "out", answer, options.extract)
     assert sweep.run is not None
@@ -115,8 +114,7 @@ def test_an_answer_has_the_same_evidence_through_every_door(case: str, tmp_path:
         pytest.skip("the encoder is not installed")
     plan = plan_of(SHIPPED / "spec.yaml" if case == "sample" else {"protocol": case})
     of_gold, of_pred = (ROOT / "examples" / name for name in FILES[case])
-    inputs = InputOptions(pred_key="prediction" if case == "sample" else None)
-    matching = open_inputs(plan, of_gold, {"s": of_pred}, inputs)
+    matching = open_inputs(plan, of_gold, {"s": of_pred})
     source = next(iter(matching.predictions.values()))
     records = source.fetch(range(len(source)))
     answers = {
@@ -190,7 +188,7 @@ def test_a_flat_record_has_the_same_evidence_as_a_row_of_a_table(pairs: list[tup
         }
         found = {
             name: evidence_of(
-                fa.score(gold, {"s": rows}, plan_of(TYPES), replicates=0), left_out=(*LEFT_OUT, "pred")
+                fa.score(gold, {"s": rows}, plan_of(TYPES), bootstrap=0), left_out=(*LEFT_OUT, "pred")
             )
             for name, rows in tables.items()
         }

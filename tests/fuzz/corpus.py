@@ -25,7 +25,7 @@ Mutation = Callable[[bytes, Random], bytes]
 SPEC = """
 fieldassay: 1
 name: tiny
-id: id
+data: {id_key: id}
 locale: en_AU
 null_values: [N/A]
 document_type: {field: kind, aliases: {a: [aa]}}
@@ -125,7 +125,7 @@ _RUN_COMMANDS = (
     ("report", "work", "-o", "out.csv"), ("report", "work", "-o", "out.xlsx"),
     ("report", "work", "-o", "out.json"),
     ("report", "work", "-o", "out.md"),
-    ("report", "work", "--table", "errors", "-o", "errors.md"), ("report", "work", "--table", "losses"),
+    ("report", "work", "--table", "errors", "-o", "errors.md"), ("report", "work", "--table", "fields"),
     ("gate", "work", "--gates", "gates.yaml"),
     ("calibrate", "work", "--system", "m"), ("baseline", "set", "work", "--out", "new.json"),
     ("gate", "work", "--baseline", "baseline.json"),

@@ -116,7 +116,7 @@ def test_an_id_may_stand_under_a_key_with_any_character(key: str, tmp_path: Path
     rows = [{key: "b", "total": 6}, {key: "a", "total": 5}]
     for name, given in (("gold.jsonl", rows), ("pred.jsonl", rows[::-1])):
         (tmp_path / name).write_text("".join(json.dumps(row) + "\n" for row in given))
-    spec = {"id": key, "fields": {"total": "number"}}
+    spec = {"data": {"id_key": key}, "fields": {"total": "number"}}
     assert (
         score(str(tmp_path / "gold.jsonl"), {"m": str(tmp_path / "pred.jsonl")}, spec).value("accuracy")
         == 1.0

@@ -18,7 +18,6 @@ from tests.judging import score_alone as score
 from fieldassay.commands.init import spec_from_gold
 from fieldassay.extraction.answers import leaves_of
 from fieldassay.records.answers.answer import parse_answer
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 
 # What is read from raw answers, and what is said about it
 
@@ -397,8 +396,8 @@ def test_a_path_goes_on_through_json_text(tmp_path: Path) -> None:
         {"id": name, "truth": json.dumps({"gt_parse": {"shop": shop, "total": 5 + at}})}
         for at, (name, shop) in enumerate(zip(answers, ["Oak", "Elm", "Ash", "Fir"], strict=True))
     ]
-    options = ScoreOptions(inputs=InputOptions(gold_key="truth.gt_parse", pred_key="answer.output"))
+    options = {"gold_key": "truth.gt_parse", "pred_key": "answer.output"}
     spec = "fields: {shop: text, total: number}"
     rows = [{"id": name, "answer": answer} for name, answer in answers.items()]
-    result = score(gold, {"m": rows}, spec, options)
+    result = score(gold, {"m": rows}, spec, **options)
     assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.75, 1)

@@ -410,7 +410,7 @@ def test_an_unknown_encoding_is_told_with_a_near_one(tmp_path: Path, name: str, 
 def test_the_remedy_for_an_encoding_that_cannot_be_told_is_an_option_that_there_is(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_bytes("id,name\n1,Größe\n".encode("cp1252"))
     [note] = open_source(tmp_path / "t.csv").notes
-    assert note.remedy == "if that is wrong, name it with --encoding (in Python: `encoding`)"
+    assert note.remedy == "if that is wrong, name it: `data: {encoding: NAME}`"
 
 
 # What is no file of records is refused at once, with what it is; packed files unpack to a bound
@@ -521,7 +521,7 @@ def test_a_packed_file_unpacks_to_its_bound_and_no_further(tmp_path: Path, suffi
     path = tmp_path / f"p.jsonl.{suffix}"
     data = b'{"id": 1}\n' + b'{"id": 1}' * 100_000
     path.write_bytes(PACKERS[suffix](data))
-    assert "unpacks to more than 4.883 kB; if it may, allow more with --max-unpacked" in only(
+    assert "unpacks to more than 4.883 kB; if it may, allow more: `data: {max_unpacked: SIZE}`" in only(
         lambda: open_source(path, SourceOptions(unpacked=5000))
     )
     path.write_bytes(PACKERS[suffix](b'{"id": 1}\n' * 10))

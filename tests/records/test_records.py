@@ -268,7 +268,7 @@ def test_a_key_of_gold_alone_that_no_gold_tree_has_is_data_in_predictions(key: s
         [{"id": "1", "v": "A"}],
         [{"id": "1", "v": "A", key: value}],
         'fields: {"**": {type: any}}',
-        replicates=0,
+        bootstrap=0,
     )
     assert (result.value("accuracy"), result.value("recall")) == (0.5, 1.0)
 
@@ -620,13 +620,13 @@ def test_instances_of_a_model_with_aliases_are_right_in_whichever_names() -> Non
     forms = [models, *([one.model_dump(by_alias=way) for one in models] for way in (False, True))]
     for gold in forms:
         for pred in forms:
-            result = score(gold, {"m": pred}, Order, id_names=("key",))
+            result = score(gold, {"m": pred}, Order, id_key="key")
             assert result.value("accuracy") == 1.0 and not any("not judged" in one for one in result.warnings)
 
 
 def test_named_tuples_are_objects_and_no_runs() -> None:
     pairs = [Pair("a", 1), Pair("b", 2)]
-    result = score(pairs, {"m": pairs}, "{id: sku, fields: {price: number}}")
+    result = score(pairs, {"m": pairs}, "{data: {id_key: sku}, fields: {price: number}}")
     assert result.systems == ("m",) and result.value("accuracy") == 1.0
 
 

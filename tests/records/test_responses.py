@@ -13,7 +13,6 @@ from fieldassay.errors import ProblemsError
 from fieldassay.records.envelope import open_rows
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.record import Record, Row
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 
 SPEC = "fields: {shop: text, total: number}"
 OAK: dict[str, Any] = {"shop": "Oak", "total": 5}
@@ -294,7 +293,7 @@ BATCHES = {
 }
 
 
-@pytest.mark.parametrize("id_line", ["", "id: id\n"], ids=["no id", "id"])
+@pytest.mark.parametrize("id_line", ["", "data: {id_key: id}\n"], ids=["no id", "id"])
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
 @pytest.mark.parametrize("service", BATCHES)
 def test_the_output_of_a_batch_needs_no_option(
@@ -311,7 +310,7 @@ def test_saved_responses_in_a_folder_are_known_by_their_file_names(tmp_path: Pat
         ("r2", message({"type": "text", "text": '{"shop": "Elm", "total": 6}'})),
     ):
         (tmp_path / f"{name}.json").write_text(json.dumps(row), "utf-8")
-    assert score(GOLD, {"m": str(tmp_path)}, "id: id\n" + SPEC).value("accuracy") == 1.0
+    assert score(GOLD, {"m": str(tmp_path)}, "data: {id_key: id}\n" + SPEC).value("accuracy") == 1.0
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".json"])
@@ -328,10 +327,7 @@ def test_a_response_may_stand_under_the_data_key(tmp_path: Path) -> None:
         tmp_path / "p.jsonl",
         [{"id": "r1", "out": chat(content=TEXT)}, {"id": "r2", "out": chat(content="{}")}],
     )
-    assert (
-        score(GOLD, {"m": path}, SPEC, ScoreOptions(inputs=InputOptions(pred_key="out"))).value("accuracy")
-        == 0.5
-    )
+    assert score(GOLD, {"m": path}, SPEC, pred_key="out").value("accuracy") == 0.5
 
 
 PATHS = [
@@ -346,8 +342,8 @@ def test_a_key_may_lead_into_lists(key: str, tmp_path: Path) -> None:
     path = written(
         tmp_path / "p.jsonl", [openai_row(chat(content=TEXT)), openai_row(chat(content="{}"), name="r2")]
     )
-    options = ScoreOptions(inputs=InputOptions(pred_key=key))
-    assert score(GOLD, {"m": path}, SPEC, options).value("accuracy") == 0.5
+    options = {"pred_key": key}
+    assert score(GOLD, {"m": path}, SPEC, **options).value("accuracy") == 0.5
 
 
 ITEM_NEEDED = "'response.body.choices' is a list of 1: name an item, such as response.body.choices[0]"
@@ -366,7 +362,7 @@ def test_a_path_that_no_row_has_is_an_error_that_says_how_far_it_leads(key: str,
         tmp_path / "p.jsonl", [openai_row(chat(content=TEXT)), openai_row(chat(content=TEXT), name="r2")]
     )
     with pytest.raises(ProblemsError) as caught:
-        score(GOLD, {"m": path}, SPEC, ScoreOptions(inputs=InputOptions(pred_key=key)))
+        score(GOLD, {"m": path}, SPEC, pred_key=key)
     [problem] = caught.value.problems
     assert problem.what == f"no data key {key!r} in the first 2 rows"
     assert WRONG[key] in problem.remedy

@@ -12,7 +12,7 @@ import pytest
 from tests.judging import score_alone as score
 
 from fieldassay.records.answers.answer import parse_answer
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+from fieldassay.scoring.inputs.options import ScoreOptions
 
 DECLARED = frozenset({"shop", "date", "total"})
 SPEC = "fields: {shop: text, date: date, total: money}"
@@ -301,9 +301,7 @@ def test_of_several_calls_of_tools_in_a_response_that_with_most_readable_values_
         "id": "a",
         "answer": {"object": "chat.completion", "choices": [{"message": {"tool_calls": calls}}]},
     }
-    result = score(
-        [{"id": "a", **FULL}], {"m": [row]}, TYPED, ScoreOptions(inputs=InputOptions(pred_key="answer"))
-    )
+    result = score([{"id": "a", **FULL}], {"m": [row]}, TYPED, pred_key="answer")
     assert result.value("accuracy") == 1.0
     assert SEVERAL in result.warnings
 

@@ -13,7 +13,6 @@ import pytest
 from fieldassay.errors import MissingExtraError, ProblemsError
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import open_source
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.provenance.inputs import digest_input
 from fieldassay.scoring.score import score
 
@@ -93,8 +92,8 @@ def test_objects_are_scored_as_files_are(
         (tmp_path / f"{name}.{ending}").write_bytes(write(rows))
         places.append(str(tmp_path / f"{name}.{ending}"))
         urls.append(bucket(f"files/{name}.{ending}", write(rows)))
-    options = ScoreOptions(replicates=50, workers=workers)
-    here, there = (score(gold, {"m": pred}, SPEC, options) for gold, pred in (places, urls))
+    options = {"bootstrap": 50, "workers": workers}
+    here, there = (score(gold, {"m": pred}, SPEC, **options) for gold, pred in (places, urls))
     assert there.estimates == here.estimates
     assert there.documents.equals(here.documents) and there.evidence.equals(here.evidence)
     assert [digest_input(url) for url in urls] == [digest_input(place) for place in places]
@@ -116,7 +115,7 @@ def test_objects_below_a_url_are_a_folder(bucket: Any, tmp_path: Path) -> None:
     assert there.ids() == here.ids() and there.place(0) == "s3://data/folders/gold/a/d0.json"
     assert [one.data for one in there.fetch(range(60))] == [one.data for one in here.fetch(range(60))]
     results = [
-        score(f"{root}/gold", {"m": f"{root}/pred/"}, SPEC, replicates=0)
+        score(f"{root}/gold", {"m": f"{root}/pred/"}, SPEC, bootstrap=0)
         for root in (tmp_path, "s3://data/folders")
     ]
     assert results[0].estimates == results[1].estimates

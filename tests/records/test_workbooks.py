@@ -151,7 +151,7 @@ def old_office(path: Path) -> Path:
 
 
 BROKEN = {
-    "bomb": (bomb, "too_large", "--max-unpacked"),
+    "bomb": (bomb, "too_large", "max_unpacked: SIZE"),
     "far cell": (far, "too_large", "1,048,576 rows and 16,384 columns"),
     "formula that was never computed": (without_value, "bad_workbook", "row 2: a formula was never computed"),
     "cut off": (cut, "bad_workbook", "not an Excel workbook that can be read"),

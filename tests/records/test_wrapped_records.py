@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from tests.judging import score_alone as score
 
-from fieldassay.errors import NothingEvaluatedError, ProblemsError
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+from fieldassay.errors import NothingEvaluatedError
 
 SPEC = "fields: {shop: text, unit_price: money, lines: {items: {fields: {sku: id}}}}"
 OAK: dict[str, Any] = {"shop": "Oak", "unit_price": "5", "lines": [{"sku": "A"}]}
@@ -48,6 +47,28 @@ def test_the_only_object_with_declared_keys_in_one_without_is_the_record(name: s
         assert any("declared keys stand under 'first', 'second'" in warning for warning in result.warnings)
 
 
+@pytest.mark.parametrize(
+    ("beside", "metric", "value"),
+    [
+        ({"latency_ms": 1500}, "latency_mean", 1500),
+        ({"duration_s": "1.5"}, "latency_mean", 1500),
+        ({"processing_time": 1.5}, "latency_mean", 1500),
+        ({"timing": {"duration_ms": 7}, "latency_ms": 1500}, "latency_mean", 7),
+        ({"latency_ms": -1}, "latency_mean", None),
+        ({"latency": 3}, "latency_mean", None),  # of which unit, nothing tells
+        ({"cost_usd": 0.25, "model": "m"}, "cost_usd", 0.25),
+        ({"usage": {"cost_usd": 0.5}, "cost_usd": 0.25}, "cost_usd", 0.5),
+    ],
+)
+@pytest.mark.parametrize("key", ["prediction", "output"])
+def test_what_stands_beside_a_record_is_used(
+    key: str, beside: dict[str, Any], metric: str, value: float | None
+) -> None:
+    rows = [{"id": row["id"], key: OAK, **beside} for row in GOLD]
+    result = score(GOLD, {"m": rows}, SPEC, metrics=("accuracy", metric))
+    assert (result.value("accuracy"), result.value(metric)) == (1.0, value)
+
+
 STYLED = {"Shop": "Oak", "unitPrice": "5", "LINES": [{"SKU": "A"}]}
 
 
@@ -67,16 +88,14 @@ def test_keys_in_another_style_are_named_and_taken_only_if_told(side: str, form:
             score(*given, SPEC)
         said = str(refused.value)
     named = "'Shop' is 'shop': `shop: {names: [Shop]}`, 'unitPrice' is 'unit_price': `unit_price: {names: [unitPrice]}`"
-    assert f"{named}), or `--names loose` takes them" in said
-    options = ScoreOptions(inputs=InputOptions(names="loose"))
-    for loose in (score(*given, SPEC, options), score(*given, f"names: loose\n{SPEC}")):
+    assert f"{named}), or `data: {{names: loose}}` takes them" in said
+    options = {"names": "loose"}
+    for loose in (score(*given, SPEC, **options), score(*given, f"data: {{names: loose}}\n{SPEC}")):
         assert loose.value("accuracy") == 1.0
 
 
-def test_two_keys_alike_are_taken_for_no_field_and_an_unknown_form_of_names_is_refused() -> None:
+def test_two_keys_alike_are_taken_for_no_field() -> None:
     rows = [{"id": "r1", "SHOP": "Oak", "Shop": "Oak"}]
-    options = ScoreOptions(inputs=InputOptions(names="loose"))
-    with pytest.raises(NothingEvaluatedError, match="of several for one field `--names loose` takes none"):
-        score(GOLD[:1], {"m": rows}, SPEC, options)
-    with pytest.raises(ProblemsError, match="names: unknown form 'lose'"):
-        score(GOLD[:1], {"m": rows}, SPEC, ScoreOptions(inputs=InputOptions(names="lose")))
+    options = {"names": "loose"}
+    with pytest.raises(NothingEvaluatedError, match="of several for one field `names: loose` takes none"):
+        score(GOLD[:1], {"m": rows}, SPEC, **options)

@@ -9,7 +9,6 @@ from fieldassay.decisions.gate import decide_result
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.reports.report import report_scored
 from fieldassay.reports.reported import Reported
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 SPEC = """
@@ -68,10 +67,13 @@ def made(
     if gold is None:
         gold, pred = records()
     systems = pred if isinstance(pred, dict) else {"llama": pred}
-    options = ScoreOptions(
-        evidence=evidence, replicates=50, gates=gates, slices=("type",) if spec == SPEC else ()
-    )
-    result = score(gold, systems, spec, options)
+    options = {
+        "evidence": evidence,
+        "bootstrap": 50,
+        "gates": gates,
+        "slices": ("type",) if spec == SPEC else (),
+    }
+    result = score(gold, systems, spec, **options)
     return report_scored(result, None, decide_result(result, [parse_gate(gate) for gate in gates]), evidence)
 
 

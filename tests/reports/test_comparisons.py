@@ -24,7 +24,6 @@ from fieldassay.reports.wording.sentences import (
     describe_estimate,
     describe_power,
 )
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
 from fieldassay.scoring.score import score
 
 FINRAG = Path(__file__).resolve().parents[3] / "shared" / "data" / "finrag-2024"
@@ -277,10 +276,8 @@ def test_an_unknown_reference_ends_with_2(tmp_path: Path, capsys: pytest.Capture
 def test_real_systems_far_apart_are_ranked_and_near_ones_are_not() -> None:
     data = FINRAG / "selection_text_100_rev_meta.jsonl"
     spec = Path(__file__).resolve().parents[2] / "examples" / "finrag" / "spec.yaml"
-    options = ScoreOptions(
-        inputs=InputOptions(gold_key="gold_raw", systems_key="answers_raw"), evidence="none", replicates=500
-    )
-    result = score(data, data, spec, options)
+    options = {"gold_key": "gold_raw", "systems_key": "answers_raw", "evidence": "none", "bootstrap": 500}
+    result = score(data, data, spec, **options)
     ranking = next(one for one in result.rankings if one.metric == "accuracy")
     places = {place.system: (place.first, place.last) for place in ranking.places}
     assert places["meta/meta-llama-3-8b-instruct"] == (len(places), len(places))

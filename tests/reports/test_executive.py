@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from fieldassay import score
 from fieldassay.reports.export.executive import render_executive
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 SPEC = {"protocol": "business-documents"}
 
@@ -29,7 +28,7 @@ def records(rights: list[bool], seconds: float | None = None) -> list[dict[str, 
 def report(systems: dict[str, list[bool]], **options: Any) -> str:
     gold = records([True] * len(next(iter(systems.values()))))
     made = {name: records(rights, 2.0 + position) for position, (name, rights) in enumerate(systems.items())}
-    return render_executive(score(gold, made, SPEC, ScoreOptions(**options)), "2026-01-02")
+    return render_executive(score(gold, made, SPEC, **options), "2026-01-02")
 
 
 HALF = [number % 4 < 2 for number in range(40)]
@@ -114,6 +113,6 @@ def test_names_cannot_write_markup() -> None:
 
 
 def test_a_result_without_metrics_or_documents_is_still_told() -> None:
-    result = score(records([True]), records([True]), SPEC, ScoreOptions(replicates=0))
+    result = score(records([True]), records([True]), SPEC, bootstrap=0)
     assert "no metric by which systems could be compared" in render_executive(replace(result, estimates=()))
     assert "100.0%" in render_executive(replace(result, documents_table=None))

@@ -35,7 +35,6 @@ from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES, REASONS
 from fieldassay.reports.writers.page import Screen
 from fieldassay.runs.source_locations import Place, places_of_run
 from fieldassay.runs.tables import ANSWERS
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score as score_fully
 from fieldassay.values.comparators.catalogue import COMPARATORS
 from fieldassay.values.diagnosis.catalogue import DIAGNOSES as NAMES
@@ -50,10 +49,7 @@ _RECORD = st.fixed_dictionaries({"a": _WORDS, "b": _WORDS, "c": st.lists(_WORDS,
 def scored(pairs: list[tuple[dict[str, Any], dict[str, Any]]]) -> Result:
     gold = [{"id": str(place), **first} for place, (first, _) in enumerate(pairs)]
     return score(
-        gold,
-        [{"id": str(place), **second} for place, (_, second) in enumerate(pairs)],
-        SPEC,
-        ScoreOptions(replicates=0),
+        gold, [{"id": str(place), **second} for place, (_, second) in enumerate(pairs)], SPEC, bootstrap=0
     )
 
 
@@ -93,7 +89,7 @@ def test_a_loss_says_what_it_stands_on() -> None:
 def test_the_interval_of_the_only_loss_is_that_of_accuracy_turned_over() -> None:
     gold = [{"id": str(at), "a": "one", "b": "two", "c": []} for at in range(40)]
     wrong = [{**row, "a": "one" if at % 4 else ""} for at, row in enumerate(gold)]
-    result = score(gold, wrong, SPEC, ScoreOptions(replicates=1000, seed=0))
+    result = score(gold, wrong, SPEC, bootstrap=1000, seed=0)
     assert result.evidence is not None and result.documents is not None
     [loss] = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
     [accuracy] = [one for one in result.estimates if one.metric == "accuracy" and one.field is None]
@@ -118,7 +114,7 @@ RECORD = {"total": 1, "lines": [{"sku": "A", "amount": 1}, {"sku": "B", "amount"
 def losses_of(answers: list[Any], spec: str = LINES) -> dict[tuple[str, str], Loss]:
     gold = [{"id": f"d{place}", **RECORD} for place in range(len(answers))]
     rows = [{"id": f"d{place}", **answer} for place, answer in enumerate(answers) if answer is not None]
-    result = score(gold, rows, spec, ScoreOptions(replicates=0))
+    result = score(gold, rows, spec, bootstrap=0)
     assert result.evidence is not None and result.documents is not None
     found = find_losses(result.evidence.lazy(), result.documents, result.systems, most=99)["prediction"]
     assert sum(loss.points for loss in found) == pytest.approx(1 - (result.value("accuracy") or 0.0))
@@ -164,7 +160,7 @@ def test_answers_that_failed_in_several_ways_are_one_cause_with_the_accuracy_of_
 def test_missing_counts_only_what_an_answer_left_out() -> None:
     gold = [{"id": f"d{place}", **RECORD} for place in range(3)]
     rows = [{"id": "d0", "error": "timeout"}, {"id": "d1", **RECORD, "total": None}, gold[2]]
-    result = score(gold, rows, LINES, ScoreOptions(replicates=0))
+    result = score(gold, rows, LINES, bootstrap=0)
     counts = dict(summarize(result).diagnoses)
     assert counts == {"answer_timeout": (5,), "missing": (1,)}
 
@@ -200,7 +196,7 @@ def test_an_item_within_a_missed_item_is_part_of_it() -> None:
         }
     ]
     pred = [{"id": "1", "a": [{"x": "p", "b": [{"y": "q"}]}]}]
-    result = score(gold, pred, spec, ScoreOptions(replicates=0))
+    result = score(gold, pred, spec, bootstrap=0)
     assert result.evidence is not None and result.documents is not None
     found = find_losses(result.evidence.lazy(), result.documents, result.systems)["prediction"]
     assert [(loss.field, loss.diagnosis, loss.count, loss.values) for loss in found] == [
@@ -212,7 +208,7 @@ def test_an_item_within_a_missed_item_is_part_of_it() -> None:
 def test_causes_are_those_of_every_system_in_every_report() -> None:
     gold = [{"id": f"d{place}", **RECORD} for place in range(4)]
     wrong = [{"id": f"d{place}", **RECORD, "total": 3} for place in range(4)]
-    result = score(gold, {"good": gold[:3], "worse": wrong}, LINES, ScoreOptions(replicates=0))
+    result = score(gold, {"good": gold[:3], "worse": wrong}, LINES, bootstrap=0)
     summary = summarize(result)
     terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(summary)
     executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
@@ -231,7 +227,7 @@ def test_points_of_another_number_than_the_headline_say_so_in_every_report() -> 
         for at in range(4)
     ]
     pred = [{**row, "BUSINESS_ABN": "51824753557"} if row["image_file"] == "0.png" else row for row in gold]
-    result = score(gold, pred, {"protocol": "business-documents"}, ScoreOptions(replicates=50))
+    result = score(gold, pred, {"protocol": "business-documents"}, bootstrap=50)
     summary = summarize(result)
     executive = render_executive(result, losses=dict(zip(result.systems, summary.losses, strict=True)))
     html = report(result).split("<script type")[0]
@@ -267,7 +263,7 @@ def recommended(
     systems: dict[str, list[dict[str, Any]]], spec: str = RECOMMENDATION_SPEC
 ) -> tuple[str, str, tuple[str, ...]]:
     documents = len(next(iter(systems.values())))
-    result = score_fully(records(documents, 0), systems, spec, ScoreOptions(replicates=800))
+    result = score_fully(records(documents, 0), systems, spec, bootstrap=800)
     decisions = decisions_data(decide_result(result))["decisions"]
     standings = list_standings(result, decisions)
     found = recommend(result, decisions, standings)
@@ -443,7 +439,7 @@ def test_systems_that_are_shown_with_one_value_share_a_place(
 )
 def test_places_are_apart_where_a_difference_is_shown(wrong: tuple[int, ...], places: list[str]) -> None:
     systems = {f"s{at}": records(30, count) for at, count in enumerate(wrong)}
-    result = score_fully(records(30, 0), systems, RECOMMENDATION_SPEC, ScoreOptions(replicates=0))
+    result = score_fully(records(30, 0), systems, RECOMMENDATION_SPEC, bootstrap=0)
     assert [one.place for one in list_standings(result, ())] == places
 
 

@@ -38,7 +38,6 @@ from fieldassay.reports.findings.mistakes import count_mistakes
 from fieldassay.reports.reported import Reported, ReportOptions
 from fieldassay.reports.writers.page import Column, Extent, Page, Screen, fit
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 # Reports of a result: the same content in the terminal and in Markdown, at every width
@@ -62,7 +61,7 @@ def many_systems(count: int, name: str = "org/some-model-{}-instruct") -> Result
     predictions = {
         name.format(number): [{"id": 1, "total": number, "name": "a", "more": 1}] for number in range(count)
     }
-    return score(gold, predictions, "fields: {total: number, name: text}", ScoreOptions(replicates=20))
+    return score(gold, predictions, "fields: {total: number, name: text}", bootstrap=20)
 
 
 def test_no_line_is_wider_than_the_screen(sample_summary: Summary) -> None:
@@ -101,7 +100,7 @@ def test_worst_field_comes_first_and_flawless_ones_are_counted(sample_result: Re
         measured = [
             one
             for one in result.estimates
-            if (one.metric, one.system, one.slice) == ("field_accuracy_strict", system, {})
+            if (one.metric, one.system, one.slice) == ("field_accuracy", system, {})
         ]
         assert len(lines) + hidden + flawless == sum(one.value is not None for one in measured)
 
@@ -132,7 +131,7 @@ def test_many_systems_are_short_and_their_like_warnings_are_one() -> None:
 def test_hostile_names_and_values_are_shown_as_they_are() -> None:
     gold = [{"id": EVIL, "a": EVIL, "k": EVIL}, {"id": "2", "a": "y", "k": EVIL}]
     predictions = {EVIL: [{"id": EVIL, "a": EVIL + "!", "k": EVIL, EVIL: 1}]}
-    result = score(gold, predictions, "fields: {a: text, k: text}\nslices: [k]", ScoreOptions(replicates=0))
+    result = score(gold, predictions, "fields: {a: text, k: text}\nslices: [k]", bootstrap=0)
     summary = summarize(result)
     terminal, markdown = render_terminal(summary, Screen(120)), render_markdown(summary)
     assert not set(terminal + markdown) & set("\x1b\u202e")
@@ -140,7 +139,7 @@ def test_hostile_names_and_values_are_shown_as_they_are() -> None:
 
 
 def test_nothing_judged_is_reported_and_no_crash() -> None:
-    result = score([{"id": 1}], [{"id": 1}], "fields: {a: text}", ScoreOptions(replicates=10))
+    result = score([{"id": 1}], [{"id": 1}], "fields: {a: text}", bootstrap=10)
     assert "1 document, 1 system" in render_terminal(summarize(result), Screen(80))
     assert render_markdown(summarize(result)).startswith("# ")
 
@@ -155,7 +154,7 @@ def timed(documents: int, systems: int, *, has_times: bool) -> Result:
     ]
     names = {f"system-{number}": pred for number in range(systems)}
     spec = "{fields: {total: number}, slices: [kind]}"
-    return score(gold, names, spec, ScoreOptions(replicates=1000))
+    return score(gold, names, spec, bootstrap=1000)
 
 
 @pytest.mark.parametrize(

@@ -172,9 +172,3 @@ def test_documents_without_a_file_are_told(tmp_path: Path) -> None:
     (folder / "doc-001.txt").write_text("a")
     with pytest.raises(ProblemsError, match="no file for the document 'doc-002'"):
         make_receipts(tmp_path / "review", 2, documents=folder)
-
-
-@pytest.mark.parametrize("share", [-0.1, 1.1, float("nan")])
-def test_shares_are_shares(share: float) -> None:
-    with pytest.raises(ProblemsError, match="is no share"):
-        Shares(double=share)

@@ -25,6 +25,7 @@ from fieldassay.review.sheets.draw import Shares
 from fieldassay.review.sheets.make import Request, make_review
 from fieldassay.review.sheets.sheets import RefusedError
 from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.restrict import with_sections
 
 # Labels become gold: applied by path, written canonically, all or nothing
 
@@ -510,8 +511,8 @@ def test_a_system_that_is_right_is_right_in_gold_made_from_any_predictions_with_
     """A perfect reviewer answers what is asked; what is not asked must not count against a perfect system."""
     folder = tmp_path_factory.mktemp("review")
     predicted = {"id": "a", **leave_out(TRUTH, "", gone)}
-    shares = Shares(double=0.0, withheld=0.3, empty=empty, seed=seed)
-    request = Request(SPEC, {"m": [predicted]}, shares=shares)
+    shares, plan = Shares(double=0.0, withheld=0.3, empty=empty), with_sections(read_plan(SPEC), seed=seed)
+    request = Request(plan, {"m": [predicted]}, shares=shares)
     store = make_review(folder / "r", request).store
     me, form = add(store), form_of(store)
     number = take(store, me)

@@ -354,14 +354,14 @@ def test_two_sheets_are_gold_once_both_are_finished_and_each_difference_is_told(
 def test_new_documents_are_told_as_new_and_their_unreviewed_fields_under_a_key(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    store = make_review(tmp_path / "r", Request(SPEC, {"m": [ROW]})).store
+    store = make_review(tmp_path / "r", Request(f"{SPEC}\ndata: {{gold_key: truth}}", {"m": [ROW]})).store
     me, form = add(store), form_of(store)
     assert take(store, me) == 1
     for node, text in (("s", "S"), ("xs[0]", "p"), ("xs[1]", "q"), ("mp.k", None)):
         say(store, me, 1, node, text, state="skipped" if text is None else "value")
     store.write(lambda log: sheets.finish(log, form, me, 1))
     gold = tmp_path / "gold.jsonl"
-    assert promote(tmp_path / "r", gold, "--gold-key", "truth") == 0
+    assert promote(tmp_path / "r", gold) == 0
     told = capsys.readouterr().out
     assert "a  s: new document -> 'S'" in told
     assert "1 field in 1 document was never reviewed" in told

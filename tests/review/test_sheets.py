@@ -329,7 +329,7 @@ def test_every_declared_field_of_every_document_is_asked_once_and_every_predicti
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_nothing_is_hidden_whatever_the_seed(tmp_path: Path, seed: int) -> None:
-    assert new(tmp_path, SPEC, [prediction(at) for at in range(30)], "--seed", str(seed)) == 0
+    assert new(tmp_path, f"{SPEC}\nstatistics: {{seed: {seed}}}", [prediction(at) for at in range(30)]) == 0
     assert {node for _, node, given in asked(tmp_path) if given is None} == {"due"}
 
 

@@ -30,7 +30,6 @@ from fieldassay.runs.run_file import OWN_FILES
 from fieldassay.runs.store.listing import Listing, Query, list_dead, list_stored, load_run
 from fieldassay.runs.store.locate import find_run, list_places
 from fieldassay.runs.write import make_folder, make_stored
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 # Runs are complete or not there: killed processes, processes side by side, disks that are full
@@ -206,7 +205,7 @@ def test_hostile_names_stay_inside_the_store(tmp_path: Path, case: str) -> None:
         [{"id": 1, "total": 1}],
         {system: [{"id": 1, "total": 1}]},
         {"name": spec, "fields": {"total": "number"}},
-        ScoreOptions(replicates=0),
+        bootstrap=0,
     )
     with make_stored(store) as folder:
         folder.write(result, {"started": NOW.isoformat(), "evidence": "none"})

@@ -253,7 +253,7 @@ def plant(folder: Path, seed: int) -> tuple[fa.Run, float]:
     (folder / "m.jsonl").write_text("\n".join(map(json.dumps, predicted)), encoding="utf-8")
     files = SHIPPED / "engineering" / "gold.jsonl", {"m": folder / "m.jsonl"}
     spec = SHIPPED / "engineering" / "spec.yaml"
-    return fa.score(*files, spec, pred_key="pred", replicates=800).save(folder / "run"), due / wrong
+    return fa.score(*files, spec, pred_key="pred", bootstrap=800).save(folder / "run"), due / wrong
 
 
 def test_the_interval_holds_the_share_that_was_planted_in_the_twins_of_the_corpus(tmp_path: Path) -> None:

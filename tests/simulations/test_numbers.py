@@ -43,7 +43,6 @@ from fieldassay.metrics.result.comparison import Comparison
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.bootstrap import draw_sums
 from fieldassay.metrics.uncertainty.weights import document_keys
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 # Intervals have about their nominal coverage where the fields of a document depend on each other
@@ -81,7 +80,7 @@ def test_an_interval_that_takes_fields_for_independent_holds_it_too_rarely() -> 
     """What shows that the simulation can tell."""
     world = World({"a": SHARED}, documents=100, hard=0.06)
     truth, held = world.expect("accuracy_pooled", "a"), []
-    for one in simulate(world, trials(150, 10), 11, ("accuracy_pooled",), replicates=0).estimates(
+    for one in simulate(world, trials(150, 10), 11, ("accuracy_pooled",), bootstrap=0).estimates(
         "accuracy_pooled", "a"
     ):
         assert one.value is not None
@@ -143,10 +142,14 @@ def test_an_interval_of_matching_quality_holds_the_true_value_as_often_as_its_le
             told = [_entry(at, kind) for at, kind in enumerate(kinds) if kind != MISSING]
             pred.append({**name, "entries": told})
     truth = (1.0 - LOST) * float(QUALITY @ SHARES)
-    options = ScoreOptions(
-        metrics=("imq", "macro_imq"), slices=("trial",), replicates=1000, evidence="none", compare=()
-    )
-    result = score(gold, {"s": pred}, {"protocol": "entry-matching"}, options)
+    options = {
+        "metrics": ("imq", "macro_imq"),
+        "slices": ("trial",),
+        "bootstrap": 1000,
+        "evidence": "none",
+        "compare": (),
+    }
+    result = score(gold, {"s": pred}, {"protocol": "entry-matching"}, **options)
     for metric in ("imq", "macro_imq"):
         held = [
             one.interval is not None and one.interval[0] <= truth <= one.interval[1]
@@ -289,12 +292,12 @@ def run(drawn: Drawn, turned: int = 1, **options: Any) -> Result:
     chosen: dict[str, Any] = {
         "metrics": METRICS,
         "compare": METRICS,
-        "replicates": 200,
+        "bootstrap": 200,
         "evidence": "none",
         **options,
     }
     predictions = {name: drawn.predictions(name)[::-turned] for name in drawn.world.extractors}
-    return score(drawn.gold()[::turned], predictions, spec, ScoreOptions(**chosen))
+    return score(drawn.gold()[::turned], predictions, spec, **chosen)
 
 
 @pytest.mark.parametrize("size", [3, 60], ids=["few documents", "60 documents"])
@@ -341,7 +344,7 @@ def test_neither_order_nor_partition_nor_workers_change_a_number(
 def test_another_seed_draws_anew_and_changes_little() -> None:
     drawn = draw(80, b=Extractor(0.08))
     [first], [second] = (
-        run(drawn, seed=seed, compare=("accuracy",), replicates=2000).comparisons for seed in (0, 1)
+        run(drawn, seed=seed, compare=("accuracy",), bootstrap=2000).comparisons for seed in (0, 1)
     )
     assert first.interval is not None
     assert second.interval is not None
@@ -375,8 +378,10 @@ def compare_constant(right: int, wrong: int) -> Comparison:
     """Return the comparison of a system with all documents right with one with `wrong` of them wrong."""
     gold = [{"id": f"d{at}", "x": at, "y": at} for at in range(right)]
     bad = [{**row, "x": -1, "y": -1} if at < wrong else row for at, row in enumerate(gold)]
-    options = ScoreOptions(metrics=("accuracy",), compare=("accuracy",), replicates=200, evidence="none")
-    return score(gold, {"new": gold, "old": bad}, "fields: {x: integer, y: integer}", options).comparisons[0]
+    options = {"metrics": ("accuracy",), "compare": ("accuracy",), "bootstrap": 200, "evidence": "none"}
+    return score(gold, {"new": gold, "old": bad}, "fields: {x: integer, y: integer}", **options).comparisons[
+        0
+    ]
 
 
 def test_where_all_documents_show_the_same_difference_the_guard_says_how_many_did() -> None:

@@ -163,7 +163,7 @@ def test_id_nulls_and_document_type_are_found():
         for n in range(30)
     ]
     spec = infer(rows).spec
-    assert spec.id == ("image_file",) and spec.null_values == ("N/A", "NOT_FOUND")
+    assert spec.data.id_key == ("image_file",) and spec.null_values == ("N/A", "NOT_FOUND")
     assert spec.document_type.field == "document_type" and [
         name for name, _ in spec.document_type.aliases
     ] == ["invoice", "receipt"]
@@ -187,21 +187,24 @@ IDS = [
 @pytest.mark.parametrize(("rows", "ids"), [case[1:] for case in IDS], ids=[case[0] for case in IDS])
 def test_only_a_usual_name_with_values_that_all_differ_is_the_id_and_no_other_field_is_lost(rows, ids):
     spec = infer(rows).spec
-    assert spec.id == ids
+    assert spec.data.id_key == ids
     assert {field.name for field in spec.fields} == rows[0].keys() - set(ids)
 
 
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        ([{"id": "a", "x": 1}], "the usual name of an id, in 1 of 1 documents, all different\nid: id"),
+        (
+            [{"id": "a", "x": 1}],
+            "the usual name of an id, in 1 of 1 documents, all different\ndata: {id_key: id}",
+        ),
         (
             [{"a": "x"}, {"a": "x"}],
             "no id: no key has a usual name of one, so documents are matched by position\n",
         ),
         (
             [{"invoice_no": "x"}, {"invoice_no": "y"}],
-            "if invoice_no identifies a document, write `id: invoice_no` and remove the field",
+            "if invoice_no identifies a document, write `data: {id_key: invoice_no}` and remove the field",
         ),
         ([{"id": "a"}, {"id": "a"}], "no id: id is not different in each document (1 different of 2)"),
     ],

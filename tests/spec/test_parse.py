@@ -274,7 +274,7 @@ def test_a_type_that_stands_for_itself_is_a_problem():
 @pytest.fixture
 def preset(monkeypatch):
     text = (
-        "name: p\nid: image\nmetrics: [accuracy]\ntypes: {text: {compare: words}}\nfields: {A: {type: "
+        "name: p\ndata: {id_key: image}\nmetrics: [accuracy]\ntypes: {text: {compare: words}}\nfields: {A: {type: "
         "text, weight: 3}, B: money}\n"
     )
     for module in (catalogue, parse):
@@ -284,7 +284,7 @@ def preset(monkeypatch):
 
 def test_a_protocol_gives_its_rules_to_own_fields(preset):
     spec = read_spec("name: mine\nprotocol: p\nfields: {A: {critical: true}, NEW: text}")
-    assert (spec.protocol, spec.id, spec.metrics) == ("p", ("image",), ("accuracy",))
+    assert (spec.protocol, spec.data.id_key, spec.metrics) == ("p", ("image",), ("accuracy",))
     assert spec.fields == (
         Field("A", "text", compare=Call("words"), weight=3.0, critical=True),
         Field("NEW", "text", compare=Call("words")),
@@ -301,7 +301,7 @@ def test_a_protocol_alone_brings_its_fields(preset):
 def test_a_spec_with_a_protocol_writes_back_equal(preset):
     from fieldassay.spec.language.write import write_spec
 
-    for text in ("protocol: p\nmetrics: []", "protocol: p\nfields: {NEW: text}\nid: other"):
+    for text in ("protocol: p\nmetrics: []", "protocol: p\nfields: {NEW: text}\ndata: {id_key: other}"):
         spec = read_spec(text)
         assert read_spec(write_spec(spec)) == spec
 
@@ -428,10 +428,10 @@ def test_keys_of_the_schema_itself_refine_the_spec():
         {
             "title": "T",
             "properties": {"x": {}},
-            "x-fieldassay": {"id": "doc", "null_values": ["-"], "metrics": ["f1"]},
+            "x-fieldassay": {"data": {"id_key": "doc"}, "null_values": ["-"], "metrics": ["f1"]},
         }
     )
-    assert (spec.name, spec.id, spec.null_values, spec.metrics) == ("T", ("doc",), ("-",), ("f1",))
+    assert (spec.name, spec.data.id_key, spec.null_values, spec.metrics) == ("T", ("doc",), ("-",), ("f1",))
 
 
 @pytest.mark.parametrize("name", [head.name for head in catalogue.preset_heads() if head.kind == "spec"])

@@ -30,6 +30,7 @@ from fieldassay.extraction.predictions import read_evidence
 from fieldassay.extraction.schema import AnswerShape
 from fieldassay.io.json_value import Json, read_given
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.options import OptionRecord
 from fieldassay.paths import join_path, split_path
 from fieldassay.records.answers.answer import parse_answer
 from fieldassay.runs.run import Run, corrupt_run_errors
@@ -49,7 +50,7 @@ _COLUMNS = (
 _TAKEN = ("decoding", "post", "gold", "runtime")
 
 
-class AttributeOptions(Struct, frozen=True):
+class AttributeOptions(OptionRecord, frozen=True):
     """How a run is attributed."""
 
     systems: tuple[str, ...] = ()
@@ -58,8 +59,6 @@ class AttributeOptions(Struct, frozen=True):
     """A folder with the text that was sent of each document, in place of what the predictions keep."""
     twins: Path | None = None
     """A corpus, a gold file with `twin_of`, or a folder with the perfect text of documents."""
-    draw: BootstrapSettings | None = None
-    """How intervals are drawn; None: as the run's."""
 
 
 Rows = Sequence[Mapping[str, Any]]
@@ -74,7 +73,7 @@ def attribute_run(run: Run, options: AttributeOptions | None = None) -> Attribut
 def attribute_work(work: Work, options: AttributeOptions) -> Attribution:
     """Return the attribution of a run that is open."""
     run, drawn = work.run, work.run.file.bootstrap
-    draw = options.draw or (
+    draw = (
         BootstrapSettings() if drawn is None else BootstrapSettings(drawn.replicates, drawn.seed, drawn.level)
     )
     names = [name for name in run.systems if not options.systems or name in options.systems]

@@ -20,9 +20,9 @@ from fieldassay.extraction.endpoints.journal import NAME as JOURNAL
 from fieldassay.extraction.endpoints.journal import lines_of
 from fieldassay.extraction.extract import split_job
 from fieldassay.extraction.places.search import Known
+from fieldassay.records.envelope import pred_options
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.runs.value_sources import PredictedRows, open_predictions
-from fieldassay.scoring.inputs.open_inputs import pred_options
 
 if TYPE_CHECKING:
     from fieldassay.runs.run import Run
@@ -193,10 +193,7 @@ def open_extractions(run: Run, transcripts: Path | None = None) -> Extractions:
     if transcripts is not None and not transcripts.is_dir():
         what, remedy = "is not a folder", "name a folder with a text of each document"
         raise problem(transcripts, what, remedy, "unreadable_file")
-    options = run.input_options
-    reading = replace(pred_options(run.plan, options), systems_key=None)
-    if options.systems_key is not None:
-        reading = replace(reading, data_key=None)
+    reading = replace(pred_options(run.plan), systems_key=None)
     rows, changed = open_predictions(run.inputs, run.spec.text, run.documents["doc"].to_list(), reading)
     folder = None if transcripts is None else TextFolder(transcripts)
     return Extractions(rows, changed, folder)

@@ -101,7 +101,7 @@ def find_twins(run: Run, given: Path | None) -> Twins:
 
 def _documents_of(names: Sequence[str], run: Run) -> Callable[[str], str]:
     """Return the documents of a run by names that belong to them as its predictions do."""
-    form, documents = run.input_options.match_ids, run.documents["doc"].unique().to_list()
+    form, documents = run.plan.spec.data.match_ids, run.documents["doc"].unique().to_list()
     if form in ID_FORMS and (form != "exact" or not {*documents}.isdisjoint(names)):
         return ID_FORMS[form]
     owners = join_names(names, documents, None if form == "exact" else form).owners
@@ -128,7 +128,7 @@ def _of_gold(run: Run) -> dict[str, str]:
     try:
         if digest is None or digest_input(label) != digest:
             return {}
-        found = gold_twins(run.plan, label, run.input_options)
+        found = gold_twins(run.plan, label)
     except (OSError, ProblemsError):
         return {}
     return {make_printable(name): make_printable(twin) for name, (twin, _) in found.items()}

@@ -24,8 +24,7 @@ from fieldassay.scoring.engine.applicability import applicability
 from fieldassay.scoring.engine.schema_inference import member_path
 from fieldassay.scoring.inputs.document_metadata import document_types
 from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, system_name
-from fieldassay.scoring.inputs.options import InputOptions
-from fieldassay.spec.plan.compile import read_plan
+from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
 from fieldassay.spec.plan.nodes import Leaf, ListNode, Node, ObjectNode, Plan, single_values
 from fieldassay.spec.plan.renaming import apply_aliases
 
@@ -34,28 +33,24 @@ from fieldassay.spec.plan.renaming import apply_aliases
 def agreement(
     labels: Mapping[str, Records] | Sequence[Records],
     spec: Any,
-    *,
-    replicates: int = 2000,
-    seed: int = 0,
-    level: float = 0.95,
-    inputs: InputOptions | None = None,
+    **keywords: Any,
 ) -> Agreement:
     """Return how far the reviewers of some documents agree, field by field.
 
     `labels` are the labels of several reviewers: paths of labels files or of files of records, or records as
-    for `score`; a mapping names the reviewers of plain records, else the file does. `spec` is as for `score`.
-    Raises `ProblemsError` with everything that is wrong with the inputs, `NothingEvaluatedError` if no
-    document is labeled twice.
+    for `score`; a mapping names the reviewers of plain records, else the file does. `spec` and
+    `keywords` are as for `score`. Raises `ProblemsError` with everything that is wrong with the inputs,
+    `NothingEvaluatedError` if no document is labeled twice.
 
     >>> import fieldassay as fa
     >>> ada = [{"id": 1, "total": "1,250.00"}, {"id": 2, "total": "7"}, {"id": 3}]
     >>> bob = [{"id": 1, "total": "1250"}, {"id": 2, "total": "1"}, {"id": 3}]
-    >>> found = fa.agreement({"ada": ada, "bob": bob}, "fields: {total: number}", replicates=0)
+    >>> found = fa.agreement({"ada": ada, "bob": bob}, "fields: {total: number}", bootstrap=0)
     >>> round(found.value("observed", "total"), 3), round(found.value("alpha", "total"), 3)
     (0.667, 0.615)
     """
-    plan = spec if isinstance(spec, Plan) else read_plan(spec)
-    given = list(_read_all(plan, _named(labels), inputs or InputOptions()))
+    plan, _ = with_keywords(spec, ScoreOptions(), keywords)
+    given = list(_read_all(plan, _named(labels)))
     labeled = Labeled.of(given)
     if not labeled.twice:
         documents = format_count(len({one.document for one in given}), "document")
@@ -69,7 +64,8 @@ def agreement(
         ],
     )
     compared = [one for both in labeled.twice for one in both]
-    resampling = BootstrapSettings(replicates, seed, level)
+    drawn = plan.spec.statistics
+    resampling = BootstrapSettings(drawn.bootstrap, drawn.seed, drawn.level)
     measured = measure_agreement(plan, labeled, applicability(plan, types), resampling)
     counts = Counter(one.reviewer for one in compared)
     return Agreement(
@@ -80,9 +76,9 @@ def agreement(
         len(labeled.documents) - len(labeled.twice),
         measured.overall,
         measured.fields,
-        level,
-        replicates,
-        seed,
+        drawn.level,
+        drawn.bootstrap,
+        drawn.seed,
         all(len({one.reviewer for one in both}) == 1 for both in labeled.twice),
         tuple(_notes(plan, compared)),
     )
@@ -101,7 +97,7 @@ def _named(labels: Mapping[str, Records] | Sequence[Records]) -> list[tuple[str,
     return named
 
 
-def _read_all(plan: Plan, given: Iterable[tuple[str, Records]], inputs: InputOptions) -> Iterator[Answers]:
+def _read_all(plan: Plan, given: Iterable[tuple[str, Records]]) -> Iterator[Answers]:
     """Yield all answers. Raises `ProblemsError` with the problems of all inputs."""
     problems: list[Problem] = []
     known: dict[tuple[str, str, int], str] = {}
@@ -115,7 +111,7 @@ def _read_all(plan: Plan, given: Iterable[tuple[str, Records]], inputs: InputOpt
                 continue
             files.add(path)
         try:
-            found = list(_read(plan, name, records, inputs))
+            found = list(_read(plan, name, records))
         except ProblemsError as error:
             problems += error.problems
             continue
@@ -129,7 +125,7 @@ def _read_all(plan: Plan, given: Iterable[tuple[str, Records]], inputs: InputOpt
         raise ProblemsError(problems)
 
 
-def _read(plan: Plan, name: str, records: Records, inputs: InputOptions) -> Iterator[Answers]:
+def _read(plan: Plan, name: str, records: Records) -> Iterator[Answers]:
     path = Path(records) if isinstance(records, str | Path) and str(records) != "-" else None
     if path is not None and path.is_file() and is_labels_file(path):
         sheets = read_labels(path)
@@ -137,7 +133,7 @@ def _read(plan: Plan, name: str, records: Records, inputs: InputOptions) -> Iter
             raise ProblemsError(cap_problems(problems))
         yield from map(Answers.of_sheet, sheets)
         return
-    matching = open_inputs(plan, records, {}, inputs)
+    matching = open_inputs(plan, records, {})
     for record in chain.from_iterable(batch.gold for batch in batches(matching)):
         data = record.data or {}
         if path is not None and is_labels_line({"id": record.id, **data}) and "labels" not in plan.slots:

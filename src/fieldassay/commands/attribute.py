@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from fieldassay.decisions.gates.judge import judge_result
 from fieldassay.errors import Problem, ProblemsError, nearest
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall, parse_gate
 from fieldassay.metrics.result.decision import Decision
+from fieldassay.options import choose
 from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.runs.store.locate import find_run
@@ -35,29 +36,11 @@ def attribute(run: Reference, store: str = STORE, **options: Any) -> Attribution
     >>> dict(fa.attribute(result.save(folder / "run")).counts("m"))
     {'model_invented': 20}
     """
-    return attribute_run(_open(run, store), _options(options))
+    return attribute_run(_open(run, store), choose(AttributeOptions(), options, "attribute"))
 
 
 def _open(run: Reference, store: str) -> Run:
     return run if isinstance(run, Run) else Run.open(find_run(str(run), Path(store)))
-
-
-def _options(given: Mapping[str, Any]) -> AttributeOptions:
-    """Return the options by name. Raises `ProblemsError` for names that are none."""
-    known, options = AttributeOptions.__struct_fields__, dict(given)
-    unknown = [
-        Problem("attribute", f"no option {name!r}", nearest(name, known), "unknown_name")
-        for name in options
-        if name not in known
-    ]
-    if unknown:
-        raise ProblemsError(unknown)
-    for name in ("transcripts", "twins"):
-        if options.get(name) is not None:
-            options[name] = Path(options[name])
-    if isinstance(options.get("systems"), str):
-        options["systems"] = (options["systems"],)
-    return AttributeOptions(**options)
 
 
 def judge_shares(found: Attribution, gates: Sequence[str]) -> tuple[Decision, ...]:

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from msgspec.structs import replace
-
 from fieldassay.commands.extract import Watch
 from fieldassay.commands.run import SweepOptions, run
 from fieldassay.documents.corpus.difficulty import METRICS
@@ -19,6 +17,8 @@ from fieldassay.metrics.comparisons.pooling import compare_twins, estimate_poole
 from fieldassay.metrics.result.pairing import PairedData
 from fieldassay.public import public
 from fieldassay.runs.sweep import CorpusRun, Sweep
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.restrict import with_sections
 
 SUMMARY, TASK, DIFFICULTY = "corpus-run.json", "task", "difficulty"
 
@@ -39,12 +39,12 @@ def run_corpus(
     options, watch, place = options or SweepOptions(), watch or Watch(), Path(out)
     folder = SHIPPED if corpus is None else Path(corpus)
     held = read_corpus(folder)
-    score = replace(options.score, compare=METRICS)
     sweeps: dict[str, Sweep] = {}
     for name, task in held.tasks.items():
         watch.tell(f"task {name}")
-        inputs = (folder / task.documents, folder / task.spec, folder / task.gold)
-        sweeps[name] = run(*inputs, place / name, systems, replace(options, score=score), watch)
+        plan = with_sections(read_plan(folder / task.spec), compare=METRICS)
+        inputs = (folder / task.documents, plan, folder / task.gold)
+        sweeps[name] = run(*inputs, place / name, systems, options, watch)
         if sweeps[name].is_interrupted:
             return CorpusRun(place, sweeps)
     made = _put_together(place, sweeps, held)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
@@ -40,42 +39,33 @@ from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.strategies.detect import Detect, DocumentTypes
 from fieldassay.extraction.strategy import Strategy, Task
 from fieldassay.extraction.systems.open_system import open_system
+from fieldassay.options import OptionRecord, Positive
 from fieldassay.public import public
 from fieldassay.records.formats.extractions import is_extraction, read_manifest
 from fieldassay.spec.language.model import Spec
 from fieldassay.spec.language.parse import read_spec
 
+Limit = Annotated[float, Meta(gt=0, le=1e12, examples=[1.5])]
 
-class ExtractOptions(Struct, frozen=True):
+
+class ExtractOptions(OptionRecord, frozen=True):
     """The options of an extraction: which documents, at what cost, and what is used again."""
 
-    limit: int | None = None
+    limit: Positive | None = None
     """The first documents only, by id."""
-    sample: int | None = None
-    """That many documents, chosen by the seed and their ids."""
-    seed: int = 0
-    repeats: int = 1
+    sample: Positive | None = None
+    """That many documents, chosen by the seed of the spec and their ids."""
+    repeats: Positive = 1
     """How often every document is extracted; each repetition is a file of predictions of its own."""
-    jobs: int = 2
+    jobs: Annotated[int, Meta(ge=0, examples=[2])] = 2
     """Processes that load documents; 0: none besides this one."""
     ocr: Ocr = "auto"
-    max_cost_usd: float | None = None
-    max_time_s: float | None = None
+    max_cost_usd: Limit | None = None
+    max_time_s: Limit | None = None
     retry: tuple[str, ...] = ()
     """Kinds of failures that are asked for again."""
     reuse: tuple[Path, ...] = ()
     """Folders of other extractions whose answers to the same requests are taken."""
-
-    def __post_init__(self) -> None:
-        problems = [
-            Problem(
-                name, f"must be a positive number, not {value}", "leave it out for no limit", "out_of_range"
-            )
-            for name in ("max_cost_usd", "max_time_s")
-            if (value := getattr(self, name)) is not None and not 0 < value < math.inf
-        ]
-        if problems:
-            raise ProblemsError(problems)
 
 
 class Watch(Struct, frozen=True):
@@ -115,7 +105,7 @@ def extract(
     options, watch = options or ExtractOptions(), watch or Watch()
     parsed = _read_spec(spec)
     found = list_documents(Path(docs))
-    files = choose_files(found.files, options)
+    files = choose_files(found.files, options, parsed.statistics.seed)
     for note in found.notes:
         watch.tell(f"note: {note}")
     if found.skipped:
@@ -173,7 +163,7 @@ def estimate_extraction(
     """
     options = options or ExtractOptions()
     parsed = _read_spec(spec)
-    files = choose_files(list_documents(Path(docs)).files, options)
+    files = choose_files(list_documents(Path(docs)).files, options, parsed.statistics.seed)
     with ExitStack() as stack:
         opened = stack.enter_context(open_system(system, parsed, Given(Path(docs), files)))
         options = replace(options, repeats=max(opened.repeats, options.repeats))
@@ -187,14 +177,16 @@ def _read_spec(spec: Any) -> Spec:
     return parsed
 
 
-def choose_files(files: Sequence[DocumentFile], options: ExtractOptions) -> tuple[DocumentFile, ...]:
+def choose_files(
+    files: Sequence[DocumentFile], options: ExtractOptions, seed: int
+) -> tuple[DocumentFile, ...]:
     """Return the documents that the options choose, in their order."""
     _check_ids(files)
     if options.limit is not None:
         files = files[: options.limit]
     if options.sample is None or options.sample >= len(files):
         return tuple(files)
-    chosen = set(shuffled([file.id for file in files], f"{options.seed}")[: options.sample])
+    chosen = set(shuffled([file.id for file in files], f"{seed}")[: options.sample])
     return tuple(file for file in files if file.id in chosen)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,27 +11,33 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
-from fieldassay.extraction.examples.example_files import example_options, read_examples
+from fieldassay.errors import ProblemsError, problem
+from fieldassay.extraction.examples.example_files import read_examples
+from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.strategies.rules.propose import propose_rules, with_rules
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.uncertainty.power import plan_margin
 from fieldassay.paths import ITEM
 from fieldassay.records.answers.text_values import read_container
-from fieldassay.records.envelope import META_SHAPES, read_value
+from fieldassay.records.envelope import META_SHAPES, gold_options, read_value
 from fieldassay.records.formats.rows import FolderRows
 from fieldassay.records.ids import locate
 from fieldassay.records.matching import find_duplicates
-from fieldassay.records.options import SourceOptions
-from fieldassay.records.sources.source import Source, open_source
+from fieldassay.records.options import SourceOptions, place_of
+from fieldassay.records.sources.source import Source
+from fieldassay.scoring.inputs.open_inputs import Records, open_records
 from fieldassay.spec.drafts.infer import Inferred, infer_seen, with_gold
 from fieldassay.spec.drafts.sightings import Sightings, find_document_id, has_id_name, sight
-from fieldassay.spec.language.model import Field
-from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.model import Field, Spec
+from fieldassay.spec.language.parse import parse_spec, read_spec
+from fieldassay.spec.language.sections import DataOptions
 from fieldassay.spec.language.source import named_source
 from fieldassay.spec.language.write import write_spec
+from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.describe import describe
+from fieldassay.spec.plan.nodes import Plan
 
-_CHUNK = 1000
+_CHUNK, _MOST_LINES = 1000, 6
 _MOST_DOCUMENTS = 200
 """Documents that rules are proposed from."""
 _HEAD = (
@@ -56,52 +64,112 @@ class Draft(Struct, frozen=True):
     text: str
     remarks: tuple[str, ...] = ()
 
+    @property
+    def plan(self) -> Plan:
+        """Return the plan of the spec."""
+        return read_plan(self.text)
 
-def spec_from_gold(
-    gold: str,
-    gold_key: str | None = None,
-    id_key: str | None = None,
-    schema: str | None = None,
-    docs: str | None = None,
-) -> Draft:
-    """Return a spec that fits gold data, with its records under `gold_key` and its ids under `id_key`.
+    @property
+    def guess(self) -> str:
+        """Return how each value is read, in at most six lines of 80 columns.
+
+        >>> print(spec_from_gold([{"id": 1, "total": "5.50", "paid": True, "day": "13/04/2025"}]).guess)
+        guessed: locale en_GB, total money, paid boolean, day date (order=dmy)
+        """
+        locale = self.plan.spec.locale
+        words = [] if locale is None else [f"locale {locale}"]
+        for row in describe(self.plan):
+            options = ", ".join(one for one in row["read"].split(", ") if one != f"locale={locale}")
+            if row["type"] not in ("list", "object", "map"):
+                words.append(f"{row['field']} {row['type']}" + (f" ({options})" if options else ""))
+        return textwrap.fill(f"guessed: {', '.join(words)}", 80, max_lines=_MOST_LINES, placeholder=" …")
+
+
+def spec_from_gold(gold: Records, schema: str | None = None, docs: str | Path | None = None) -> Draft:
+    """Return a spec that fits gold data, with a `data:` by which `score` reads the gold as it was read here.
+
+    Gold is a path, or records in memory.
 
     With a schema (a file or `module:Model`) the fields and their types are those of the schema, and the
-    formats of values those of gold. With documents, the fields have the labels that stand beside their
-    values, for the strategy `rules`.
+    formats of values those of gold. A spec with `data:` and without fields says only how gold is read. With
+    documents, the fields have the labels that stand beside their values, for the strategy `rules`.
 
     Raises `ProblemsError` for unreadable gold, and for an id that is missing or repeated.
     """
-    declared = None if schema is None else read_spec(named_source(schema, Path.cwd()))
-    names = () if id_key is None else (id_key,)
-    source = open_source(gold, SourceOptions(id_names=names, data_key=gold_key, is_gold=True))
+    begun = None if schema is None else _read_begun(schema)
+    data = DataOptions() if begun is None else begun.data
+    source = _open_gold(gold, data)
     rows, count = sight(_records(source))
-    root = rows if gold_key is None else sight(_records(source, gold_key))[0]
-    document_id = _document_id(source, rows, count, id_key)
-    stem = "records" if gold == "-" else Path(gold).name.split(".")[0] or "records"
-    inferred = infer_seen(root, count, stem, document_id, source.options.data_key is not None)
-    inferred = inferred if declared is None else with_gold(declared, inferred)
+    remarks: tuple[str, ...] = ()
+    if not data.gold_key and (envelope := _find_envelope(rows, count)) is not None:
+        remarks = (_ENVELOPE.format(key=envelope),)
+        data = replace(data, gold_key=envelope)
+        source = _open_gold(gold, data)
+    key = source.options.data_key
+    root = rows if key is None else sight(_records(source, key))[0]
+    document_id = _document_id(source, rows, count, data.id_key)
+    name = str(gold) if isinstance(gold, str | Path) else "-"
+    stem = "records" if name == "-" else Path(name).name.split(".")[0] or "records"
+    inferred = infer_seen(root, count, stem, document_id, key is not None)
+    data = replace(data, id_key=data.id_key or inferred.spec.data.id_key)
+    inferred = replace(inferred, spec=replace(inferred.spec, data=data))
+    if begun is not None and begun.fields:
+        inferred = with_gold(begun, inferred)
     if not inferred.spec.fields:
         raise problem(
             source.label, "no record has a key beside the id", "give records with fields", "bad_gold"
         )
-    remarks: tuple[str, ...] = ()
-    if gold_key is not None:
-        inferred = replace(inferred, spec=replace(inferred.spec, gold_keys=(gold_key,)))
     if docs is not None:
-        inferred = _with_rules(inferred, Path(gold), Path(docs))
-    if gold_key is None and (remarks := _doubts(rows, count)):
+        inferred = _with_rules(inferred, Path(name), Path(docs))
+    if remarks:
         inferred = replace(inferred, comments={**inferred.comments, ("fieldassay",): remarks[0]})
     margin = plan_margin(count, sum(map(_count_values, inferred.spec.fields)))
     gate = _ALARM if margin is None else _MARGIN
-    head = _head(gold) + gate.format(margin=margin, count=format_count(count, "document"))
+    head = _head(name) + gate.format(margin=margin, count=format_count(count, "document"))
     text = head + write_spec(inferred.spec, inferred.comments)
     return Draft(text, (*map(str, source.notes), *remarks))
 
 
+_ENVELOPE = (
+    "each row holds one object, {key!r}, beside the id: it is taken as the record; if it is a field of one, "
+    "leave `gold_key` out, and declare it as an object"
+)
+
+
+def _read_begun(schema: str) -> Spec:
+    """Return the spec of a schema; one with `data:` needs no fields. Raises `ProblemsError`."""
+    parsed = parse_spec(named_source(schema, Path.cwd()))
+    lacks_fields = not parsed.spec.fields and parsed.spec.data != DataOptions()
+    problems = [one for one in parsed.problems if not (lacks_fields and one.kind == "missing_key")]
+    if problems:
+        raise ProblemsError(problems)
+    return parsed.spec
+
+
+def keeping(gold: Records) -> str:
+    """Return the command that writes the spec guessed from gold."""
+    place = shlex.quote(str(gold)) if isinstance(gold, str | Path) else "GOLD"
+    return f"fieldassay init --gold {place} -o spec.yaml"
+
+
+def _open_gold(gold: Records, data: DataOptions) -> Source:
+    options = SourceOptions(
+        id_names=data.id_key,
+        **place_of(data.gold_key),
+        encoding=data.encoding,
+        wrap=data.wrap,
+        group=data.group,
+        unpacked=data.most_unpacked,
+        is_gold=True,
+    )
+    return open_records(gold, options, "gold")
+
+
 def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
     """Return a spec with the rules that documents propose, and how often they are right in comments."""
-    examples, problems = read_examples(gold, docs, example_options(inferred.spec), most=_MOST_DOCUMENTS)
+    examples, problems = read_examples(
+        gold, docs, gold_options(plan_of_spec(inferred.spec)), most=_MOST_DOCUMENTS
+    )
     if not examples:
         raise ProblemsError(problems)
     proposals = propose_rules(inferred.spec, examples)
@@ -151,25 +219,20 @@ def _records(source: Source, key: str | None = None) -> Iterator[dict[str, Any]]
             yield record | {name: inner.value for name, inner in read.items() if inner is not None}
 
 
-def _document_id(source: Source, rows: Sightings, count: int, named: str | None) -> tuple[str | None, str]:
+def _document_id(
+    source: Source, rows: Sightings, count: int, named: tuple[str, ...]
+) -> tuple[str | None, str]:
     """Return the key that the user named, or the one with a usual name, and the reason."""
-    if named is None:
+    if not named:
         is_folder = isinstance(source.rows, FolderRows)
         return find_document_id(rows, count, "file name" if is_folder else "position")
-    problems = find_duplicates(source)
-    if source.is_numbered:
-        what = f"no record has the id {named!r}"
-        problems.append(Problem(source.label, what, nearest(named, rows.members), "no_id"))
-    if problems:
+    if problems := find_duplicates(source):
         raise ProblemsError(problems)
-    return named, "named by --id-key"
+    return next(name for name in named if name in rows.members), "named in `data:`"
 
 
-def _doubts(rows: Sightings, count: int) -> tuple[str, ...]:
-    """Return a question if the rows look like envelopes: each with one object beside ids and metadata."""
+def _find_envelope(rows: Sightings, count: int) -> str | None:
+    """Return the key that holds one object in each row, beside ids and metadata alone; None without one."""
     inside = [key for key in rows.members if not has_id_name(key) and key not in META_SHAPES]
-    if len(inside) != 1 or len(rows.members) == 1 or rows.members[inside[0]].objects < count:
-        return ()
-    key = inside[0]
-    what = f"each row holds one object, {key!r}, beside the id: if that is the record"
-    return (f"{what}, did you mean --gold-key {key}?",)
+    is_one = len(inside) == 1 < len(rows.members) and rows.members[inside[0]].objects == count
+    return inside[0] if is_one else None

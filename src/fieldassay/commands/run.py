@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from fieldassay.commands.extract import (
@@ -34,22 +34,25 @@ from fieldassay.io.files.whole_files import write_file
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.comparisons.pooling import compare_twins
 from fieldassay.metrics.result.result import Result
+from fieldassay.options import OptionRecord
 from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.runs.sweep import Effect, Holdout, Sweep
-from fieldassay.scoring.inputs.open_inputs import Records, gold_ids, gold_options, gold_twins, gold_values
+from fieldassay.scoring.inputs.open_inputs import Records, gold_ids, gold_twins, gold_values
 from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
+from fieldassay.spec.plan.restrict import with_sections
 
 RUN, SUMMARY, TRANSCRIPTS = "run", "sweep.json", "transcripts"
 READING = "reading"
 """The factor of a sweep over several readings of one document."""
+_COSTS = ("cost_usd", "latency_mean")
 OFFLINE = {"systems": {"rules": {"strategy": "rules"}}}
 """The systems where no file names any."""
 
 
-class SweepOptions(Struct, frozen=True):
+class SweepOptions(OptionRecord, frozen=True):
     """The options of a sweep: how documents are extracted and scored, and what part is held out."""
 
     extract: ExtractOptions = ExtractOptions()
@@ -58,7 +61,7 @@ class SweepOptions(Struct, frozen=True):
     """These systems of the file only."""
     match_docs: str | None = None
     """The names of documents and of gold, as in `{id}_scan.pdf={id}_expected`; None: the same, or guessed."""
-    holdout: float | None = None
+    holdout: Annotated[float, Meta(gt=0, lt=1, examples=[0.3])] | None = None
     """The share of cases (the documents of one gold record) that has no part in choosing the best system, and
     says how good it is.
     """
@@ -73,7 +76,7 @@ class _Task(Struct, frozen=True):
     readings: Mapping[str, tuple[DocumentFile, ...]]
     """The documents by their reading; a single one has no name."""
     given: Given
-    """What examples must differ from, and how their records are read: as those of gold."""
+    """What examples must differ from."""
     notes: tuple[str, ...]
     is_part: bool
     """Whether a limit or a sample leaves documents with gold out: they are not scored then."""
@@ -132,7 +135,7 @@ def run(  # noqa: PLR0913
         return stopped
     result = score(gold, _folders(complete, place), task.plan, options.score)
     saved = Run.open(result.save(place / RUN).folder)
-    twins = gold_twins(task.plan, gold, options.score.inputs)
+    twins = gold_twins(task.plan, gold)
     sweep = Sweep(
         place,
         made,
@@ -166,7 +169,7 @@ def estimate(
 
 
 def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: SweepOptions) -> _Task:
-    plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    plan = read_plan(spec)
     held = read_systems(OFFLINE if systems is None else systems)
     unknown = [
         Problem("--system", f"no system {name!r}", nearest(name, held.systems), "unknown_name")
@@ -179,9 +182,9 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
         one for name, one in held.systems.items() if not options.systems or name in options.systems
     )
     found = list_documents(Path(docs))
-    reading = gold_options(plan, options.score.inputs)
-    named = name_documents(found.files, gold_ids(plan, gold, options.score.inputs), options.match_docs)
-    readings = {name: choose_files(files, options.extract) for name, files in named.readings.items()}
+    named = name_documents(found.files, gold_ids(plan, gold), options.match_docs)
+    seed = plan.spec.statistics.seed
+    readings = {name: choose_files(files, options.extract, seed) for name, files in named.readings.items()}
     entries = tuple(_read_as(entry, name) for entry in entries for name in readings)
     chosen = tuple(file for files in readings.values() for file in files)
     count, ids = sum(map(len, named.readings.values())), {file.gold or file.id for file in chosen}
@@ -190,10 +193,10 @@ def _read(docs: str | Path, spec: Any, gold: Records, systems: Any, options: Swe
         notes = (*notes, f"{len(chosen):,} of {count:,} documents with gold are extracted and scored")
 
     def groups_of(name: str) -> frozenset[str]:
-        values = gold_values(plan, gold, options.score.inputs, name)
+        values = gold_values(plan, gold, name)
         return frozenset(value for id_, value in values.items() if id_ in ids)
 
-    given = Given(Path(docs), chosen, reading, groups_of)
+    given = Given(Path(docs), chosen, groups_of)
     task = _Task(plan, held, entries, readings, given, notes, is_part)
     _check_holdout(options.holdout, len(task.cases), len(entries))
     return task
@@ -306,7 +309,7 @@ def _effects(
             for entry in group:
                 levels.setdefault(entry.factors[factor], []).append(place / entry.name)
             if len(levels) > 1:
-                made = score(gold, levels, plan, _overall(plan, options.score))
+                made = score(gold, levels, *_alone(plan, options.score, (_main(plan),), *_COSTS))
                 found += _effects_of(base, factor, levels, made)
     return tuple(found)
 
@@ -316,17 +319,12 @@ def _main(plan: Plan) -> str:
     return plan.spec.score or "accuracy"
 
 
-def _overall(plan: Plan, options: ScoreOptions) -> ScoreOptions:
-    """Return options that give what effects are told of, and nothing else."""
-    return replace(
-        options,
-        metrics=(_main(plan), "cost_usd", "latency_mean"),
-        compare=(_main(plan),),
-        gates=(),
-        slices=(),
-        evidence="none",
-        reference=None,
-    )
+def _alone(
+    plan: Plan, options: ScoreOptions, compared: tuple[str, ...], *more: str
+) -> tuple[Plan, ScoreOptions]:
+    """Return a plan and options that give what systems are ranked by and some metrics, and nothing else."""
+    own = replace(options, metrics=(_main(plan), *more), gates=(), slices=(), evidence="none")
+    return with_sections(plan, compare=compared, reference=None), own
 
 
 def _effects_of(base: str, factor: str, levels: Mapping[str, Any], result: Result) -> list[Effect]:
@@ -337,7 +335,7 @@ def _effects_of(base: str, factor: str, levels: Mapping[str, Any], result: Resul
             continue
         against, level = comparison.systems
         if against == first:
-            cost, latency = (_change(result, name, level, first) for name in ("cost_usd", "latency_mean"))
+            cost, latency = (_change(result, name, level, first) for name in _COSTS)
             found.append(Effect(base, factor, level, first, comparison, cost, latency))
     return found
 
@@ -354,17 +352,17 @@ def _hold_out(
     if options.holdout is None or len(entries) < 2:
         return None
     cases = task.cases
-    drawn = shuffled(cases, f"holdout\n{options.extract.seed}")
+    drawn = shuffled(cases, f"holdout\n{task.plan.spec.statistics.seed}")
     first = _held_out(options.holdout, len(cases))
     held, others = (
         tuple(chain.from_iterable(map(cases.__getitem__, part))) for part in (drawn[:first], drawn[first:])
     )
     metric = _main(task.plan)
-    plain = replace(_overall(task.plan, options.score), metrics=(metric,), compare=())
-    choosing = score(gold, _folders(entries, place), task.plan, replace(plain, only=others))
+    plan, plain = _alone(task.plan, options.score, ())
+    choosing = score(gold, _folders(entries, place), plan, replace(plain, only=others))
     found = {entry.name: choosing.estimate(metric, system=entry.name) for entry in entries}
     known = {name: one.value for name, one in found.items() if one.value is not None}
     sign = -1.0 if next(iter(found.values())).better == "lower" else 1.0
     best = max(known, key=lambda name: sign * known[name], default=entries[0].name)
-    final = score(gold, {best: place / best}, task.plan, replace(plain, only=held))
+    final = score(gold, {best: place / best}, plan, replace(plain, only=held))
     return Holdout(best, len(others), known.get(best), len(held), final.estimate(metric))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
@@ -25,9 +25,10 @@ from fieldassay.decisions.calibration.calibrate import calibrate as calibrate_ru
 from fieldassay.decisions.diff.diff import DiffOptions, diff_runs
 from fieldassay.decisions.diff.result import Diff
 from fieldassay.decisions.gate import GateRequest, decide, decide_result
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.errors import problem
 from fieldassay.metrics.result.decision import DecisionPage
 from fieldassay.metrics.result.result import Result
+from fieldassay.options import choose
 from fieldassay.public import public
 from fieldassay.reports.formats import find_format
 from fieldassay.reports.report import read_reported, render_report, report_scored, write_report
@@ -39,10 +40,7 @@ from fieldassay.scoring.explain import DocumentExplanation, choose_field
 from fieldassay.scoring.explain import explain_document as explain
 from fieldassay.scoring.inputs.open_inputs import drop_absent_fields, open_inputs
 from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.nodes import Plan
 
-T = TypeVar("T", BaselineRequest, CalibrationOptions, DiffOptions, GateRequest)
 Reference: TypeAlias = Run | str | os.PathLike[str]
 """A run: itself, the path of its folder, or as a text its folder, id, name or `latest`."""
 
@@ -82,7 +80,7 @@ def diff(*runs: Reference, store: str | os.PathLike[str] = STORE, **options: Any
     (19, 0)
     """
     return diff_runs(
-        *[os.fspath(run) for run in runs], options=_choose(DiffOptions(runs=Path(store)), options, "diff")
+        *[os.fspath(run) for run in runs], options=choose(DiffOptions(runs=Path(store)), options, "diff")
     )
 
 
@@ -103,7 +101,7 @@ def calibrate(run: Reference | Result, store: str | os.PathLike[str] = STORE, **
     """
     return calibrate_run(
         run if isinstance(run, Result) else _folder(run, store),
-        _choose(CalibrationOptions(), options, "calibrate"),
+        choose(CalibrationOptions(), options, "calibrate"),
     )
 
 
@@ -127,7 +125,7 @@ def gate(
     store = options.pop("store", STORE)
     paths = {name: Path(options[name]) for name in ("records", "baseline") if options.get(name) is not None}
     asked = Path(gates) if isinstance(gates, str | os.PathLike) else None if gates is None else tuple(gates)
-    request = _choose(GateRequest((), asked), {**options, **paths}, "gate")
+    request = choose(GateRequest((), asked), {**options, **paths}, "gate")
     found = tuple(Run.of(run) if isinstance(run, Result) else _folder(run, store) for run in runs)
     if request.baseline is not None:
         demand_basis(request.baseline, (one if isinstance(one, Run) else Run.open(one) for one in found))
@@ -147,7 +145,7 @@ def set_baseline(
 
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
-    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", replicates=200).save(folder / "run")
+    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", bootstrap=200).save(folder / "run")
     >>> fa.set_baseline(run, folder / "baseline.json", reason="prompt 7").reason
     'prompt 7'
     """
@@ -158,7 +156,7 @@ def set_baseline(
             "set_baseline", "no run is given", "give one, or several runs of the same", "missing_option"
         )
     found = read_runs((_folder(one, store) for one in several), lambda one: one)
-    request = _choose(BaselineRequest(reason=reason), options, "set_baseline")
+    request = choose(BaselineRequest(reason=reason), options, "set_baseline")
     made = make_baseline(found, request, datetime.now(UTC), read_before(path))
     write_baseline(path, made)
     return made
@@ -179,7 +177,7 @@ def check_baseline(
 
     >>> import fieldassay as fa
     >>> gold, folder = [{"id": n, "total": n} for n in range(5)], getfixture("tmp_path")
-    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", replicates=200).save(folder / "run")
+    >>> run = fa.score(gold, {"m": gold}, "fields: {total: number}", bootstrap=200).save(folder / "run")
     >>> held = fa.set_baseline(run, folder / "baseline.json")
     >>> [line.change.difference for line in fa.check_baseline(run, folder / "baseline.json", ["accuracy"])]
     [0.0]
@@ -225,25 +223,6 @@ def _report(runs: Reference | Result | Sequence[Reference]) -> Sequence[Reported
     return read_reported([_folder(run, STORE) for run in named])
 
 
-def _choose(options: T, given: Mapping[str, Any], where: str) -> T:
-    """Return options with the named ones replaced, lists as tuples.
-
-    Raises `ProblemsError` for unknown names.
-    """
-    known = options.__struct_fields__
-    unknown = [
-        Problem(where, f"no option {name!r}", nearest(name, known), "unknown_name")
-        for name in given
-        if name not in known
-    ]
-    if unknown:
-        raise ProblemsError(unknown)
-    chosen: dict[str, Any] = {
-        name: tuple(value) if isinstance(value, list) else value for name, value in given.items()
-    }
-    return replace(options, **chosen)
-
-
 def _folder(run: Reference | Result, store: str | os.PathLike[str]) -> Path:
     if isinstance(run, Result):
         raise problem("run", "is a result in memory", "save it first, and give the run", "wrong_kind")
@@ -274,7 +253,7 @@ def explain_document(
             remedy = "give a run, or gold, predictions and a spec"
             raise problem("explain_document", f"has no {', '.join(missing)}", remedy, "missing_option")
         gold, predictions, spec = (data.pop(name) for name in ("gold", "predictions", "spec"))
-        plan = spec if isinstance(spec, Plan) else read_plan(spec)
-        matching = open_inputs(plan, gold, predictions, with_keywords(ScoreOptions(), data).inputs)
+        plan, options = with_keywords(spec, ScoreOptions(), data)
+        matching = open_inputs(plan, gold, predictions, options.where)
         found = explain(drop_absent_fields(plan, matching), matching, document)
     return found if field is None else choose_field(plan, found, field)

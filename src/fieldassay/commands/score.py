@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct, field
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from fieldassay.errors import FieldassayError, NothingEvaluatedError
+from fieldassay.errors import FieldassayError, NothingEvaluatedError, problem
 from fieldassay.metrics.catalogue.grammar import parse_gate
 from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.headline import find_headline
@@ -26,10 +26,9 @@ from fieldassay.scoring.provenance.inputs import digest_inputs
 from fieldassay.scoring.score import score as score_records
 from fieldassay.scoring.shards.work import Progress
 from fieldassay.scoring.validation.fit import is_silent
-from fieldassay.spec.plan.compile import read_plan
-from fieldassay.spec.plan.nodes import Plan
 
 if TYPE_CHECKING:
+    from fieldassay.commands.init import Draft
     from fieldassay.runs.run import Run
     from fieldassay.runs.write import RunFolder
 
@@ -38,7 +37,7 @@ if TYPE_CHECKING:
 def score(
     gold: Records,
     predictions: Mapping[str, Records] | Records,
-    spec: Any,
+    spec: Any = None,
     options: ScoreOptions | None = None,
     progress: Progress | None = None,
     *,
@@ -49,8 +48,10 @@ def score(
 
     `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a
     data frame; `predictions` is one of these, or a mapping from system to one. `spec` is a path, the text of
-    a spec, a mapping, a Pydantic model or a compiled plan. `keywords` are options of `ScoreOptions` and
-    `InputOptions` by name, in place of those in `options`; the statistics of documents are always kept.
+    a spec, a mapping, a Pydantic model or a compiled plan. Without one it is guessed from gold, and a warning
+    of the result tells how each value is read; gates and baselines need a written one. `keywords` are options
+    of `ScoreOptions` by name, or of the spec's sections `data:` and `statistics:`, in place of those there;
+    the statistics of documents are always kept.
     `progress` is called with each number of documents done. Regression gates compare with the `baseline` in a
     file; spec and gold must be those that a frozen one stands on.
 
@@ -59,17 +60,36 @@ def score(
 
     >>> import fieldassay as fa
     >>> gold, answers = [{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}]
-    >>> result = fa.score(gold, {"llama": answers}, "fields: {total: number}", replicates=200)
+    >>> result = fa.score(gold, {"llama": answers}, "fields: {total: number}", bootstrap=200)
     >>> result.value("accuracy")
     1.0
     """
-    options = replace(with_keywords(options or ScoreOptions(), keywords), keeps_statistics=True)
-    plan = spec if isinstance(spec, Plan) else read_plan(spec)
+    draft = None if spec is not None else _draft(gold, baseline, options, keywords)
+    plan, options = with_keywords(spec if draft is None else draft.plan, options or ScoreOptions(), keywords)
+    options = replace(options, keeps_statistics=True)
     place = None if baseline is None else Path(baseline)
     request = Request(gold, predictions, plan, options, baseline=place, watch=partial(nullcontext, progress))
     scored = score_request(request, options)
+    result = scored.result
+    if draft is not None:
+        result = replace(result, warnings=(draft.guess, *result.warnings))
     writer = _Writer(scored.started, scored.seconds, options, place, request.record())
-    return replace(scored.result, writer=writer)
+    return replace(result, writer=writer)
+
+
+def _draft(
+    gold: Records,
+    baseline: str | Path | None,
+    options: ScoreOptions | None,
+    keywords: Mapping[str, Any],
+) -> Draft:
+    """Return the spec that gold suggests. Raises `ProblemsError` where a decision would stand on it."""
+    from fieldassay.commands.init import keeping, spec_from_gold
+
+    if baseline is not None or keywords.get("gates") or (options is not None and options.gates):
+        what = "gates and baselines need a written spec: a guess may change with the data"
+        raise problem("spec", what, f"write it with `{keeping(gold)}`, then name it", "missing_spec")
+    return spec_from_gold(gold)
 
 
 class _Writer(Struct, frozen=True, eq=False):
@@ -248,10 +268,6 @@ def _with_digests(result: Result, request: Request) -> Result:
     labels = dict.fromkeys([inputs["gold"], *inputs["predictions"].values()])
     digests = digest_inputs([label for label in labels if label not in in_memory], request.options.workers)
     inputs["sha256"] = {label: digests.get(label) for label in labels}
-    inputs["options"] = {
-        key: list(value) if isinstance(value, tuple) else value
-        for key, value in asdict(request.options.inputs).items()
-    }
     inputs["given"] = {**given, "predictions": named}
     return replace(result, run={**result.run, "inputs": inputs})
 
@@ -298,7 +314,7 @@ def _facts(scored: Scored, options: ScoreOptions) -> dict[str, Any]:
         "evidence": options.evidence,
         "limit": options.limit,
         "only": None if options.only is None else list(options.only),
-        "where": list(options.inputs.where) or None,
+        "where": list(options.where) or None,
         "workers": options.workers,
         "batch": options.batch,
         "options": {

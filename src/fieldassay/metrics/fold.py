@@ -16,10 +16,10 @@ from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.catalogue.selection import BoundMetric, bind_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.evidence import DocumentTable, Evidence
+from fieldassay.metrics.recorded import Correction
 from fieldassay.metrics.result.documents import DocumentValues, frame_documents, value_documents
 from fieldassay.metrics.result.estimation import EstimationPlan, estimate_slices
 from fieldassay.metrics.result.pairing import (
-    Correction,
     DocumentStatistics,
     PairedData,
     join_statistics,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
 import msgspec
 from msgspec import Meta, Struct
@@ -12,7 +12,10 @@ Count = Annotated[int, Meta(ge=0, le=2**53)]
 PARTS = ("spec", "formulas", "models", "gold")
 """The basis of a run's numbers: runs with an equal basis can be compared."""
 
-Level = Annotated[float, Meta(gt=0.0, lt=1.0)]
+Level = Annotated[float, Meta(gt=0, lt=1, examples=[0.95])]
+Replicates = Annotated[int, Meta(ge=0, le=10_000_000, examples=[2000])]
+Seed = Annotated[int, Meta(ge=0, examples=[0])]
+Correction: TypeAlias = Literal["min_p", "holm"]
 
 
 class RecordedText(msgspec.Struct, frozen=True):
@@ -33,8 +36,8 @@ class RecordedMetrics(msgspec.Struct, frozen=True):
 class RecordedDraw(msgspec.Struct, frozen=True):
     """The settings of the bootstrap draws."""
 
-    replicates: Annotated[int, Meta(ge=0, le=10_000_000)]
-    seed: Annotated[int, Meta(ge=0)]
+    replicates: Replicates
+    seed: Seed
     level: Level
 
 
@@ -46,12 +49,11 @@ class RecordedGiven(msgspec.Struct, frozen=True):
 
 
 class RecordedInputs(msgspec.Struct, frozen=True):
-    """The inputs of a run: labels, digests by label (None: a stream), how they were read, paths as given."""
+    """The inputs of a run: labels, digests by label (None: a stream), paths as given."""
 
     gold: str
     predictions: dict[str, str]
     sha256: dict[str, str | None] | None = None
-    options: dict[str, Any] | None = None
     given: RecordedGiven | None = None
     repeats: dict[str, list[str]] = {}
     """The names of the predictions that are repeated runs of a system, by system."""

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
 from fieldassay.io.json_value import Json, id_text
+from fieldassay.paths import Pattern
 from fieldassay.records.answers.answer import MOST_KEPT, Answer, parse_answer, read_given, shape
 from fieldassay.records.answers.readable import count_readable
 from fieldassay.records.answers.text_values import may_have_texts, read_texts
 from fieldassay.records.answers.tool_calls import APART, are_apart, count_declared
 from fieldassay.records.decode import decode_json, read_number
 from fieldassay.records.ids import deepest, locate
-from fieldassay.records.options import SourceOptions
+from fieldassay.records.options import SourceOptions, place_of
 from fieldassay.records.record import CASE_KEY, NOTHING_BESIDE, PREDICTION_KEY, Meta, Record, Row
 from fieldassay.records.responses import SERVICE_KEYS, Response, read_response
 from fieldassay.records.value_objects import (
@@ -26,7 +27,7 @@ from fieldassay.records.value_objects import (
     take_values,
 )
 from fieldassay.spec.language.names import ID_NAMES
-from fieldassay.spec.plan.nodes import ListNode, Node, ObjectNode
+from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
 from fieldassay.spec.plan.renaming import apply_aliases, loosen
 
 MAX_ATTRIBUTE = 200
@@ -75,6 +76,17 @@ META_SHAPES: Mapping[str, Callable[[Any], bool]] = {
 
 
 _META_KEYS = frozenset(META_SHAPES)
+
+_MILLISECONDS = 1.0
+_SECONDS = 1000.0
+_DURATIONS: Mapping[str, float] = {
+    **dict.fromkeys(("latency_ms", "duration_ms", "elapsed_ms", "processing_time_ms"), _MILLISECONDS),
+    **dict.fromkeys(("latency_s", "duration_s", "elapsed_s"), _SECONDS),
+    **dict.fromkeys(("latency_seconds", "duration_seconds", "elapsed_seconds"), _SECONDS),
+}
+"""Keys of a duration beside a record under a key of its own, and the milliseconds of their unit."""
+_USAGE = ("model", "prompt_tokens", "completion_tokens", "total_tokens", "cost_usd")
+"""Keys of a usage that stand beside such a record themselves."""
 
 GOLD_ONLY = frozenset({"critical_fields", "illegible_fields", "unreviewed_fields", "acceptable_variations"})
 """Keys beside the data that are no data in gold either, where the record is a tree."""
@@ -192,33 +204,36 @@ def _open(name: str, row: Row, place: str, options: SourceOptions) -> Record:
         return Record(name, None, Meta(repairs=row.repairs), place, row.problem)
     if options.is_gold and "duplicate_key" in row.repairs:
         return Record(name, None, Meta(repairs=row.repairs), place, "an object has the same key twice")
-    answer, beside = _split(name, row.value, options)
+    answer, beside, has_key = _split(name, row.value, options)
     answer = _without_id(answer, name, options)
-    meta = read_meta(beside, (*row.repairs, *answer.repairs), has_key=options.key_of(row.value) is not None)
+    meta = read_meta(beside, (*row.repairs, *answer.repairs), has_key=has_key)
     problem = answer.problem
     if answer.data is None and meta.error:
         problem = f"error: {meta.error[:200]}"
     return Record(name, answer.data, meta, place, problem, answer.start)
 
 
-def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict[str, Json]]:
-    """Return the record of a row, and the keys beside it."""
+def _split(name: str, value: Json, options: SourceOptions) -> tuple[Answer, dict[str, Json], bool]:
+    """Return the record of a row, the keys beside it, and whether it stands under a key of its own."""
     if not isinstance(value, dict):
-        return read_value(value, options), {}
+        return read_value(value, options), {}, False
     response = _response(value, options) if options.data_key is None else None
     if response is not None:
         answer, beside = _open_response(response, options)
-        return _without_envelope(answer, options), beside
+        return _without_envelope(answer, options), beside, False
     key = options.key_of(value)
     if key is not None:
         answer, beside = _open_key(value, key, options)
-        return _without_envelope(answer, options), beside
+        return _without_envelope(answer, options), beside, True
     if options.data_keys and options.is_tree and holds_tree(value, options):
-        return Answer(
-            {other: member for other, member in value.items() if not _is_own_id(other, member, name, options)}
-        ), {}
+        tree = {key: inner for key, inner in value.items() if not _is_own_id(key, inner, name, options)}
+        return Answer(tree), {}, False
     answer, beside = _open_plain(value, options)
-    return _without_envelope(answer, options), beside
+    is_inside = "wrapped" in answer.repairs
+    if is_inside:
+        own = _id_key(value, options)
+        beside |= {key: other for key, other in value.items() if key != own and not isinstance(other, dict)}
+    return _without_envelope(answer, options), beside, is_inside
 
 
 def holds_tree(row: Mapping[str, Json], options: SourceOptions) -> bool:
@@ -378,12 +393,13 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
         return Meta(repairs=tuple(dict.fromkeys(repairs)))
     known = {key: value for key, value in beside.items() if key in META_SHAPES and META_SHAPES[key](value)}
     others = {key: value for key, value in beside.items() if key not in META_SHAPES} if has_key else {}
+    usage = {key: others[key] for key in _USAGE if others.get(key) is not None}
     others |= {key: known[key].strip() for key in ("degradation", "twin_of") if key in known}
     if "difficulty" in known:
         others["difficulty"] = known["difficulty"].strip().lower()
     return Meta(
-        duration_ms=_read_duration(known),
-        usage=known.get("usage", {}),
+        duration_ms=_read_duration(known, others),
+        usage={**usage, **known.get("usage", {})},
         error=_read_error(known.get("error")),
         parse_success=_read_claim(known.get("parse_success")),
         confidence=_read_confidence(known.get("confidence")),
@@ -403,11 +419,15 @@ def read_meta(beside: Mapping[str, Any], repairs: tuple[str, ...] = (), *, has_k
     )
 
 
-def _read_duration(known: Mapping[str, Any]) -> float | None:
-    duration = read_number(known.get("timing", {}).get("duration_ms"))
-    if duration is None:
-        seconds = read_number(known.get("processing_time"))
-        duration = None if seconds is None else read_number(seconds * 1000)
+def _read_duration(known: Mapping[str, Any], others: Mapping[str, Any]) -> float | None:
+    """Return the milliseconds of the first key that tells them."""
+    told = [
+        (known.get("timing", {}).get("duration_ms"), _MILLISECONDS),
+        (known.get("processing_time"), _SECONDS),
+    ]
+    told += [(others.get(key), factor) for key, factor in _DURATIONS.items()]
+    numbers = ((read_number(value), factor) for value, factor in told)
+    duration = next((read_number(number * factor) for number, factor in numbers if number is not None), None)
     return duration if duration is not None and duration >= 0 else None
 
 
@@ -479,3 +499,93 @@ def _to_attribute(value: Any) -> str | None:
         return None
     text = value.strip() if isinstance(value, str) else id_text(value)
     return text if text and len(text) <= MAX_ATTRIBUTE else None
+
+
+# How rows are read by the plan of a spec
+
+
+def gold_options(plan: Plan) -> SourceOptions:
+    """Return the options for reading gold under a plan."""
+    data = plan.spec.data
+    others = dict(plan.root.other_names)
+    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
+    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
+    return SourceOptions(
+        has_loose_names=data.names == "loose",
+        id_names=data.id_key or None,
+        **place_of(data.gold_key),
+        wrap=data.wrap,
+        encoding=data.encoding,
+        unpacked=data.most_unpacked,
+        item_lists=tuple(_item_lists(plan.root.children)),
+        group=data.group,
+        declared=declared,
+        nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
+        is_gold=True,
+        other_names=plan.root.other_names,
+        answer_keys=named_keys(plan),
+        fields=plan.root,
+    )
+
+
+def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, frozenset[str]]]:
+    """Yield the path of each list of objects outside other lists, with the names of its items' fields."""
+    for node in nodes:
+        if isinstance(node, ListNode) and isinstance(node.items, ObjectNode):
+            yield prefix + node.name, frozenset(child.name for child in node.items.children)
+        elif isinstance(node, ObjectNode):
+            yield from _item_lists(node.children, f"{prefix}{node.name}.")
+
+
+def pred_options(plan: Plan) -> SourceOptions:
+    """Return the options for reading predictions under a plan."""
+    data = plan.spec.data
+    place = place_of(() if data.systems_key is not None else data.pred_key)
+    options = replace(gold_options(plan), is_gold=False, **place)
+    declared = options.declared - data_names(plan)
+    return replace(
+        options,
+        systems_key=data.systems_key,
+        declared=declared,
+        scalars=scalars_of(plan.root),
+    )
+
+
+def scalars_of(node: ObjectNode) -> Scalars:
+    """Return the fields of an object, by all their names, with the places of single values."""
+    found: dict[str, Any] = {}
+    others = dict(node.other_names)
+    for child in node.children:
+        items = child.items if isinstance(child, ListNode) else child
+        if isinstance(items, Leaf | ObjectNode):
+            found |= dict.fromkeys(
+                (child.name, *others.get(child.name, ())),
+                None if isinstance(items, Leaf) else scalars_of(items),
+            )
+    return found
+
+
+def data_names(plan: Plan) -> frozenset[str]:
+    """Return the keys that are data in gold, but would be metadata beside declared fields.
+
+    Of a tree, all of it is data but its id.
+    """
+    return frozenset(META_SHAPES.keys() - GOLD_ONLY) if "" in plan.slots else frozenset()
+
+
+def named_keys(plan: Plan) -> frozenset[str]:
+    """Return the top-level keys in the path patterns and checks of a spec without declared fields."""
+    trees = [child for child in plan.root.children if isinstance(child, AnyNode) and not child.path]
+    if not trees:
+        return frozenset()
+    patterns = [Pattern(path) for tree in trees for path, _ in tree.patterns] + [
+        planned.pattern for planned in plan.checks
+    ]
+    named = [pattern.parts[0] for pattern in patterns if pattern.parts]
+    named += [
+        key
+        for planned in plan.checks
+        if not planned.pattern.parts
+        for key in getattr(planned.check, "keys", ())
+    ]
+    return frozenset(key for key in named if isinstance(key, str))

@@ -241,13 +241,16 @@ def join_names(names: Sequence[str], ids: Sequence[str], pattern: str | None = N
     """Return which gold id each name belongs to; several names may belong to one.
 
     A name belongs to the id that is its path, its last part, or either without the suffix, in whichever form
-    of Unicode: the surest of these that an id has. Where none does, an id may stand in the name as a part of
+    of Unicode: the surest of these that an id has. Where none does, letters and digits alone are compared,
+    then numbers, each where they are unique on both sides. At last, an id may stand in the name as a part of
     it, without the ending that all ids share, as `case_1_expected` in `case_1_standard.pdf`, if that is clear
     for all names or all of gold. A `pattern` says all this instead: `NAME=GOLD` with `{id}` on both sides,
     `*` for any characters, and `{reading}`. Of several ids that fit, the longest counts.
 
     >>> join_names(["case_1_a.pdf", "case_10_b.pdf"], ["case_1", "case_10"]).owners
     {'case_1_a.pdf': 'case_1', 'case_10_b.pdf': 'case_10'}
+    >>> join_names(["INV-2025_001.json"], ["INV-2025/001"]).owners
+    {'INV-2025_001.json': 'INV-2025/001'}
     >>> join_names(["page_01_raw.txt"], ["page_01"], "{id}_{reading}.txt").readings
     {'page_01_raw.txt': 'raw'}
     """
@@ -261,7 +264,54 @@ def join_names(names: Sequence[str], ids: Sequence[str], pattern: str | None = N
         owners |= {
             name: wanted[own] for name, own in found.items() if own in wanted and wanted[own] not in earlier
         }
-    return Joined(owners) if owners else _by_part(names, ids)
+    if owners:
+        return Joined(owners)
+    joined = (_by_fold(names, ids, *way) for way in _LOOSE_WAYS)
+    return next((one for one in joined if one.owners), None) or _by_part(names, ids)
+
+
+def _letters_and_digits(text: str) -> str:
+    return "".join(filter(str.isalnum, normalize("NFKC", text).casefold()))
+
+
+def _plain_number(text: str) -> str:
+    return number_of(text) if _NUMBER.fullmatch(text) else ""
+
+
+_LOOSE_WAYS: tuple[tuple[Callable[[str], str], Callable[[str], str], str], ...] = (
+    (drop_endings, _letters_and_digits, "letters and digits"),
+    (stem_of, _letters_and_digits, "letters and digits"),
+    (stem_of, _plain_number, "number"),
+)
+"""The part of a name that is compared where no name is an id, in which form, and what that is called."""
+
+
+def _by_fold(
+    names: Sequence[str],
+    ids: Sequence[str],
+    part: Callable[[str], str],
+    fold: Callable[[str], str],
+    noun: str,
+) -> Joined:
+    """Return the names that are one id in a form, of which no other name and no other id has the same."""
+    own: dict[str, list[str]] = defaultdict(list)
+    for text in ids:
+        own[fold(drop_endings(text))].append(text)
+    named: dict[str, list[str]] = defaultdict(list)
+    for text in names:
+        named[fold(part(text))].append(text)
+    same = [form for form in own if form and len(own[form]) == len(named.get(form, ())) == 1]
+    owners = {named[form][0]: own[form][0] for form in same}
+    return Joined(owners, note=_told(owners, f" by its {noun}"))
+
+
+def _told(owners: Mapping[str, str], how: str = "") -> str:
+    """Return a sentence on names that are taken for other ids; empty for none."""
+    if not owners:
+        return ""
+    name, own = next(iter(owners.items()))
+    more = f", and {len(owners) - 1:,} more so" if len(owners) > 1 else ""
+    return f"{name} is taken for gold's {own}{how}{more}"
 
 
 def _shared_ending(names: Sequence[str]) -> int:
@@ -293,9 +343,7 @@ def _by_part(names: Sequence[str], ids: Sequence[str]) -> Joined:
     is_sure = all(len(own) <= 1 for own in fits.values()) and not find_twins(owners)
     if not owners or not is_sure or (len({*owners.values()}) < len(ids) and len(owners) < len(names)):
         return Joined()
-    name, own = next(iter(owners.items()))
-    more = f", and {len(owners) - 1:,} more so" if len(owners) > 1 else ""
-    return Joined(owners, note=f"{name} is taken for gold's {own}{more}")
+    return Joined(owners, note=_told(owners))
 
 
 def _parts(stem: str, lengths: Sequence[int]) -> Iterator[str]:

@@ -13,7 +13,8 @@ import numpy as np
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names, nearest, problem
+from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, list_names
+from fieldassay.io.json_value import id_text
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.records.ids import (
     ID_FORMS,
@@ -211,8 +212,6 @@ def match(
     and for ids of one side that are the same in that form, and `NothingEvaluatedError` if a system shares no
     id with gold.
     """
-    if form not in ID_FORMS and "{id}" not in form:
-        raise problem("match_ids", f"unknown form of ids {form!r}", nearest(form, ID_FORMS), "unknown_name")
     problems = [
         problem
         for source in (gold, *predictions.values())
@@ -242,7 +241,7 @@ def match(
     part = whole if chosen is None else replace(whole.take(chosen), unmatched=unmatched)
     notes = [note for system, source in predictions.items() for note in _describe(part, system, source)]
     notes += [
-        Problem(source.label, joined[system].note, "--match-ids says otherwise", JOINED)
+        Problem(source.label, joined[system].note, "`data: {match_ids: …}` says otherwise", JOINED)
         for system, source in predictions.items()
         if joined[system].note
     ]
@@ -259,6 +258,7 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
         joined = Joined({name: ids[key] for name, key in pairs if key in ids}, is_shared=len(own) > 1)
     if form not in ID_FORMS or (form == "exact" and not joined.owners and not source.is_numbered):
         joined = join_names(source.ids(), gold.ids(), None if form == "exact" else form)
+        joined = joined if joined.owners or form != "exact" else _join_by_key(gold, source)
         if joined.owners and form == "exact" and not joined.note:
             name, other = next(iter(joined.owners.items()))
             joined = replace(
@@ -278,6 +278,25 @@ def join_ids(gold: Source, source: Source, form: str) -> Joined:
     if twins:
         raise ProblemsError(cap_problems(twins))
     return replace(joined, is_shared=True)
+
+
+def _join_by_key(gold: Source, source: Source) -> Joined:
+    """Return the predictions that have an id of gold under one key, a different one in most of them."""
+    ids = set(gold.ids())
+    owners: dict[str, dict[str, str]] = {}
+    for record in source:
+        for key, value in (record.data or {}).items():
+            if (text := id_text(value)) in ids:
+                owners.setdefault(key, {})[record.id] = str(text)
+    most = len(source) / 2
+    keys = [key for key, own in owners.items() if len(own) > most and len({*own.values()}) == len(own)]
+    if len(keys) != 1:
+        return Joined()
+    found = owners[keys[0]]
+    name, own = next(iter(found.items()))
+    return Joined(
+        found, note=f"no id is one of gold's; {name} is taken for gold's {own}, which is its {keys[0]}"
+    )
 
 
 def _share(
@@ -334,9 +353,7 @@ def _remedy(source: Source, first: int, second: int) -> str:
     """Return the remedy for two records with one id: predictions may differ by variant, gold may not."""
     variants = [record.meta.variant for record in source.fetch([first, second])]
     if None in variants and source.rows.is_table and not source.options.group:
-        return (
-            "keep one record per document, or give --group if the rows of an id are the items of one record"
-        )
+        return "keep one record per document; if the rows are items of one record: `data: {group: true}`"
     if None in variants:
         return "keep one record per document"
     if source.options.is_gold:
@@ -457,7 +474,9 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
         (f"{name!r} may be gold's {other!r} ({difference})", _form_for(name, other))
         for name, other, difference in near[:MAX_LISTED]
     ]
-    told = [hint + (f"; --match-ids {form} would match them" if form else "") for hint, form in hints]
+    told = [
+        hint + (f"; `data: {{match_ids: {form}}}` would match them" if form else "") for hint, form in hints
+    ]
     if len(strangers) == len(source):
         _refuse(gold, system, source, told)
     if source.is_numbered:
@@ -491,7 +510,7 @@ def _describe(part: Matching, system: str, source: Source) -> list[Problem]:
         Problem(
             source.label,
             hint,
-            f"make the ids equal {same}" + (f", or give --match-ids {form}" if form else ""),
+            f"make the ids equal {same}" + (f", or write `data: {{match_ids: {form}}}`" if form else ""),
             "near_id",
         )
         for hint, form in hints

@@ -19,7 +19,13 @@ UNPACKED = 2 * 1024**3
 
 RATIO = 100
 
-FORMATS = ("jsonl", "json", "csv", "tsv", "parquet", "xlsx")
+
+def place_of(key: str | tuple[str, ...]) -> dict[str, Any]:
+    """Return the options for a record under one key, or under the first of several that a row has."""
+    return {
+        "data_key": key if isinstance(key, str) else None,
+        "data_keys": () if isinstance(key, str) else key,
+    }
 
 
 class SourceOptions(Struct, frozen=True):
@@ -29,8 +35,8 @@ class SourceOptions(Struct, frozen=True):
     name for a directory. `data_key` is the place of the record in a row, as an exact key or a dotted path;
     None: the row is the record. `data_keys` are possible names of the record where no `data_key` is given:
     the first that a row has counts, and a row without any of them is the record itself (of a tree: all of it
-    but its id). `systems_key` names an object whose keys are systems. `format` (one of `FORMATS`) and
-    `encoding` override detection. A top-level list is put under the key `wrap`; None: a list is an invalid
+    but its id). `systems_key` names an object whose keys are systems. `encoding` overrides detection.
+    A top-level list is put under the key `wrap`; None: a list is an invalid
     answer. `declared` are the top-level names of the spec, which are always data and never meta; `nested`
     those of them that are lists, objects or trees: text in them that is a JSON list or object is decoded in
     tables. Gold (`is_gold`) must be readable without repairs, which are errors there.
@@ -40,7 +46,6 @@ class SourceOptions(Struct, frozen=True):
     data_key: str | None = None
     data_keys: tuple[str, ...] = ()
     systems_key: str | None = None
-    format: str | None = None
     encoding: str | None = None
     wrap: str | None = None
     declared: frozenset[str] = frozenset()

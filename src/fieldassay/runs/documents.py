@@ -87,7 +87,7 @@ def _remark(row: Mapping[str, Any]) -> Iterator[str]:
 
 def _from_inputs(run: Run, document: str) -> DocumentExplanation:
     """Judge the document again; the run kept too little of it."""
-    inputs, options = run.inputs, run.input_options
+    inputs, data = run.inputs, run.plan.spec.data
     digests = inputs.sha256 or {}
     changed = [
         label
@@ -97,9 +97,9 @@ def _from_inputs(run: Run, document: str) -> DocumentExplanation:
     if changed:
         what = f"kept {run.kept} evidence, and its inputs are not there as they were: {', '.join(changed)}"
         raise problem(run.folder, what, "score again with --evidence all", "changed_file")
-    labels = dict.fromkeys(inputs.predictions.values()) if options.systems_key else {}
+    labels = dict.fromkeys(inputs.predictions.values()) if data.systems_key else {}
     predictions: Mapping[str, Any] = {
         f"file {number}": label for number, label in enumerate(labels)
     } or inputs.by_system(inputs.opened)
-    matching = open_inputs(run.plan, inputs.gold, predictions, options)
+    matching = open_inputs(run.plan, inputs.gold, predictions, run.file.where or ())
     return explain_document(drop_absent_fields(run.plan, matching), matching, document)

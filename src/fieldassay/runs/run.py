@@ -46,9 +46,9 @@ from fieldassay.runs.run_file import (
     read_run,
 )
 from fieldassay.runs.tables import check_documents, check_evidence, check_systems, find_bad_evidence
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.provenance.inputs import find_change
 from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.sections import StatisticsOptions
 from fieldassay.spec.language.source import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.expressions import vocabulary_of
@@ -343,7 +343,14 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         except (OSError, ValueError) as error:
             raise self.refusal(f"cannot be read ({str(error)[:200]})", STATISTICS) from None
         data = PairedData(
-            (), systems, tuple(self.file.slices), drawn.replicates, drawn.seed, drawn.level, vocabulary
+            (),
+            systems,
+            tuple(self.file.slices),
+            drawn.replicates,
+            drawn.seed,
+            drawn.level,
+            vocabulary,
+            self.statistics.correction,
         )
         return replace(data, metrics=tuple(one for one in metrics if data.can_compare(one)))
 
@@ -353,6 +360,11 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         if self.file.spec is None or not self.file.spec.text:
             raise self.refusal("run.json does not have the text of the spec")
         return RecordedSpec(self.file.spec.text)
+
+    @cached_property
+    def statistics(self) -> StatisticsOptions:
+        """Return how the statistics of the run were made."""
+        return read_spec(self.spec).statistics
 
     @cached_property
     def plan(self) -> Plan:
@@ -365,11 +377,6 @@ class Run(Struct, frozen=True, eq=False, dict=True):
         if self.file.inputs is None:
             raise self.refusal("run.json does not say what the run was made from")
         return self.file.inputs
-
-    @property
-    def input_options(self) -> InputOptions:
-        """Return how the inputs were read."""
-        return recorded_options(self.inputs.options, str(self.folder))
 
     def check_inputs(self, *, needs_gold: bool = True) -> None:
         """Raise `ProblemsError` unless the run can be scored again.
@@ -430,18 +437,6 @@ def read_runs(runs: Iterable[Path | Run], read: Callable[[Run], T]) -> list[T]:
     if problems:
         raise ProblemsError(problems)
     return found
-
-
-def recorded_options(recorded: Mapping[str, Any] | None, where: str) -> InputOptions:
-    """Return the recorded input options; those that an older run lacks are defaults."""
-    known = set(InputOptions.__struct_fields__)
-    try:
-        return convert(
-            {name: value for name, value in (recorded or {}).items() if name in known}, InputOptions
-        )
-    except ValueError as error:
-        place, what = error.args
-        raise problem(f"{where}: inputs.options{place[1:]}", what, AGAIN, _DAMAGED) from None
 
 
 @contextmanager

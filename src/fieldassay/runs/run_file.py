@@ -14,7 +14,7 @@ from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.files.typed_json import convert, parse_json
 from fieldassay.io.files.whole_files import digest_file
 from fieldassay.metrics.estimate import Estimate
-from fieldassay.metrics.recorded import Count, Counts, Level, Provenance
+from fieldassay.metrics.recorded import Count, Counts, Provenance
 from fieldassay.metrics.result.statistics_file import STATISTICS
 from fieldassay.runs.names import parse_name
 
@@ -42,13 +42,6 @@ class RecordedOptions(msgspec.Struct, frozen=True):
 
     metrics: list[str] | None = None
     slices: list[str] | None = None
-    compare: list[str] | None = None
-    reference: str | None = None
-    replicates: Count = 0
-    seed: Count = 0
-    level: Level = 0.95
-    limit: Count | None = None
-    only: list[str] | None = None
     fields: list[str] | None = None
 
 

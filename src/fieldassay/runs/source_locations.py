@@ -11,10 +11,9 @@ from msgspec import Struct
 from fieldassay.errors import FieldassayError
 from fieldassay.io.text.shown import make_printable
 from fieldassay.metrics.result.result import Result
+from fieldassay.records.envelope import gold_options
 from fieldassay.records.sources.source import open_source
 from fieldassay.regex import lazy_regex
-from fieldassay.runs.run import recorded_options
-from fieldassay.scoring.inputs.open_inputs import gold_options
 from fieldassay.scoring.provenance.inputs import digest_inputs
 from fieldassay.spec.language.source import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan
@@ -60,10 +59,7 @@ def _find(result: Result, root: Path, documents: Sequence[str]) -> dict[str, Pla
     recorded = inputs["sha256"].get(gold)
     if recorded is None or digest_inputs([gold]).get(gold) != recorded:
         return {}
-    options = recorded_options(inputs["options"], "run.json")
-    source = open_source(
-        Path(gold), gold_options(read_plan(RecordedSpec(result.run["spec"]["text"])), options)
-    )
+    source = open_source(Path(gold), gold_options(read_plan(RecordedSpec(result.run["spec"]["text"]))))
     positions = {make_printable(name): position for position, name in enumerate(source.ids())}
     found = {name: _place(source.place(positions[name]), root) for name in documents if name in positions}
     return {name: place for name, place in found.items() if place is not None}

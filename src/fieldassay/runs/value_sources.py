@@ -21,9 +21,9 @@ from fieldassay.records.ids import ID_FORMS
 from fieldassay.records.matching import join_ids
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import Source, open_source
-from fieldassay.runs.run import recorded_options
 from fieldassay.scoring.inputs.open_inputs import open_gold
 from fieldassay.scoring.provenance.inputs import digest_input
+from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.source import RecordedSpec
 from fieldassay.spec.plan.compile import read_plan
 
@@ -152,7 +152,7 @@ def open_predictions(
 
     Without `reading`, which says how rows are read, only those of extractions are opened.
     """
-    form = str((inputs.options or {}).get("match_ids", "exact"))
+    form = read_spec(RecordedSpec(spec)).data.match_ids if spec else "exact"
     repeats = {
         name: (system, number)
         for system, names in inputs.repeats.items()
@@ -194,9 +194,9 @@ def _join(
     try:
         if digest is None or digest_input(inputs.gold) != digest:
             return unknown
-        options = recorded_options(inputs.options, "run.json")
-        gold = open_gold(read_plan(RecordedSpec(spec)), inputs.gold, options)
-        joined = {key: join_ids(gold, one.source, options.match_ids) for key, one in rows.items()}
+        plan = read_plan(RecordedSpec(spec))
+        gold = open_gold(plan, inputs.gold)
+        joined = {key: join_ids(gold, one.source, plan.spec.data.match_ids) for key, one in rows.items()}
     except (FieldassayError, OSError, ValueError):
         return unknown
     owned = {make_printable(own) for one in joined.values() for own in one.owners.values()}

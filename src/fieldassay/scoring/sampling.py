@@ -9,18 +9,16 @@ from typing import Any
 from msgspec import Struct
 
 from fieldassay.io.returned import Brief
-from fieldassay.scoring.inputs.options import InputOptions
 
 SYSTEMS = ("atlas", "birch", "cedar")
 
 
 class Sample(Brief, Struct, frozen=True):
-    """The paths of the sample's files, and how they are to be read."""
+    """The paths of the sample's files."""
 
     gold: Path
     predictions: dict[str, Path]
     spec: Path
-    inputs: InputOptions
 
 
 class PrintedReceipts(Struct, frozen=True):
@@ -57,6 +55,4 @@ def sample() -> Sample:
     """
     folder = Path(__file__).parent / "sample"
     predictions = {system: folder / f"{system}.jsonl" for system in SYSTEMS}
-    return Sample(
-        folder / "gold.jsonl", predictions, folder / "spec.yaml", InputOptions(pred_key="prediction")
-    )
+    return Sample(folder / "gold.jsonl", predictions, folder / "spec.yaml")

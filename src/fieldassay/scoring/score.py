@@ -17,7 +17,7 @@ from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError, pro
 from fieldassay.io.files.folders import OUTER_LINK, WRITTEN_FILE, WRITTEN_FOLDER
 from fieldassay.io.text.shown import clip, format_count
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_gate
-from fieldassay.metrics.catalogue.selection import select_metrics
+from fieldassay.metrics.catalogue.selection import DEFAULT, select_metrics
 from fieldassay.metrics.comparisons.systems import (
     check_reference,
     compare_partials,
@@ -51,7 +51,6 @@ from fieldassay.scoring.validation.checking import (
     CHECK_METRICS,
     Tallies,
     count_checks,
-    default_metrics,
     join_tallies,
     name_idle,
 )
@@ -64,7 +63,6 @@ from fieldassay.scoring.validation.fit import (
     merge_fills,
 )
 from fieldassay.spec.language.names import ID_NAMES
-from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.expressions import gate_metrics, vocabulary_of
 from fieldassay.spec.plan.nodes import Plan
 from fieldassay.spec.plan.restrict import restrict
@@ -91,21 +89,21 @@ def score(
 
     `gold` and each system's predictions may be a path, a list of objects, a mapping from id to object, or a
     data frame; `predictions` is one of these, or a mapping from system to one. `spec` is a path, the text of
-    a spec, a mapping, a Pydantic model or a compiled plan. `keywords` are options of `ScoreOptions` and
-    `InputOptions` by name, in place of those in `options`. Raises `ProblemsError` with all problems of the
-    inputs, `NothingEvaluatedError` if no document is in both, or none has a declared field.
+    a spec, a mapping, a Pydantic model or a compiled plan. `keywords` are options of
+    `ScoreOptions` by name, or of the spec's `data:` and `statistics:`, in place of those there. Raises
+    `ProblemsError` with all problems of the inputs, `NothingEvaluatedError` if no document is in both, or
+    none has a declared field.
 
     >>> result = score([{"id": 1, "total": "5.00"}], [{"id": 1, "total": 5}], "fields: {total: number}")
     >>> result.value("accuracy")
     1.0
     """
-    options = with_keywords(options or ScoreOptions(), keywords)
-    plan = spec if isinstance(spec, Plan) else read_plan(spec)
-    whole = plan
+    plan, options = with_keywords(spec, options or ScoreOptions(), keywords)
+    whole, statistics = plan, plan.spec.statistics
     if options.fields is not None:
         plan = restrict(plan, options.fields)
     folding = fold_plan(plan, options)
-    matching = open_inputs(whole, gold, predictions, options.inputs, plan.slots)
+    matching = open_inputs(whole, gold, predictions, options.where, plan.slots)
     if matching.is_shared:
         slices = plan.spec.slices if options.slices is None else options.slices
         folding = fold_plan(plan, replace(options, slices=tuple(dict.fromkeys((*slices, FORMAT)))))
@@ -118,10 +116,10 @@ def score(
         matching = replace(matching.take(np.arange(min(options.limit, len(matching)))), notes=chosen)
     if not len(matching) or not matching.predictions:
         raise NothingEvaluatedError("nothing to evaluate: there is no gold document, or no prediction file")
-    check_reference(options.reference, matching.systems)
+    check_reference(statistics.reference, matching.systems)
     keeps_statistics = options.keeps_statistics or has_regression(plan, options)
     if len(matching.systems) > 1 or keeps_statistics:
-        folding = with_compared(folding, options.compare)
+        folding = with_compared(folding, statistics.compare)
     if keeps_statistics:
         folding = with_kept(folding, gate_calls(plan, options, folding))
     return _score(_Run(fold_keys_of_matching(plan, matching), folding, matching, options, frozen), progress)
@@ -152,7 +150,7 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
 
     Those of gates are always included.
     """
-    names = options.metrics or plan.spec.metrics or default_metrics(plan)
+    names = options.metrics or plan.spec.metrics or (DEFAULT,)
     try:
         vocabulary = vocabulary_of(plan.spec)
         calls = select_metrics(names, vocabulary)
@@ -165,15 +163,16 @@ def fold_plan(plan: Plan, options: ScoreOptions) -> FoldPlan:
         raise problem("metrics", str(error), kind="unknown_name") from None
     calls = tuple(dict.fromkeys((*calls, *asked)))
     slices = plan.spec.slices if options.slices is None else options.slices
+    statistics = plan.spec.statistics
     return FoldPlan(
         calls,
         tuple(slices),
-        options.replicates,
-        options.seed,
-        options.level,
+        statistics.bootstrap,
+        statistics.seed,
+        statistics.level,
         vocabulary=vocabulary,
         score=plan.spec.score,
-        correction=options.correction,
+        correction=statistics.correction,
     )
 
 
@@ -224,7 +223,9 @@ def _result(run: _Run, done: Done) -> Result:
     systems = list(run.matching.systems)
     partials = {system: done.partials[system] for system in systems}
     found = _distinct(estimate for system in systems for estimate in estimates(run.folding, partials[system]))
-    paired, compared = compare_partials(run.folding, partials, run.options.reference or systems[0])
+    paired, compared = compare_partials(
+        run.folding, partials, run.plan.spec.statistics.reference or systems[0]
+    )
     gold = np.concatenate(done.labels)
     if paired is not None:
         ids = list(run.matching.ids)
@@ -372,7 +373,7 @@ def _warnings(run: _Run, done: Done) -> tuple[str, ...]:
     lacking = [top.name for top in run.plan.spec.fields if top.name not in run.plan.slots]
     if lacking:
         warnings.append(f"fields that no gold record has are not judged: {', '.join(lacking[:20])}")
-    names = run.plan.spec.id or ID_NAMES
+    names = run.plan.spec.data.id_key or ID_NAMES
     key = next((name for name in names if name in run.plan.slots), None)
     if key is not None and not run.matching.gold.is_numbered:
         warnings.append(

@@ -20,7 +20,7 @@ Run = Callable[..., Ran]
 pytestmark = pytest.mark.usefixtures("few_draws")
 
 
-SPEC = "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text}}"
+SPEC = "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money, name: text}}"
 
 
 def lines(rows: list[dict[str, Any]]) -> str:
@@ -99,7 +99,9 @@ def test_json_holds_what_the_page_shows(run: Run) -> None:
 
 def threshold_of(run: Run, files: Files, rows: list[tuple[float, bool]], *options: str) -> dict[str, object]:
     """Return what labels of one value, (confidence, is it wrong) each, certify at 2%."""
-    (files.folder / "one.yaml").write_text("{fieldassay: 1, name: one, id: id, fields: {total: integer}}")
+    (files.folder / "one.yaml").write_text(
+        "{fieldassay: 1, name: one, data: {id_key: id}, fields: {total: integer}}"
+    )
     gold = files.write("one-gold.jsonl", [{"id": f"d{at}", "total": 5} for at in range(len(rows))])
     pred = files.write(
         "one-pred.jsonl",
@@ -219,7 +221,7 @@ def test_predictions_that_the_policy_is_not_for_are_refused(
     confidence, more, told = MISMATCHES[name]
     monkeypatch.chdir(files.folder)
     new_predictions(files, **confidence)
-    (files.folder / "other.yaml").write_text("{name: bills, id: id, fields: {total: number}}")
+    (files.folder / "other.yaml").write_text("{name: bills, data: {id_key: id}, fields: {total: number}}")
     policy = make_policy()
     if name == "no run":
         policy = make_policy(folder=linked(make_run(), files.folder / "a"))

@@ -50,7 +50,7 @@ def test_two_systems_of_one_run_are_compared(run: Run, files: Files) -> None:
     assert whole.out == run("diff", f"{out}:llama", f"{out}:qwen").out
     assert whole.out == run("diff", out, "--system-a", "llama", "--system-b", "qwen").out
     assert "llama → qwen" in whole.out
-    assert "qwen → llama" in run("diff", out, "--reference", "qwen").out
+    assert "qwen → llama" in run("diff", f"{out}:qwen", f"{out}:llama").out
 
 
 @pytest.mark.parametrize(

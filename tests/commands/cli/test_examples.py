@@ -14,6 +14,7 @@ from command_runs import Ran
 
 from fieldassay.scoring.score import score
 from fieldassay.spec.plan.compile import read_plan
+from fieldassay.spec.plan.restrict import with_sections
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -35,10 +36,8 @@ def test_spec_compiles_and_is_in_the_readme(path: Path) -> None:
     [("60.000", "60,000"), ("24,000", 24000), ("*46000", "46.000"), ("Rp.62.000", "Rp 62.000")],
 )
 def test_cord_reads_points_and_commas_as_thousands(gold: str, pred: str | int) -> None:
-    result = score(
-        [{"id": 1, "TotalPrice": gold}], [{"id": 1, "TotalPrice": pred}], EXAMPLES / "cord" / "spec.yaml"
-    )
-    assert result.value("accuracy") == 1.0
+    rows = [[{"id": 1, key: {"TotalPrice": value}}] for key, value in (("gold", gold), ("pred", pred))]
+    assert score(*rows, EXAMPLES / "cord" / "spec.yaml").value("accuracy") == 1.0
 
 
 def test_finrag_takes_spellings_of_one_unit_for_the_same() -> None:
@@ -51,7 +50,13 @@ def test_finrag_takes_spellings_of_one_unit_for_the_same() -> None:
         "duration": "12 months",
     }
     records = [[{"source_identifier": "a", "answers": [answer]}] for answer in (gold, pred)]
-    assert score(*records, EXAMPLES / "finrag" / "spec.yaml").value("accuracy") == 1.0
+    plain = {"gold_key": (), "systems_key": None}
+    assert (
+        score(*records, with_sections(read_plan(EXAMPLES / "finrag" / "spec.yaml"), **plain)).value(
+            "accuracy"
+        )
+        == 1
+    )
 
 
 def commands(text: str) -> list[str]:

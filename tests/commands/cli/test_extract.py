@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 import shlex
@@ -18,9 +17,6 @@ from typing import Any
 import pytest
 from command_runs import Ran, spawn
 from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServer, completion
-
-from fieldassay.commands.extract import ExtractOptions
-from fieldassay.errors import ProblemsError
 
 Run = Callable[..., Ran]
 SPEC = """
@@ -248,12 +244,6 @@ def test_a_limit_that_limits_nothing_is_refused(
 ) -> None:
     ran = extract(run, place, option, value)
     assert (ran.code, option in ran.err, server.hits) == (2, True, []), ran
-
-
-def test_a_limit_that_limits_nothing_is_refused_in_python() -> None:
-    with pytest.raises(ProblemsError) as caught:
-        ExtractOptions(max_cost_usd=math.nan, max_time_s=-1.0)
-    assert [problem.where for problem in caught.value.problems] == ["max_cost_usd", "max_time_s"]
 
 
 @pytest.mark.parametrize("is_same_folder", [True, False])

@@ -71,14 +71,6 @@ def test_values_of_nested_records_count_for_the_proposed_margin(run: Run, files:
     assert "regression(accuracy) > -0.02]`" in run("init", "--gold", files.write("deep.jsonl", rows)).out
 
 
-def test_gold_key_finds_record_and_outer_id(run: Run, files: Files) -> None:
-    path = files.write(
-        "nested.jsonl", [{"doc_id": row["id"], "gold": {"total": row["total"]}} for row in GOLD]
-    )
-    plan = read_plan(run("init", "--gold", path, "--gold-key", "gold").out)
-    assert plan.spec.id == ("doc_id",) and plan.slots == ("total",)
-
-
 def test_schema_becomes_a_spec(run: Run, files: Files) -> None:
     path = files.folder / "schema.json"
     path.write_text(json.dumps(SCHEMA))
@@ -188,10 +180,9 @@ def test_gold_without_ids_is_scored_by_position_with_every_field(run: Run, files
 
 
 def test_an_id_named_by_the_user_is_taken(run: Run, files: Files) -> None:
-    plan = read_plan(
-        run("init", "--gold", files.write("plain.jsonl", UNIDENTIFIED), "--id-key", "vendor_tax_id").out
-    )
-    assert plan.spec.id == ("vendor_tax_id",) and plan.slots == ("total", "vendor")
+    path = files.write("plain.jsonl", UNIDENTIFIED)
+    plan = read_plan(run("init", "--gold", path, "--schema", "data: {id_key: vendor_tax_id}").out)
+    assert plan.spec.data.id_key == ("vendor_tax_id",) and plan.slots == ("total", "vendor")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +193,8 @@ def test_an_id_named_by_the_user_is_taken(run: Run, files: Files) -> None:
     ],
 )
 def test_an_id_named_by_the_user_that_is_none_is_refused(run: Run, files: Files, key: str, said: str) -> None:
-    ran = run("init", "--gold", files.write("plain.jsonl", UNIDENTIFIED), "--id-key", key)
+    path = files.write("plain.jsonl", UNIDENTIFIED)
+    ran = run("init", "--gold", path, "--schema", f"data: {{id_key: {key}}}")
     assert ran.code == 2 and said in ran.err
 
 
@@ -233,7 +225,7 @@ def test_in_a_folder_the_file_name_is_the_id(run: Run, files: Files) -> None:
 def test_gold_key_is_written_into_the_spec(run: Run, files: Files, key: str) -> None:
     rows = [{"doc_id": row["id"], "id": "other", **nest(key, {"total": row["total"]})} for row in GOLD]
     gold, spec = files.write("nested.jsonl", rows), files.folder / "nested.yaml"
-    ran = run("init", "--gold", gold, "--gold-key", key, "--out", spec)
+    ran = run("init", "--gold", gold, "--schema", f"data: {{gold_key: {key}}}", "--out", spec)
     assert f"--spec {spec} --gold {gold}\n" in ran.err
     pred = files.write("flat.jsonl", [{"doc_id": row["id"], "total": row["total"]} for row in GOLD])
     scored = run("score", "--spec", spec, "--gold", gold, "--pred", pred, "--json", "--bootstrap", "0")
@@ -255,14 +247,16 @@ ENVELOPES = [
 
 
 @pytest.mark.parametrize(
-    ("row", "asks"), [case[1:] for case in ENVELOPES], ids=[case[0] for case in ENVELOPES]
+    ("row", "is_envelope"), [case[1:] for case in ENVELOPES], ids=[case[0] for case in ENVELOPES]
 )
-def test_one_object_beside_the_id_is_asked_about(
-    run: Run, files: Files, row: dict[str, object], asks: bool
+def test_one_object_beside_the_id_is_taken_for_the_record_and_it_is_said(
+    run: Run, files: Files, row: dict[str, object], is_envelope: bool
 ) -> None:
-    ran = run("init", "--gold", files.write("rows.jsonl", [row]))
-    assert ran.code == 0
-    assert ("did you mean --gold-key" in ran.err) == ("did you mean --gold-key" in ran.out) == asks
+    path = files.write("rows.jsonl", [row])
+    ran, said = run("init", "--gold", path), "it is taken as the record"
+    assert (said in ran.err) == (said in ran.out) == is_envelope
+    assert (read_plan(ran.out).spec.data.gold_key in row) == is_envelope
+    assert run("score", "--check", "--spec", ran.out, "--gold", path).code == 0
 
 
 COMBINED = {
@@ -296,7 +290,7 @@ def test_schema_and_gold_together_give_structure_and_writing(run: Run, files: Fi
     schema.write_text(json.dumps(COMBINED))
     ran = run("init", "--schema", schema, "--gold", files.write("german.jsonl", GERMAN))
     plan = read_plan(ran.out)
-    assert (plan.spec.id, plan.spec.locale, plan.spec.null_values) == (("id",), "de_DE", ("n/a",))
+    assert (plan.spec.data.id_key, plan.spec.locale, plan.spec.null_values) == (("id",), "de_DE", ("n/a",))
     types = {field.name: (field.type, dict(field.options)) for field in plan.spec.fields}
     assert types == {
         "day": ("date", {"order": "dmy"}),

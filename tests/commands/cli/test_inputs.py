@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import re
 import shlex
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from command_runs import Ran, write_inputs
 from scored_runs import linked, scored, stamp
 
-from fieldassay import score
+from fieldassay import read_spec, score
 from fieldassay import score as score_in_python
+from fieldassay.commands.cli.main import COMMANDS, commands
+from fieldassay.commands.cli.moved import SECTIONS as LINES
 from fieldassay.errors import NothingEvaluatedError, ProblemsError
-from fieldassay.scoring.inputs.options import InputOptions, ScoreOptions
+from fieldassay.options import option_names
+from fieldassay.scoring.inputs.options import ScoreOptions
+from fieldassay.spec.language.sections import SECTIONS
 
 # Whether the spec fits the data: what is said, and what the exit code is, if it does not or only in part
 
@@ -95,7 +102,7 @@ def test_a_spec_without_a_field_of_the_data_evaluates_nothing(
 def test_records_one_level_down_on_both_sides_are_told(run: Run, tmp_path: Path) -> None:
     data = [{"id": row["id"], "data": row} for row in SHOP]
     scored = run("score", *given(tmp_path, ["--spec", "fields: {supplier: text, total: money}"], data, data))
-    assert "did you mean `--gold-key data`?" in scored.out + scored.err
+    assert "did you mean `data: {gold_key: data}`?" in scored.out + scored.err
     assert "answers had their record in another object" in scored.out + scored.err
 
 
@@ -138,7 +145,7 @@ REMARKS = {
         "fields: {supplier: text}", [{"id": "a1", "gold": {"supplier": "Oak"}}], SHOP,
         ["no gold record has a value in a field of the spec, so every predicted value is spurious; keys "
          "in gold: gold (1)",
-         "did you mean `--gold-key gold`?"], [],
+         "did you mean `data: {gold_key: gold}`?"], [],
     ),
     "predictions one level down": (
         "fields: {supplier: text, total: money}", SHOP, [{"id": row["id"], "result": row} for row in SHOP],
@@ -171,16 +178,16 @@ TREE, SHOP_SPEC = "{type: any, fields: {'**': any}}", "fields: {supplier: text, 
 APART: dict[str, tuple[str, list[Any], list[Any], str, list[str]]] = {
     "keys of other names": (SHOP_SPEC, SHOP, [{"id": "a1", "shop": "Oak"}], "`supplier: {names: [shop]}`", ["--spec", "{fields: {supplier: {type: text, names: [shop]}, total: money}}"]),
     "keys of another case": (
-        SHOP_SPEC, SHOP, [{"id": "a1", "Supplier": "Oak"}], "`supplier: {names: [Supplier]}`), or `--names loose` takes them", ["--names", "loose"],
+        SHOP_SPEC, SHOP, [{"id": "a1", "Supplier": "Oak"}], "`supplier: {names: [Supplier]}`), or `data: {names: loose}` takes them", ["--names", "loose"],
     ),
     "records in a text with prose": (
         SHOP_SPEC, SHOP, [{"id": one["id"], "said": f"Here: {json.dumps(one)}!"} for one in SHOP],
-        "did you mean `--pred-key said`?", ["--pred-key", "said"],
+        "did you mean `data: {pred_key: said}`?", ["--pred-key", "said"],
     ),
     "trees under a key": (
-        TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "found": FLOW, "n": 1}], "`--pred-key found`", ["--pred-key", "found"],
+        TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "found": FLOW, "n": 1}], "`data: {pred_key: found}`", ["--pred-key", "found"],
     ),
-    "trees of other keys": (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "x": 1}], "`--pred-key KEY`", ["--names", "loose", "--pred-key", ""]),
+    "trees of other keys": (TREE, [{"id": "a1", **FLOW}], [{"id": "a1", "x": 1}], "`data: {pred_key: KEY}`", ["--names", "loose", "--pred-key", ""]),
     "trees deep under a key": (
         TREE, [{"id": "a1", "top": FLOW}], [{"id": "a1", "top": {"found": FLOW}}], "no value by s0 stands", ["--pred-key", ""],
     ),
@@ -230,7 +237,7 @@ def test_the_counts_of_keys_do_not_depend_on_the_partition(workers: int) -> None
     gold = [{"id": str(at), "total": 1, f"k{at % 7}": 1, "note": "x"} for at in range(450)]
     pred = [{"id": str(at), "total": 1, f"p{at % 5}": 1} for at in range(450)]
     result = score_in_python(
-        gold, {"s": pred}, "fields: {total: number}", ScoreOptions(replicates=0, workers=workers, batch=100)
+        gold, {"s": pred}, "fields: {total: number}", ScoreOptions(workers=workers, batch=100), bootstrap=0
     )
     assert result.counts["gold"] == {
         "is_empty": False,
@@ -282,7 +289,7 @@ ROWS = [
 def test_records_out_of_their_place_get_a_hint(rows: list[dict[str, Any]], hints: int) -> None:
     warnings = score_in_python(SHOP, {"m": rows}, SHOP_SPEC).warnings
     said = [warning for warning in warnings if "did you mean" in warning]
-    assert [one.endswith("did you mean `--pred-key result`?") for one in said] == [True] * hints
+    assert [one.endswith("did you mean `data: {pred_key: result}`?") for one in said] == [True] * hints
 
 
 HOLDS_NONE = {
@@ -321,9 +328,7 @@ def test_a_key_that_holds_no_record_is_an_error(
 
 def test_a_system_that_refused_every_document_is_scored(run: Run) -> None:
     rows = [{"id": one["id"], "answer": "I cannot read this."} for one in SHOP]
-    result = score_in_python(
-        SHOP, {"m": rows}, SHOP_SPEC, ScoreOptions(inputs=InputOptions(pred_key="answer"))
-    )
+    result = score_in_python(SHOP, {"m": rows}, SHOP_SPEC, pred_key="answer")
     assert (result.value("accuracy"), result.counts["systems"]["m"]["invalid"]) == (0.0, 2)
 
 
@@ -365,13 +370,15 @@ SCORE = f"score {INPUTS}"
 REFUSED = [
     ("scor", "did you mean 'score'?"),
     ("score", "--gold"),
-    ("score --gold g --pred p", "--spec FILE or --protocol NAME"),
+    ("score --gold g --pred p", "g: cannot be read"),
+    ("score", "Give gold and predictions: GOLD PRED"),
+    ("score gold.jsonl", "Give predictions: PRED behind GOLD"),
     ("score --nonsense", "--nonsense"),
     ("explain", "--type"),
     ("init", "--gold PATH, --schema FILE, or both"),
     (f"{SCORE} --metrics acuracy", "did you mean 'accuracy'?"),
-    (f"{SCORE} --engine cloud", "neither local nor ray"),
-    (f"{SCORE} --engine ray=", "neither local nor ray"),
+    (f"{SCORE} --engine cloud", "--engine: cannot be"),
+    (f"{SCORE} --engine ray=", "--engine: cannot be"),
     (f"{SCORE} --protocol squad", "not both"),
     (f"{SCORE} --json --format table", "not both"),
     (f"{SCORE} --limit 0", "--limit"),
@@ -425,7 +432,7 @@ REFUSED = [
     ("report run --table valeus -o x.csv", "did you mean 'values'?"),
     ("report run --table values -o x.md", "use one of: .csv, .xlsx, .parquet"),
     ("report run --table values", "give -o FILE"),
-    ("report run -o out.xls", ".csv, .xlsx, .parquet, .json, .svg"),
+    ("report run -o out.xls", ".csv, .json, .parquet, .xlsx"),
     ("report run -o out --table values", "use one of: .csv"),
     ("report run -o missing/out.csv", "cannot be written"),
     ("report run -o run/out.csv", "or in its own"),
@@ -454,7 +461,7 @@ REFUSED = [
     ("diff run", "has one system"),
     ("diff run other --format pdf", "pdf"),
     ("diff run other --metrics zzz", "zzz"),
-    ("diff run other --level 1", "--level"),
+    ("diff run other --level 1", "write: statistics: {level: SHARE}, in the spec"),
     ("diff run other --json --format csv", "not both"),
     ("gate run", "has no gates"),
     ("gate run run", "is given twice"),
@@ -465,10 +472,10 @@ REFUSED = [
     ("gate run --protocol clinical-decision --records nowhere.yaml", "cannot be read"),
     ("calibrate --plan run", "needs none of these: leave out run"),
     ("calibrate", "Give a RUN"),
-    ("calibrate --plan --risk 2", "between 1e-06 and 1"),
-    ("calibrate --plan --risk 1e-12", "between 1e-06 and 1"),
-    ("calibrate --plan --risk nan", "between 1e-06 and 1"),
-    ("calibrate --plan --confidence 95", "0.05"),
+    ("calibrate --plan --risk 2", "--risk: must be a number above 1e-06 and below 1"),
+    ("calibrate --plan --risk 1e-12", "--risk: must be a number above 1e-06 and below 1"),
+    ("calibrate --plan --risk nan", "--risk: must be a number above 1e-06 and below 1"),
+    ("calibrate --plan --confidence 95", "write 0.95"),
     ("calibrate --plan run --out p.json", "leave out"),
     ("calibrate run --apply p.json --risk 0.1", "leave out --risk"),
     ("calibrate run --scale odds", "odds"),
@@ -479,7 +486,10 @@ REFUSED = [
     ("review export . -o labels.jsonl --log", "--log writes CSV"),
     ("review export gold.jsonl --format csv -o a.csv", "FILE.json (Label Studio)"),
     ("review new review --from-run x", "--from-run and --suspicious go together"),
-    ("review new review --spec spec.yaml --mode audit --double 2", "is no share"),
+    (
+        "review new review --spec spec.yaml --mode audit --double 2",
+        "--double: must be a number of at least 0 and of at most 1",
+    ),
     ("review new review", "Give either --spec FILE or --protocol NAME"),
 ]
 
@@ -576,7 +586,7 @@ def data(tmp_path: Path) -> list[str]:
 def accuracy(
     only: tuple[str, ...] | None = None, fields: tuple[str, ...] | None = None, spec: str = SPEC
 ) -> float | None:
-    return score(GOLD, PRED, spec, ScoreOptions(replicates=0, only=only, fields=fields)).value("accuracy")
+    return score(GOLD, PRED, spec, ScoreOptions(only=only, fields=fields), bootstrap=0).value("accuracy")
 
 
 def test_only_the_documents_that_are_named_are_scored() -> None:
@@ -585,7 +595,7 @@ def test_only_the_documents_that_are_named_are_scored() -> None:
 
 
 def test_only_the_fields_that_are_named_are_scored_and_the_others_are_not_undeclared() -> None:
-    result = score(GOLD, PRED, SPEC, ScoreOptions(replicates=0, fields=("shop",)))
+    result = score(GOLD, PRED, SPEC, ScoreOptions(fields=("shop",)), bootstrap=0)
     assert result.value("accuracy") == pytest.approx(2 / 3)
     assert result.warnings == ()
     assert (
@@ -622,8 +632,8 @@ def test_a_run_of_a_part_is_never_compared_in_silence_with_a_whole_one(
     assert run("score", *data, "--out", tmp_path / "whole", "--quiet").code == 0
     assert run("score", *data, "--out", tmp_path / "part", "--quiet", *choice).code == 0
     assert run("diff", tmp_path / "whole", tmp_path / "part").code == 2
-    recorded = json.loads((tmp_path / "part" / "run.json").read_text())["options"]
-    assert recorded[choice[0][2:]] == [choice[1]]
+    facts = json.loads((tmp_path / "part" / "run.json").read_text())
+    assert (facts | facts["options"])[choice[0][2:]] == [choice[1]]
     again = run("score", "--run", tmp_path / "part", "--out", tmp_path / "again", "--quiet")
     assert again.code == 0
     numbers = [
@@ -643,7 +653,7 @@ def test_an_id_key_that_a_side_lacks_stops_the_run_even_where_rows_are_equally_m
     run: Run, data: list[str], tmp_path: Path, how: str
 ) -> None:
     if how == "spec":
-        (tmp_path / "spec.yaml").write_text("id: invoice_no\n" + SPEC)
+        (tmp_path / "spec.yaml").write_text("data: {id_key: invoice_no}\n" + SPEC)
     if how == "gold only":
         (tmp_path / "gold.jsonl").write_text(
             "\n".join(json.dumps({"invoice_no": row["id"], **row}) for row in GOLD)
@@ -673,35 +683,143 @@ def test_ids_matched_by_stem_give_the_same_numbers_and_the_run_says_so(
     ]
     assert numbers[0] == numbers[1] == numbers[2]
     assert (
-        json.loads((tmp_path / "stem" / "run.json").read_text())["inputs"]["options"]["match_ids"] == "stem"
+        "data: {match_ids: stem}" in json.loads((tmp_path / "stem" / "run.json").read_text())["spec"]["text"]
     )
 
 
-def test_rows_of_a_long_table_are_grouped_by_the_option_and_by_the_spec(run: Run, tmp_path: Path) -> None:
-    spec = (
-        "name: r\nfields: {lines: {type: list, items: {type: object, fields: {sku: id, amount: number}}}}\n"
-    )
-    (tmp_path / "spec.yaml").write_text(spec)
-    (tmp_path / "gold.csv").write_text("id,sku,amount\na,X,1\na,Y,2\n")
-    (tmp_path / "m.jsonl").write_text(
-        json.dumps({"id": "a", "lines": [{"sku": "X", "amount": 1}, {"sku": "Y", "amount": 2}]})
-    )
-    data = [
-        "--spec",
-        tmp_path / "spec.yaml",
-        "--gold",
-        tmp_path / "gold.csv",
-        "--pred",
-        tmp_path / "m.jsonl",
-        "--quiet",
-        "--gate",
-        "accuracy=1",
-    ]
-    refused = run("score", *data)
-    assert refused.code == 2 and "or give --group" in refused.err
-    assert run("score", *data, "--group").code == 0
-    (tmp_path / "spec.yaml").write_text(spec + "data: {group: true}\n")
-    assert run("score", *data).code == 0
+# `data:` and `statistics:` of a spec: the same as the options of `score`, and read by every command
+
+HOMES = {name: key for key, kind in SECTIONS.items() for name in option_names(kind)}
+SHOPS = "name: shops\nfields: {shop: text, total: number, lines: {type: list, items: text}}\n"
+TRUE: list[dict[str, Any]] = [
+    {"id": f"{at}", "shop": f"Möbel {at}", "total": at, "lines": ["x"]} for at in range(24)
+]
+SYSTEMS = {
+    name: [row | {"total": -1, "lines": ["y"]} if at % step == 0 else row for at, row in enumerate(TRUE)]
+    for name, step in (("a", 5), ("b", 3), ("c", 2))
+}
+
+
+def text_of(rows: Any) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+def lay_out(ours: Callable[[Any], Any] = dict, theirs: Callable[[Any], Any] = dict, **more: bytes) -> None:
+    """Write gold and the predictions of three systems into the current folder, each row in another form."""
+    texts = {"gold": text_of(map(ours, TRUE)), **{one: text_of(map(theirs, SYSTEMS[one])) for one in SYSTEMS}}
+    for name, data in ({one: text.encode() for one, text in texts.items()} | more).items():
+        Path(name).write_bytes(data)
+
+
+KEYS: dict[str, tuple[Any, Callable[[], None]]] = {
+    "gold_key": ("truth.of", lambda: lay_out(lambda row: {"id": row["id"], "shop": "?", "truth": {"of": row}})),
+    "pred_key": ("out", lambda: lay_out(theirs=lambda row: {"id": row["id"], "shop": "?", "out": row})),
+    "systems_key": ("of", lambda: lay_out(theirs=lambda row: {"id": row["id"], "of": {"m": row}})),
+    "id_key": ("nr", lambda: lay_out(*[lambda row: {**row, "nr": row["id"], "id": "x"}] * 2)),
+    "wrap": ("lines", lambda: lay_out(theirs=lambda row: {"id": row["id"], "pred": row["lines"]})),
+    "group": (True, lambda: lay_out(gold=(
+        "id,shop,total,lines[]\n"
+        + "".join(f"{row['id']},{row['shop']},{row['total']},{line}\n" for row in TRUE for line in "xz")
+    ).encode())),
+    "encoding": ("mac_roman", lambda: lay_out(a=text_of(SYSTEMS["a"]).encode("mac_roman"))),
+    "names": ("loose", lambda: lay_out(theirs=lambda row: {"id": row["id"], "SHOP": row["shop"]})),
+    "match_ids": ("number", lambda: lay_out(theirs=lambda row: row | {"id": f"00{row['id']}"})),
+    "max_unpacked": ("1K", lambda: lay_out(a=gzip.compress(text_of(SYSTEMS["a"]).encode()))),
+    **{name: (value, lay_out) for name, value in (
+        ("level", 0.8), ("bootstrap", 50), ("seed", 7), ("correction", "holm"), ("compare", "recall"),
+        ("reference", "b"),
+    )},
+}  # fmt: skip
+"""By key of a section: a value, and what writes files for which it makes a difference."""
+
+
+def numbers(run: Run, systems: str, spec: str, *more: Any) -> Any:
+    """Return the numbers and comparisons of a run of `score`, or its error."""
+    given = ("--spec", spec, "--gold", "gold", "--out", "run", "--quiet", *more)
+    ran = run("score", *given, *(f"--pred={name}" for name in systems))
+    held = [json.loads(path.read_text()) for path in sorted(Path("run").glob("[cm]*.json"))]
+    return ran.err if ran.code else [part.get("estimates", part) for part in held]
+
+
+@pytest.mark.parametrize("name", HOMES)
+def test_a_key_of_a_section_is_the_option_of_score(
+    name: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (value, prepare), systems = KEYS[name], "a" if name == "systems_key" else "abc"
+    monkeypatch.chdir(tmp_path)
+    prepare()
+    by_spec = numbers(run, systems, f"{SHOPS}{HOMES[name]}: {{{name}: {json.dumps(value)}}}\n")
+    flag = f"--{name.replace('_', '-')}"
+    assert by_spec == numbers(run, systems, SHOPS, *([flag] if value is True else [flag, value]))
+    assert by_spec != numbers(run, systems, SHOPS)
+
+
+WORK = (
+    "score --check -s spec.yaml -g gold -p a", "score -s spec.yaml -g gold -p a -p b --out run --quiet",
+    "score --run run --out again", "explain -s spec.yaml -g gold -p a 5", "explain run 5", "report run",
+    "diff run", "baseline set run", "gate run --baseline fieldassay-baseline.json", "attribute run",
+    "review agreement -s spec.yaml -l gold -l b", "calibrate run --system a -o policy.json",
+    "calibrate --policy policy.json -p a=a", "review new sheets -s spec.yaml -p a -g gold",
+    "review promote --labels labels -g gold.jsonl -s spec.yaml",
+    "run -d docs -s spec.yaml -g gold --jobs 0 --sample 3 --out sweep --quiet", "explain sweep/run 14",
+    "extract -d docs -s spec.yaml --jobs 0 --sample 3 --out out --quiet",
+)  # fmt: skip
+"""Commands that read data, or what was made of them."""
+LABEL = b'{"id": "5", "reviewer": "ada", "labels": {"shop": {"state": "value", "text": "Oak"}}}'
+FORMS: dict[str, Callable[[Any], Any]] = {
+    "": lambda row: row | {"confidence": {"total": 0.9}},
+    "data: {gold_key: of, pred_key: of, id_key: nr}": lambda row: {
+        "nr": row["id"], "confidence": {"total": 0.9}, "of": {key: row[key] for key in row if key != "id"},
+    },
+}  # fmt: skip
+
+
+def test_every_command_reads_data_as_the_sections_say(
+    run: Run, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[dict[str, Any]] = []
+    for line, form in FORMS.items():
+        monkeypatch.chdir(tmp_path_factory.mktemp("form"))
+        lay_out(form, form, labels=LABEL)
+        Path("spec.yaml").write_text(f"{SHOPS}statistics: {{level: 0.8, bootstrap: 50, seed: 3}}\n{line}")
+        shutil.copy("gold", "gold.jsonl")
+        Path("docs").mkdir()
+        for row in TRUE:
+            Path("docs", f"{row['id']}.txt").write_text(f"Shop: {row['shop']}\nTotal: {row['total']}")
+        found.append({command: run(*command.split()) for command in WORK})
+    for command in WORK:
+        plain, other = (re.sub(r"of 20\S+", "", one[command].out) for one in found)
+        assert (found[0][command].code, plain) == (0, other), command
+
+
+DOORS = {
+    "level": 95, "bootstrap": -5, "seed": "x", "correction": "holmm", "names": "lose", "match_ids": "stm",
+    "max_unpacked": "lots",
+}  # fmt: skip
+"""A wrong value of each key that does not take every text."""
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_a_wrong_value_is_refused_in_the_same_words_by_spec_command_and_python(name: str, run: Run) -> None:
+    with pytest.raises(ProblemsError) as python:
+        score([], [], SHOPS, **{name: DOORS[name]})
+    with pytest.raises(ProblemsError) as spec:
+        read_spec(f"{SHOPS}{HOMES[name]}: {{{name}: {DOORS[name]}}}")
+    [problem] = python.value.problems
+    flag, said = f"--{name.replace('_', '-')}", f": {problem.what}; {problem.remedy}"
+    assert run("score", "-s", SHOPS, "-g", "g", "-p", "p", flag, DOORS[name]).err == f"{flag}{said}\n"
+    assert str(python.value) == f"{name}{said}"
+    assert re.fullmatch(rf"spec:\d: \$\.{HOMES[name]}\.{name}{re.escape(said)}", str(spec.value))
+
+
+def test_score_alone_has_the_sections_as_options() -> None:
+    found = {name: commands.get_command(click.Context(commands), name) for name in COMMANDS}
+    own = {
+        name: held
+        for name, command in found.items()
+        if command and (held := {flag for one in command.params for flag in one.opts} & LINES.keys())
+    }
+    assert own == {"score": {*LINES}, "explain": {"--compare"}} and len(LINES) == len(HOMES)
 
 
 # What fieldassay wrote is no gold, wherever it was put
@@ -753,4 +871,3 @@ def test_a_report_of_results_is_not_written_into_the_folder_of_gold(
     )
     ran = run("report", "r", "-o", "gold/results.json")
     assert ran.code == 2 and "in a folder of its inputs" in ran.err
-    assert not Path("gold/results.json").exists()

@@ -12,7 +12,6 @@ import pytest
 from command_runs import Files, Ran, write_inputs, write_tiny
 from scored_runs import scored
 
-from fieldassay.commands.cli.grouping import FiniteRange
 from fieldassay.commands.cli.main import COMMANDS, commands
 from fieldassay.errors import ProblemsError
 from fieldassay.reports.export.export import TABLES
@@ -35,11 +34,10 @@ def test_whatever_is_written_is_written_with_the_same_option(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_no_range_of_numbers_takes_nan(name: str) -> None:
+def test_no_option_is_a_range_that_takes_nan(name: str) -> None:
     command = commands.get_command(click.Context(commands), name)
     assert command is not None
-    ranges = [one.type for one in _options_of(command) if isinstance(one.type, click.FloatRange)]
-    assert all(isinstance(one, FiniteRange) for one in ranges)
+    assert not [one for one in _options_of(command) if isinstance(one.type, click.FloatRange)]
 
 
 def _options_of(command: click.Command) -> list[click.Parameter]:
@@ -77,16 +75,11 @@ def test_a_table_of_a_run_is_written_in_each_format(
 ) -> None:
     target = tmp_path / f"anything{ending}"
     ran = run("report", folder, "--table", name, "-o", str(target))
-    refused = {"suspicious-gold": "one system", "fields": "--metrics f1,report"}.get(name)
+    refused = {"suspicious-gold": "one system", "fields": "--metrics default,f1"}.get(name)
     if refused is None:
         assert ran.code == 0 and target.stat().st_size
     else:
         assert ran.code == 2 and refused in ran.err
-
-
-def test_what_to_fix_first_can_be_printed(run: Run, folder: str) -> None:
-    ran = run("report", folder, "--table", "losses")
-    assert ran.code == 0 and "It costs" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -254,7 +247,7 @@ def test_the_run_says_which_documents_it_has_and_reads_the_same_again(
     )
     assert found.code == 0 and "2 of 4 documents: kind=receipt" in found.out
     facts = json.loads((tmp_path / "part" / "run.json").read_text())
-    assert facts["where"] == facts["inputs"]["options"]["where"] == ["kind=receipt"]
+    assert facts["where"] == ["kind=receipt"]
     assert facts["counts"]["systems"]["m"]["unmatched"] == 0
     assert run("score", "--run", tmp_path / "part", "--out", tmp_path / "again", "--quiet").code == 0
     numbers = [
@@ -265,7 +258,7 @@ def test_the_run_says_which_documents_it_has_and_reads_the_same_again(
     assert run("explain", tmp_path / "part", "a").code == 2
 
 
-def test_validate_and_explain_look_at_the_chosen_documents_only(run: Run, data: list[str]) -> None:
+def test_a_check_looks_at_the_chosen_documents_only(run: Run, data: list[str]) -> None:
     found = json.loads(run("score", "--check", *data, "--where", "kind=receipt", "--json").out)
     assert (
         found["documents"],
@@ -276,9 +269,6 @@ def test_validate_and_explain_look_at_the_chosen_documents_only(run: Run, data: 
         json.loads(run("score", "--check", *data[:4], "--where", "kind=receipt", "--json").out)["documents"]
         == 2
     )
-    assert run("explain", *data, "--where", "kind=receipt", "c").code == 0
-    left_out = run("explain", *data, "--where", "kind=receipt", "a")
-    assert left_out.code == 2 and "'a'" in left_out.err
     wrong = run("score", "--check", *data, "--where", "kind=recept")
     assert wrong.code == 2 and "its values: invoice (2), receipt (2)" in wrong.err
 

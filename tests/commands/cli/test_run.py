@@ -19,7 +19,7 @@ from tests.extraction.endpoints.scripted_server import Hit, Reply, ScriptedServe
 from fieldassay.commands.cli.main import main
 
 Run = Callable[..., Ran]
-SPEC = "name: totals\nfields: {total: money, buyer: text}\nprices: {big: {prompt: 10, completion: 10}, small: {prompt: 1, completion: 1}}\n"
+SPEC = "name: totals\nfields: {total: money, buyer: text}\nprices: {big: {prompt: 10, completion: 10}, small: {prompt: 1, completion: 1}}\nstatistics: {bootstrap: 800}\n"
 DOCUMENTS = 8
 
 
@@ -66,7 +66,7 @@ def lay_out(tmp_path: Path, server: ScriptedServer) -> Path:
 
 def sweep(run: Run, place: Path, *more: Any) -> Ran:
     inputs = ("--docs", place / "docs", "--spec", place / "spec.yaml", "--gold", place / "gold.jsonl")
-    given = ("--out", place / "out", "--jobs", 0, "--bootstrap", 800)
+    given = ("--out", place / "out", "--jobs", 0)
     return run("run", place / "systems.json", *inputs, *given, *more)
 
 
@@ -266,7 +266,7 @@ def test_a_case_in_several_formats_is_several_results_of_one_run_and_score_has_i
             (tree / ending / f"case_00{at}_{kind}.{ending}").write_text(f"{at + (ending == 'csv')} m3/h")
     system = {"strategy": "function", "call": f"{__name__}:open_file", "input": "file"}
     (tmp_path / "systems.json").write_text(json.dumps({"systems": {"agent": system}}))
-    given = ("--protocol", "engineering-extractor", "--gold", tree / "ground_truth", "--bootstrap", 0)
+    given = ("--protocol", "engineering-extractor", "--gold", tree / "ground_truth")
     ran = run("run", tmp_path / "systems.json", "--docs", tree, "--out", tmp_path / "out", *given)
     assert "several documents have one gold record (csv, docx, pdf, xlsx)" in ran.err, ran
     run("score", "-p", f"agent={tmp_path}/out/agent/predictions.jsonl", "--out", tmp_path / "again", *given)
@@ -319,7 +319,7 @@ def test_an_impossible_holdout_is_told_before_anything_is_sent(
 
 
 def test_what_a_sweep_wrote_into_the_folder_of_documents_is_no_document(run: Run, place: Path) -> None:
-    given = ("--spec", place / "spec.yaml", "--gold", place / "gold.jsonl", "--jobs", 0, "--bootstrap", 0)
+    given = ("--spec", place / "spec.yaml", "--gold", place / "gold.jsonl", "--jobs", 0)
     for _ in range(2):
         ran = run("run", "--docs", place / "docs", *given, "--out", place / "docs" / "sweep")
         assert ran.code == 0, ran
@@ -351,7 +351,7 @@ def test_the_median_of_an_extraction_is_that_of_its_score(run: Run, tmp_path: Pa
     (tmp_path / "gold.jsonl").write_text(
         "".join(json.dumps({"id": name, "total": "1"}) + "\n" for name in names)
     )
-    (tmp_path / "spec.yaml").write_text("fields: {total: money}")
+    (tmp_path / "spec.yaml").write_text("{fields: {total: money}, metrics: [default, latency]}")
     (tmp_path / "systems.json").write_text(json.dumps({"systems": {"r": {"strategy": "rules"}}}))
     inputs = (
         "--docs",
@@ -361,7 +361,7 @@ def test_the_median_of_an_extraction_is_that_of_its_score(run: Run, tmp_path: Pa
         "--gold",
         tmp_path / "gold.jsonl",
     )
-    found = run("run", tmp_path / "systems.json", *inputs, "--out", tmp_path / "out", "--bootstrap", 0)
+    found = run("run", tmp_path / "systems.json", *inputs, "--out", tmp_path / "out")
     assert found.code == 0, found.err
     told = json.loads((tmp_path / "out" / "r" / "extraction.json").read_text())["timings"]
     estimates = json.loads((tmp_path / "out" / "run" / "metrics.json").read_text())["estimates"]

@@ -104,7 +104,7 @@ def test_predictions_without_gold_are_counted_by_system_and_field(run: Run, file
             json.dumps({"id": "a", "data": 'It is {"total": 1, "name": "x", "kind": "a"}.'}),
             (),
             2,
-            "did you mean `--pred-key data`?",
+            "did you mean `data: {pred_key: data}`?",
         ),
         ("1\n2", (), 0, "No problem found, but 1 warning"),
         ("1\n2", (), 0, "warning: p.jsonl: no record can be read"),

@@ -6,10 +6,9 @@ from typing import Any, Literal
 
 from fieldassay import score
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 SPEC = (
-    "{fieldassay: 1, name: bills, id: id, fields: {total: money, name: text, tags: {type: list, items: "
+    "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money, name: text, tags: {type: list, items: "
     "text}}}"
 )
 
@@ -21,7 +20,7 @@ def score_rows(
     evidence: Literal["all", "errors", "none"] = "all",
     **options: Any,
 ) -> Result:
-    return score(gold, {"llama": pred}, spec, ScoreOptions(replicates=0, evidence=evidence, **options))
+    return score(gold, {"llama": pred}, spec, bootstrap=0, evidence=evidence, **options)
 
 
 def bills(n: int, wrong: int, first: int = 0) -> Result:
@@ -36,5 +35,8 @@ def bills(n: int, wrong: int, first: int = 0) -> Result:
         for number in range(n)
     ]
     return score_rows(
-        gold, pred, "{fieldassay: 1, name: bills, id: id, fields: {total: money}}", slices=("kind",)
+        gold,
+        pred,
+        "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}",
+        slices=("kind",),
     )

@@ -64,9 +64,9 @@ def test_one_number_for_the_record_is_the_confidence_of_each_of_its_values() -> 
     assert set(found.observations.confidence.tolist()) == {0.5}
 
 
-def refused(run: Result, **options: Any) -> str:
+def refused(run: Result, promise: tuple[float, ...] = (), **options: Any) -> str:
     with pytest.raises(ProblemsError) as caught:
-        calibrate(run, CalibrationOptions(**options))
+        calibrate(run, CalibrationOptions(promise=Promise(*promise), **options))
     [problem] = caught.value.problems
     assert problem.remedy
     return problem.kind
@@ -123,12 +123,12 @@ REFUSED = {
     "another system": (lambda: score_rows(GOLD, PRED), {"system": "lama"}, "unknown_name"),
     "another field": (lambda: score_rows(GOLD, PRED), {"fields": ("totl",)}, "unknown_name"),
     "another slice": (lambda: score_rows(GOLD, PRED), {"slices": ("kind",)}, "unknown_name"),
-    "no risk": (lambda: score_rows(GOLD, PRED), {"promise": Promise(0.0)}, "invalid_option"),
-    "nan risk": (lambda: score_rows(GOLD, PRED), {"promise": Promise(float("nan"))}, "invalid_option"),
+    "no risk": (lambda: score_rows(GOLD, PRED), {"promise": (0.0,)}, "out_of_range"),
+    "nan risk": (lambda: score_rows(GOLD, PRED), {"promise": (float("nan"),)}, "out_of_range"),
     "percent for confidence": (
         lambda: score_rows(GOLD, PRED),
-        {"promise": Promise(0.01, 95)},
-        "invalid_option",
+        {"promise": (0.01, 95)},
+        "out_of_range",
     ),
     "another scale": (lambda: score_rows(GOLD, PRED), {"scale": "odds"}, "unknown_name"),
 }
@@ -145,7 +145,7 @@ def test_repeated_runs_are_never_taken_for_more_documents(is_saved: bool, tmp_pa
     gold = [{"id": f"d{n}", "total": 5} for n in range(30)]
     once = [{"id": f"d{n}", "total": 5 + (n > 27), "confidence": 0.99 - n / 100} for n in range(30)]
     system = {"llama": [once, once, once], "qwen": once}
-    run: Any = score(gold, system, SPEC, ScoreOptions(replicates=0, evidence="all"))
+    run: Any = score(gold, system, SPEC, ScoreOptions(evidence="all"), bootstrap=0)
     if is_saved:
         run.save(tmp_path / "run")
         run = tmp_path / "run"
@@ -219,7 +219,7 @@ def test_the_p_value_tells_a_calibrated_system_from_one_that_is_too_sure(
         for number in range(200)
     ]
     found = calibrate(
-        score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {total: money}}")
+        score_rows(gold, pred, "{fieldassay: 1, data: {id_key: id}, fields: {total: money}}")
     ).page.pooled.calibration
     assert found is not None
     assert (found.accuracy, found.ece) == (0.75, pytest.approx(abs(confidence - 0.75)))

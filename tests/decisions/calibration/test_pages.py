@@ -74,7 +74,9 @@ def test_what_is_undefined_is_said_to_be(wrong: int) -> None:
 def test_a_field_without_confidences_has_a_line_without_numbers() -> None:
     gold = [{"id": f"d{number}", "a": "x", "b": "y"} for number in range(30)]
     pred = [{**row, "confidence": {"a": 0.9}} for row in gold]
-    page = calibrate(score_rows(gold, pred, "{fieldassay: 1, id: id, fields: {a: text, b: text}}")).page
+    page = calibrate(
+        score_rows(gold, pred, "{fieldassay: 1, data: {id_key: id}, fields: {a: text, b: text}}")
+    ).page
     assert [group.census.without_confidence for group in page.fields] == [0, 30]
     assert page.fields[1].calibration is None
     assert "30 predicted values have no confidence" in render_calibration(page, Screen(200))
@@ -111,7 +113,7 @@ def four_values(n: int, seed: int, *, is_useless: bool = False, is_upside_down: 
         for at in range(n)
     ]
     fields = ", ".join(f"{name}: number" for name in names)
-    return score_rows(gold, pred, f"{{fieldassay: 1, id: id, fields: {{{fields}}}}}")
+    return score_rows(gold, pred, f"{{fieldassay: 1, data: {{id_key: id}}, fields: {{{fields}}}}}")
 
 
 def shown(page: CalibrationPage) -> str:

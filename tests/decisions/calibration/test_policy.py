@@ -174,7 +174,9 @@ def test_another_run_says_whether_the_promise_held(wrong: float) -> None:
     pred = [
         {"id": f"e{number}", "total": 5 + (number % n < wrong * n), "confidence": 0.98} for number in range(n)
     ]
-    held_out = score_rows(gold, pred, "{fieldassay: 1, name: bills, id: id, fields: {total: money}}")
+    held_out = score_rows(
+        gold, pred, "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}"
+    )
     found = apply_policy(held_out, certified(), "policy.json")
     assert (found.accepted, found.errors, found.documents) == (n, int(wrong * n), n)
     assert found.risk == pytest.approx(wrong)
@@ -187,7 +189,7 @@ def test_a_few_more_errors_than_promised_may_be_chance() -> None:
     gold = [{"id": f"e{number}", "total": 5} for number in range(50)]
     pred = [{"id": f"e{number}", "total": 5 + (number < 3), "confidence": 0.98} for number in range(50)]
     found = apply_policy(
-        score_rows(gold, pred, "{fieldassay: 1, name: bills, id: id, fields: {total: money}}"),
+        score_rows(gold, pred, "{fieldassay: 1, name: bills, data: {id_key: id}, fields: {total: money}}"),
         certified(),
         "p",
     )
@@ -225,7 +227,9 @@ def test_the_risk_of_another_run_counts_every_document_once() -> None:
         {"id": "b", "tags": ["p"], "confidence": {"tags": [0.9]}},
     ]
     run = score_rows(
-        gold, pred, "{fieldassay: 1, id: id, fields: {tags: {type: list, items: text, align: ordered}}}"
+        gold,
+        pred,
+        "{fieldassay: 1, data: {id_key: id}, fields: {tags: {type: list, items: text, align: ordered}}}",
     )
     policy = replace(
         POLICY,
@@ -255,7 +259,7 @@ def test_a_threshold_is_marked_where_long_documents_may_be_worse() -> None:
         given_ = [text + "!" * (at < 30 and number < 4) for number, text in enumerate(right)]
         gold.append({"id": f"d{at}", "tags": right})
         pred.append({"id": f"d{at}", "tags": given_, "confidence": {"tags": [0.9] * values}})
-    spec = "{fieldassay: 1, id: id, fields: {tags: {type: list, items: text, align: ordered}}}"
+    spec = "{fieldassay: 1, data: {id_key: id}, fields: {tags: {type: list, items: text, align: ordered}}}"
     page = calibrate(score_rows(gold, pred, spec)).page
     one = page.certificate
     assert one.threshold == 0.9 and one.upper <= 0.02

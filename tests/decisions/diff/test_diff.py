@@ -39,7 +39,6 @@ from fieldassay.reports.writers.page import Screen
 from fieldassay.reports.writers.terminal import render_diff_terminal
 from fieldassay.runs.run import Run
 from fieldassay.runs.run_file import COMPARISONS
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 # What a diff says of changes
 
@@ -64,7 +63,7 @@ GOLD = {"total": 5, "name": None, "tags": ["p", "q"], "lines": LINES, "place": {
 
 def evidence(gold: list[Any], pred: list[Any]) -> pl.LazyFrame:
     rows = [[{"id": f"d{at}", **row} for at, row in enumerate(side)] for side in (gold, pred)]
-    found = score(rows[0], rows[1], SPEC, ScoreOptions(replicates=0)).evidence
+    found = score(rows[0], rows[1], SPEC, bootstrap=0).evidence
     assert found is not None
     return found.lazy()
 
@@ -255,7 +254,7 @@ HOSTILE = [
 @pytest.fixture(scope="module")
 def hostile(make_run: Make) -> Diff:
     names = [f"{at} {text[:100]}" for at, text in enumerate(HOSTILE)]
-    spec = {"id": "id", "fields": {"<b>f</b>|x": "text", "ok": "text"}}
+    spec = {"data": {"id_key": "id"}, "fields": {"<b>f</b>|x": "text", "ok": "text"}}
     gold = [{"id": name, "<b>f</b>|x": text, "ok": "v"} for name, text in zip(names, HOSTILE, strict=True)]
     worse = [
         {**row, "<b>f</b>|x": f"{row['<b>f</b>|x']}!", "ok": text}
@@ -448,7 +447,7 @@ def test_more_systems_are_told_by_their_places(make_run: Make) -> None:
         "same": REPORTS_GOLD,
         "bad": [{**row, "total": 99, "name": "z"} for row in REPORTS_GOLD],
     }
-    found = diff_runs(make_run(REPORTS_SPEC, REPORTS_GOLD, systems), options=DiffOptions(reference="good"))
+    found = diff_runs(make_run(REPORTS_SPEC, REPORTS_GOLD, systems, "--reference", "good"))
     text = render_diff_terminal(describe_diff(found), Screen(160))
     assert "accuracy: 2 of 3 pairs of systems differ by more than chance" in text
     assert re.search(r"^1 to 2 +good .* reference$", text, re.MULTILINE)
@@ -523,10 +522,12 @@ def test_options_choose_systems_of_one_run_and_of_two(one: Path, three: Path) ->
     assert labels(one, three, systems=(None, "c:d")) == ["m", "c:d"]
 
 
-def test_the_reference_comes_first(three: Path) -> None:
-    found = diff_runs(three, options=DiffOptions(reference="b"))
-    assert [side.label for side in found.sides] == ["b", "a", "c:d"]
-    assert {comparison.systems for comparison in found.overall} == {("b", "a"), ("b", "c:d")}
+def test_the_reference_of_a_run_comes_first_unless_systems_are_named(make_run: Make) -> None:
+    systems = dict.fromkeys("abc", REPORTS_GOLD)
+    run = make_run(REPORTS_SPEC, REPORTS_GOLD, systems, "--reference", "b")
+    assert labels(run) == ["b", "a", "c"]
+    assert {comparison.systems for comparison in diff_runs(run).overall} == {("b", "a"), ("b", "c")}
+    assert labels(run, systems=("a", "b")) == labels(f"{run}:a", f"{run}:b") == ["a", "b"]
 
 
 def test_runs_are_found_in_a_store_by_name(one: Path, other: Path, tmp_path: Path) -> None:
@@ -543,8 +544,6 @@ NOT_THERE: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
     "a run of one system": (("ONE",), {}, "has one system, 'm'"),
     "twice the same": (("ONE", "ONE"), {}, "given twice"),
     "twice the same system": (("THREE:a", "THREE"), {}, "given twice"),
-    "an unknown reference": (("THREE",), {"reference": "z"}, "there is no system 'z'"),
-    "an ambiguous reference": (("ONE", "OTHER"), {"reference": "m"}, "2 systems are called 'm'"),
     "only one of two options": (("THREE",), {"systems": ("a", None)}, "--system-b"),
     "options for three runs": (("ONE", "OTHER", "THREE"), {"systems": ("m", "m")}, "RUN:SYSTEM"),
     "options that contradict": (("THREE:a", "ONE"), {"systems": ("b", None)}, "says 'b'"),
@@ -742,13 +741,6 @@ def test_runs_that_were_drawn_differently_are_compared_and_it_is_said(make_run: 
     found = diff_runs(one, drawn)
     assert (found.replicates, found.seed, found.level) == (100, 0, 0.95)
     assert "this comparison draws 100 replicates, seed 0, level 0.95" in " ".join(found.notes)
-    asked = diff_runs(one, drawn, options=DiffOptions(replicates=0, seed=5, level=0.8))
-    assert (asked.replicates, asked.seed, asked.overall[0].level, asked.overall[0].interval) == (
-        0,
-        5,
-        0.8,
-        None,
-    )
 
 
 def test_another_version_is_remarked(one: Path, tmp_path: Path) -> None:

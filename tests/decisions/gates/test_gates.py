@@ -26,7 +26,6 @@ from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.decision import Answer, GateOutcome, Verdict
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.content.run.gates import render_page_markdown
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 # Gates files, and the decision that ships with the package
@@ -111,8 +110,13 @@ def judged(difficulties: list[str | None], gates: list[str], right: bool = True)
         for at, one in enumerate(difficulties)
     ]
     predictions = [{"id": at, "n": 1 if right else 2} for at in range(len(gold))]
-    spec = {"fields": {"n": "number"}, "data": {"gold": "expected"}, "slices": ["difficulty"], "gates": gates}
-    return score(gold, {"s": predictions}, spec, ScoreOptions(replicates=0))
+    spec = {
+        "fields": {"n": "number"},
+        "data": {"gold_key": "expected"},
+        "slices": ["difficulty"],
+        "gates": gates,
+    }
+    return score(gold, {"s": predictions}, spec, bootstrap=0)
 
 
 CASES = [

@@ -116,7 +116,7 @@ def spoil(rows: Rows, rate: float, seed: int) -> Rows:
 
 
 def run_of(rows: Rows, predictions: Any, spec: str = SPEC, **options: Any) -> Result:
-    return score(rows, predictions, spec, ScoreOptions(keeps_statistics=True, evidence="none", **options))
+    return score(rows, predictions, spec, keeps_statistics=True, evidence="none", **options)
 
 
 def baseline_of(result: Result, **request: Any) -> Baseline:
@@ -136,7 +136,7 @@ class Bench:
         return made
 
     def judge(self, gate: str, rows: Rows, predictions: Any, spec: str = SPEC, **options: Any) -> GateOutcome:
-        result = score(rows, predictions, spec, ScoreOptions(gates=(gate,), evidence="none", **options))
+        result = score(rows, predictions, spec, gates=(gate,), evidence="none", **options)
         decision = decide_result(result, [parse_gate(gate)], self.file)[-1]
         return decision.outcomes[-1]
 
@@ -264,7 +264,7 @@ ATTACKS: dict[str, tuple[Callable[[Bench], GateOutcome], str]] = {
         "not made of sums"),
     "a metric that was not kept": (lambda bench: bench.judge("regression(accuracy(regime=baseline)) > -0.5",
         GOLD, WORSE), "keeps nothing of"),
-    "no bootstrap": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, replicates=0),
+    "no bootstrap": (lambda bench: bench.judge("regression(accuracy) > -0.5", GOLD, WORSE, bootstrap=0),
         "without a bootstrap"),
     "a slice that nobody asked for": (lambda bench: bench.judge("regression(accuracy{kind=x}) > -0.5", GOLD,
         WORSE), "slice"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from tests.documents.corpus.short_corpus import shorten_corpus
 
-from fieldassay import ExtractOptions, ScoreOptions, SweepOptions, run, score
+from fieldassay import ExtractOptions, SweepOptions, run, score
 from fieldassay.commands.cli.main import main
 from fieldassay.commands.corpus import run_corpus
 from fieldassay.metrics.estimate import Estimate
@@ -31,7 +31,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def made(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> CorpusRun:
-    options = SweepOptions(ExtractOptions(jobs=0, ocr="off"), ScoreOptions(replicates=400))
+    options = SweepOptions(ExtractOptions(jobs=0, ocr="off"))
     return run_corpus(tmp_path_factory.mktemp("out"), options=options, corpus=corpus)
 
 
@@ -130,7 +130,7 @@ def test_an_interrupted_run_says_how_to_go_on_and_then_does(
     )
     monkeypatch.syspath_prepend(tmp_path)
     command = ["run", str(tmp_path / "systems.yaml"), "--corpus", "--docs", str(corpus), "--ocr", "off"]
-    command += ["--bootstrap", "100", "--out", str(tmp_path / "out")]
+    command += ["--out", str(tmp_path / "out")]
     assert main(command) == 130
     out = capsys.readouterr().out
     assert "not complete, and so not compared: engineering/mine; the same command goes on" in out
@@ -154,8 +154,8 @@ def test_a_run_pairs_each_copy_with_its_clean_document(tmp_path: Path) -> None:
             (docs / f"{name}.txt").write_text(f"Total: {100 + at}.00\n" if not how or at % 2 else "smudge\n")
             row = {"id": name, "total": f"{100 + at}.00"}
             rows.append(row | ({"twin_of": f"d{at}", "degradation": "scan"} if how else {}))
-    options = SweepOptions(ExtractOptions(jobs=0), ScoreOptions(replicates=500, metrics=("accuracy",)))
-    made = run(docs, "fields: {total: money}", rows, tmp_path / "out", options=options)
+    spec = "{fields: {total: money}, metrics: [accuracy], statistics: {bootstrap: 500}}"
+    made = run(docs, spec, rows, tmp_path / "out", options=SweepOptions(ExtractOptions(jobs=0)))
     [found] = made.twins
     assert found.systems == ("rules", "rules/scan") and dict(found.slice) == {"degradation": "scan"}
     assert found.values == (1.0, 0.5) and found.difference == -0.5 and found.documents == 12
@@ -164,5 +164,5 @@ def test_a_run_pairs_each_copy_with_its_clean_document(tmp_path: Path) -> None:
     for system, prefix in (("rules", ""), ("rules/scan", "scan/")):
         totals[system] = [{"id": f"d{at}", **(held[f"{prefix}d{at}"] or {})} for at in range(12)]
     clean = [row for row in rows if "twin_of" not in row]
-    again = score(clean, totals, "fields: {total: money}", options.score).comparisons[0]
+    again = score(clean, totals, spec).comparisons[0]
     assert (again.difference, again.interval, again.p) == (found.difference, found.interval, found.p)

@@ -11,7 +11,6 @@ from fieldassay.decisions.gate import decide_result
 from fieldassay.documents.corpus.manifest import SHIPPED, read_corpus
 from fieldassay.documents.load import load
 from fieldassay.documents.options import LoadOptions
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 SHIP = read_corpus(SHIPPED)
@@ -102,7 +101,7 @@ def test_the_corpus_asks_for_units_in_ascii_and_fails_an_extractor_that_writes_s
 
     written = [answers(case.replace("m3", "m³").replace("degC", "°C")) for case in cases]
     systems = {"asked": [answers(case) for case in cases], "as written": written}
-    result = score(gold, systems, ENGINEERING, ScoreOptions(replicates=0, compare=()))
+    result = score(gold, systems, ENGINEERING, bootstrap=0, compare=())
     assert result.value("overall_accuracy", system="asked") == 1.0
     assert result.value("check_violations", system="asked") == 0
     assert result.value("pooled_unit_accuracy", system="as written") < 0.15
@@ -123,6 +122,6 @@ def test_a_question_without_its_type_or_priority_costs_and_is_named(missing: str
     for question in told["customer_specific_questions"]:
         assert question.pop(missing)
     answer = {"id": case["test_case_id"], "extraction": told}
-    result = score([case], {"s": [answer]}, ENGINEERING, ScoreOptions(replicates=0))
+    result = score([case], {"s": [answer]}, ENGINEERING, bootstrap=0)
     assert result.value("complete_accuracy") < 1.0
     assert (result.value("errors_missing"), result.value("check_violations")) == (2, 2)

@@ -482,7 +482,7 @@ ROWS = [
     (
         "the record under a key of the spec",
         {"id": "a.txt", "truth": {"total": "5.00"}},
-        {"data": {"gold": "truth"}},
+        {"data": {"gold_key": "truth"}},
     ),
 ]
 

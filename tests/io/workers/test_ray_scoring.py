@@ -82,7 +82,7 @@ def test_a_worker_that_is_killed_changes_nothing(inputs: list[str]) -> None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(one, signal.SIGKILL)
 
-    options: dict[str, Any] = {"batch": 40, "replicates": 100}
+    options: dict[str, Any] = {"batch": 40, "bootstrap": 100}
     here = score(*sources, **options)
     there = score(*sources, None, kill, **options, engine="ray", workers=2)
     assert killed

@@ -43,7 +43,7 @@ def test_intervals_over_repeated_runs_hold_the_truth() -> None:
             for run in right
         ]
         result = score(
-            gold, {"m": runs}, SPEC, metrics=("accuracy", "perfect_documents"), replicates=400, seed=trial
+            gold, {"m": runs}, SPEC, metrics=("accuracy", "perfect_documents"), bootstrap=400, seed=trial
         )
         for metric, value in truth.items():
             interval = result.estimate(metric).interval

@@ -46,7 +46,7 @@ def make_run(seed: int) -> list[Record]:
 
 
 RUNS = [make_run(seed) for seed in range(5)]
-FEW: Mapping[str, Any] = {"replicates": 200}
+FEW: Mapping[str, Any] = {"bootstrap": 200}
 
 
 def yes_no(outcomes: str) -> tuple[list[Record], list[list[Record]]]:
@@ -97,9 +97,10 @@ def test_runs_fed_as_more_documents_have_a_narrower_interval() -> None:
 
 
 def test_the_value_is_the_mean_over_runs_and_the_documents_are_counted_once() -> None:
-    singles = [score(GOLD, {"a": run}, SPEC, replicates=0) for run in RUNS]
-    repeated = score(GOLD, {"a": RUNS}, SPEC, replicates=0)
-    for metric in ("accuracy", "perfect_documents", "items_missing", "documents_missing", "recall"):
+    metrics = ("accuracy", "perfect_documents", "items_missing", "documents_missing", "recall")
+    singles = [score(GOLD, {"a": run}, SPEC, bootstrap=0, metrics=metrics) for run in RUNS]
+    repeated = score(GOLD, {"a": RUNS}, SPEC, bootstrap=0, metrics=metrics)
+    for metric in metrics:
         mean = sum(float(one.value(metric) or 0) for one in singles) / len(RUNS)
         assert repeated.value(metric) == pytest.approx(mean, abs=1e-9), metric
     assert repeated.estimate("accuracy").documents == len(GOLD)
@@ -163,7 +164,7 @@ def test_formulas_worked_by_hand(metric: str, expected: float) -> None:
 
 def test_variances_worked_by_hand() -> None:
     gold, runs = yes_no(HAND)
-    [found] = score(gold, {"a": runs}, "fields: {total: number}", replicates=0).repeats
+    [found] = score(gold, {"a": runs}, "fields: {total: number}", bootstrap=0).repeats
     within = (3 * 1 / 12 + 2 * 2 / 12 + 0 + 0) / 4
     means = [0.75, 0.5, 1.0, 0.0]
     between = sum((one - 9 / 16) ** 2 for one in means) / 3 - within / 4
@@ -176,7 +177,7 @@ def test_variances_worked_by_hand() -> None:
 
 def test_a_variance_between_documents_is_not_negative() -> None:
     gold, runs = yes_no("10 01 10 01")
-    [found] = score(gold, {"a": runs}, "fields: {total: number}", replicates=0).repeats
+    [found] = score(gold, {"a": runs}, "fields: {total: number}", bootstrap=0).repeats
     assert [parts.between for parts in found.variances] == [0.0, 0.0]
     assert found.variances[0] == VarianceParts("accuracy", 4, 2, 0.5, 0.5, 0.0)
 
@@ -189,7 +190,7 @@ def test_a_variance_between_documents_is_not_negative() -> None:
 )
 def test_pass_hat_falls_and_pass_at_rises_with_k_from_the_accuracy(rows: list[str]) -> None:
     gold, runs = yes_no(" ".join(rows))
-    result = score(gold, {"a": runs}, "fields: {total: number}", replicates=0)
+    result = score(gold, {"a": runs}, "fields: {total: number}", bootstrap=0)
     for prefix in ("", "value_"):
         hat, at = (
             [float(result.value(f"{prefix}{name}(k={k})") or 0) for k in range(1, len(runs) + 1)]
@@ -221,7 +222,7 @@ def test_answers_are_counted_together_by_the_equality_of_the_spec(
 ) -> None:
     runs = [[{"id": "d", "total": answer}] for answer in answers]
     spec = {"fields": {"total": {"type": "number", "tolerance": {"absolute": 1}}}}
-    result = score([{"id": "d", "total": 100}], {"a": runs}, spec, replicates=0)
+    result = score([{"id": "d", "total": 100}], {"a": runs}, spec, bootstrap=0)
     assert result.value("majority_accuracy") == majority
     assert [one.vote for one in result.repeats[0].flaky] == [vote]
 
@@ -232,9 +233,7 @@ def test_flaky_values_are_listed_with_their_answers_and_the_most_divided_first()
         [{"id": "d", "name": name, "total": total, "date": "x"}]
         for name, total in (("Acme", 5), ("Acne", 5), ("Acme", 6), (None, 5))
     ]
-    [found] = score(
-        gold, {"a": runs}, "fields: {name: text, total: number, date: text}", replicates=0
-    ).repeats
+    [found] = score(gold, {"a": runs}, "fields: {name: text, total: number, date: text}", bootstrap=0).repeats
     assert [(one.path, one.right) for one in found.flaky] == [("name", 2), ("total", 3)]
     told = [[(each.answer, each.runs, each.is_right) for each in one.answers or ()] for one in found.flaky]
     assert told == [
@@ -245,7 +244,8 @@ def test_flaky_values_are_listed_with_their_answers_and_the_most_divided_first()
 
 def test_a_document_missing_in_one_run_is_wrong_in_that_run() -> None:
     gold = [{"id": "d", "total": 1}, {"id": "e", "total": 1}]
-    result = score(gold, {"a": [gold, gold[:1]]}, "fields: {total: number}", replicates=0)
+    metrics = ("accuracy", "documents_missing")
+    result = score(gold, {"a": [gold, gold[:1]]}, "fields: {total: number}", bootstrap=0, metrics=metrics)
     assert (result.value("accuracy"), result.value("pass_hat(k=2)"), result.value("pass_at(k=2)")) == (
         0.75,
         0.5,
@@ -268,8 +268,8 @@ def test_evidence_tells_the_run_and_that_of_a_single_run_has_no_such_column() ->
 def test_records_of_one_file_that_name_their_run_are_repeated_runs(key: str, tmp_path: Path) -> None:
     rows = [{**record, key: number} for number, run in enumerate(RUNS[:3], 1) for record in run]
     (tmp_path / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    found = score(GOLD, tmp_path / "a.jsonl", SPEC, replicates=0)
-    assert found.estimates == score(GOLD, {"a": RUNS[:3]}, SPEC, replicates=0).estimates
+    found = score(GOLD, tmp_path / "a.jsonl", SPEC, bootstrap=0)
+    assert found.estimates == score(GOLD, {"a": RUNS[:3]}, SPEC, bootstrap=0).estimates
     assert any("3 repeated runs of a" in note for note in found.notes)
 
 

@@ -19,7 +19,6 @@ from fieldassay.reports.content.run.summary import summarize
 from fieldassay.reports.content.run.terminal import render_terminal
 from fieldassay.reports.findings.ranking import order_systems
 from fieldassay.reports.writers.page import Screen
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 # Marks and intervals of estimates, and the table of documents
@@ -142,7 +141,7 @@ def _scored(wrong: dict[str, list[int]], **options: object) -> Result:
         name: [{**row, **dict.fromkeys(FIELDS[:count], "y")} for row, count in zip(gold, counts, strict=True)]
         for name, counts in wrong.items()
     }
-    return score(gold, systems, SPEC, ScoreOptions(replicates=50, **options))  # type: ignore[arg-type]
+    return score(gold, systems, SPEC, bootstrap=50, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture(params=WRONG.values(), ids=list(WRONG), scope="module")

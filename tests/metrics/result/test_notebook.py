@@ -27,7 +27,8 @@ def result() -> Result:
         GOLD,
         {"right": GOLD, "<wrong>": wrong},
         'fields: {total: number, "<b>": text}',
-        ScoreOptions(replicates=20, evidence="all"),
+        ScoreOptions(evidence="all"),
+        bootstrap=20,
     )
 
 
@@ -72,7 +73,7 @@ def test_the_table_of_a_notebook_takes_its_colors_from_the_theme_and_loads_nothi
     "name", ["<img src=x onerror=alert(1)>", '"><script>alert(1)</script>', "a\x1b[31m\u202eb", "x" * 500]
 )
 def test_hostile_names_of_systems_are_text_in_a_notebook(name: str) -> None:
-    found = score(GOLD, {name: GOLD}, "fields: {total: number}", ScoreOptions(replicates=0))
+    found = score(GOLD, {name: GOLD}, "fields: {total: number}", bootstrap=0)
     shown = found._repr_html_()
     assert not {"img", "script"} & {*_Elements(shown).found}
     assert not {"\x1b", "\u202e"} & {*shown, *repr(found)} and len(repr(found)) < 200
@@ -80,8 +81,8 @@ def test_hostile_names_of_systems_are_text_in_a_notebook(name: str) -> None:
 
 def test_many_systems_and_metrics_are_counted_in_a_notebook() -> None:
     systems = {f"s{at}": GOLD for at in range(11)}
-    found = score(GOLD, systems, "fields: {total: number}", ScoreOptions(replicates=0))
-    page = _Elements(found._repr_html_())
+    options = ScoreOptions(metrics=("default", "presence"))
+    page = _Elements(score(GOLD, systems, "fields: {total: number}", options, bootstrap=0)._repr_html_())
     assert "s7" in page.text and "s8" not in page.text
     assert re.search(r"\d+ more metrics and 3 more systems in summary\(\)", page.text)
 
@@ -129,7 +130,7 @@ def test_the_absence_of_pandas_is_one_sentence(result: Result, monkeypatch: pyte
 
 
 def test_a_table_that_was_not_kept_is_told() -> None:
-    bare = score(GOLD, GOLD, "fields: {total: number}", ScoreOptions(replicates=0, evidence="none"))
+    bare = score(GOLD, GOLD, "fields: {total: number}", ScoreOptions(evidence="none"), bootstrap=0)
     with pytest.raises(ValueError, match="evidence='all'"):
         bare.to_pandas("evidence")
     with pytest.raises(ValueError, match="did you mean 'evidence'"):

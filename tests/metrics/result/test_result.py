@@ -181,7 +181,7 @@ NEW = [{**record, "total": int(record["id"]) + (int(record["id"]) % 7 == 0)} for
 
 
 def score(spec: str) -> fa.Result:
-    return fa.score(GOLD, {"old": GOLD[:15], "new": NEW}, spec, replicates=200)
+    return fa.score(GOLD, {"old": GOLD[:15], "new": NEW}, spec, bootstrap=200)
 
 
 @pytest.fixture(params=SPECS.values(), ids=SPECS)

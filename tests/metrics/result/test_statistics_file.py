@@ -26,7 +26,6 @@ from fieldassay.metrics.result.statistics_file import (
 from fieldassay.metrics.statistics.statistics import Statistic
 from fieldassay.metrics.statistics.sums import Sum
 from fieldassay.runs.run import Run
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 GOLD = [{"id": name, "total": at, "tags": ["x"]} for at, name in enumerate("abcd")]
 SYSTEMS = {"one": GOLD, "two": [{**row, "total": 1} for row in GOLD]}
@@ -34,8 +33,8 @@ SYSTEMS = {"one": GOLD, "two": [{**row, "total": 1} for row in GOLD]}
 
 @pytest.fixture(scope="module")
 def paired() -> PairedData:
-    options = ScoreOptions(replicates=0, keeps_statistics=True, slices=("tag",))
-    found = score(GOLD, SYSTEMS, "fields: {total: number, tags: {type: list, items: text}}", options).paired
+    options = {"bootstrap": 0, "keeps_statistics": True, "slices": ("tag",)}
+    found = score(GOLD, SYSTEMS, "fields: {total: number, tags: {type: list, items: text}}", **options).paired
     assert found is not None
     return found
 

@@ -14,7 +14,6 @@ from tests.scored_runs import linked
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -31,7 +30,7 @@ def demo_report(demo_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 @pytest.fixture(scope="session")
 def hostile_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the report of records made to break it."""
-    page = fa.report(score(gold_records(), predictions(), SPEC, ScoreOptions(replicates=100)))
+    page = fa.report(score(gold_records(), predictions(), SPEC, bootstrap=100))
     file = tmp_path_factory.mktemp("hostile") / "report.html"
     file.write_text(page, encoding="utf-8", newline="\n")
     return file

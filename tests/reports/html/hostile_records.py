@@ -26,7 +26,7 @@ SYSTEMS = (
 SPEC: dict[str, Any] = {
     "fieldassay": 1,
     "name": SCRIPT,
-    "id": "id",
+    "data": {"id_key": "id"},
     "document_type": {"field": "kind"},
     "slices": ["type"],
     "gates": ["accuracy >= 0.5"],

@@ -76,22 +76,20 @@ def test_a_page_carries_every_row() -> None:
         system: [{**record, "note": str(record.get("note", ""))[:100]} for record in records]
         for system, records in predictions().items()
     }
-    check(score(gold, answers, SPEC, ScoreOptions(replicates=0)))
+    check(score(gold, answers, SPEC, bootstrap=0))
 
 
 @given(st.lists(st.tuples(_TEXTS, _TEXTS), min_size=1, max_size=6))
 def test_a_page_carries_any_text(pairs: list[tuple[str, str]]) -> None:
     gold = [{"id": str(place), "note": first} for place, (first, _) in enumerate(pairs)]
     answer = [{"id": str(place), "note": second} for place, (_, second) in enumerate(pairs)]
-    check(score(gold, answer, "fields: {note: text}", ScoreOptions(replicates=0)))
+    check(score(gold, answer, "fields: {note: text}", bootstrap=0))
 
 
 def test_rows_in_many_chunks_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "ROWS", 3)
     gold = [{"id": str(number), "a": number, "b": f"text {number}"} for number in range(40)]
-    result = score(
-        gold, {"one": gold, "two": gold[::2]}, "fields: {a: number, b: text}", ScoreOptions(replicates=0)
-    )
+    result = score(gold, {"one": gold, "two": gold[::2]}, "fields: {a: number, b: text}", bootstrap=0)
     assert len(read_blocks(fa.report(result))["core"]["spans"]) > 10
     check(result)
 
@@ -100,15 +98,13 @@ def test_the_worst_documents_are_kept_where_there_are_too_many(monkeypatch: pyte
     monkeypatch.setattr(chunks, "MOST_ROWS", 5)
     gold = [{"id": str(number), "a": number} for number in range(20)]
     answer = [{"id": str(number), "a": number if number % 5 else -1} for number in range(20)]
-    result = score(gold, answer, "fields: {a: number}", ScoreOptions(replicates=0))
+    result = score(gold, answer, "fields: {a: number}", bootstrap=0)
     assert [row["outcome"] for row in rows_of(result)] == ["mismatch"] * 4 + ["match"]
 
 
 def test_a_long_value_is_cut_and_its_length_is_said() -> None:
     whole = "y" * 50_000
-    result = score(
-        [{"id": "1", "a": "x"}], [{"id": "1", "a": whole}], "fields: {a: text}", ScoreOptions(replicates=0)
-    )
+    result = score([{"id": "1", "a": "x"}], [{"id": "1", "a": whole}], "fields: {a: text}", bootstrap=0)
     chunk = read_blocks(fa.report(result))["rows-0"]
     assert max(len(text) for text in chunk["texts"]) == chunks.LONGEST
     assert sorted(chunk["cut"].values()) == [len(whole), len(whole) + 2]
@@ -283,7 +279,7 @@ WRONG = [{"id": str(number), "a": -number} for number in range(10)]
 def run(
     label: str, spec: str = "{fields: {a: number}, gates: [accuracy >= 0.5]}", **predictions: Any
 ) -> Reported:
-    result = score(GOLD, predictions, spec, ScoreOptions(replicates=20))
+    result = score(GOLD, predictions, spec, bootstrap=20)
     made = report_scored(result, None, decide_result(result))
     return Reported(made.result, made.evidence, made.decisions, made.kept, label)
 
@@ -521,9 +517,7 @@ SECOND = [{"id": record["id"], "name": str(record["name"])[:-3]} for record in F
 
 @pytest.fixture(scope="module")
 def made() -> tuple[dict[str, Any], pl.DataFrame]:
-    result = score(
-        FIELD_DATA_GOLD, {"first": FIRST, "second": SECOND}, FIELD_DATA_SPEC, ScoreOptions(replicates=0)
-    )
+    result = score(FIELD_DATA_GOLD, {"first": FIRST, "second": SECOND}, FIELD_DATA_SPEC, bootstrap=0)
     assert result.evidence is not None
     return read_blocks(fa.report(result)), result.evidence.filter(kind="value")
 
@@ -551,7 +545,7 @@ def test_fields_stand_in_the_order_of_the_spec() -> None:
         "account": {"b": "b", "number": "1"},
         "lines": [{"a": "a", "d": "d"}],
     }
-    blocks = read_blocks(fa.report(score([record], {"one": [record]}, spec, ScoreOptions(replicates=0))))
+    blocks = read_blocks(fa.report(score([record], {"one": [record]}, spec, bootstrap=0)))
     wanted = ["z", "account.number", "account.b", "lines[].d", "lines[].a", "a"]
     assert [one["field"] for one in blocks["fields"]["fields"] if one["field"] in wanted] == wanted
     assert [name for name in blocks["core"]["names"]["field"] if name in wanted] == wanted
@@ -610,7 +604,7 @@ def test_a_system_has_its_own_numbers_in_every_table(
 ) -> None:
     predictions = {name: _records(ORDER_OF_SYSTEMS_WRONG[name]) for name in order}
     file = tmp_path / "report.html"
-    page = fa.report(score(_records(0), predictions, ORDER_OF_SYSTEMS_SPEC, ScoreOptions(replicates=100)))
+    page = fa.report(score(_records(0), predictions, ORDER_OF_SYSTEMS_SPEC, bootstrap=100))
     file.write_text(page, encoding="utf-8", newline="\n")
     values = {
         name: f"{100 * (1 - wrong / DOCUMENTS / 2):.1f}%" for name, wrong in ORDER_OF_SYSTEMS_WRONG.items()
@@ -716,7 +710,7 @@ def test_a_run_without_its_documents_is_a_problem_and_no_crash(tmp_path: Path) -
 def test_the_page_of_a_result_shows_violated_checks_with_an_example() -> None:
     gold = [{"id": at, "total": at} for at in range(3)]
     spec = "{fields: {total: number}, checks: {total: {one_of: [1, 2]}}}"
-    page = fa.report(fa.score(gold, {"new": gold}, spec, replicates=50), "html")
+    page = fa.report(fa.score(gold, {"new": gold}, spec, bootstrap=50), "html")
     assert "Checks that predictions violate" in page
     assert "<td>one of <code>total</code></td>" in page.replace("one_of", "one of")
     assert "0" in page.partition("Checks that predictions violate")[2].partition("</table>")[0]

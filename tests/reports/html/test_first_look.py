@@ -26,7 +26,6 @@ from fieldassay.reports.html.crops import Crops, Place
 from fieldassay.reports.html.page import render_page
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.runs.value_sources import ExtractedDocument
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 # The first questions of somebody who has never seen a report: each is answered within two clicks
 
@@ -205,7 +204,7 @@ def test_documents_of_a_sweep_are_found_by_the_ids_of_gold(place: Path) -> None:
     gold = [{"id": f"2025/r{number}.pdf", "total": 70} for number in (1, 2, 3)]
     (place / "gold.jsonl").write_text("".join(json.dumps(row) + "\n" for row in gold))
     given = ("--docs", place / "nested", "--spec", place / "spec.yaml", "--gold", place / "gold.jsonl")
-    call("run", *given, "--out", place / "sweep", "--bootstrap", 0, "--quiet", "--jobs", 0)
+    call("run", *given, "--out", place / "sweep", "--quiet", "--jobs", 0)
     found = ExtractedDocument("r2", place / "sweep" / "rules")
     with Crops(place / "nested", place) as pictures:
         [made] = pictures.make([Place(found, 2, Box(72, 120, 130, 140))])
@@ -275,7 +274,9 @@ def _predict(number: int) -> list[dict[str, Any]]:
 def eight(tmp_path_factory: pytest.TempPathFactory) -> Path:
     file = tmp_path_factory.mktemp("eight") / "report.html"
     predictions = {name: _predict(at) for at, name in enumerate(NAMES)}
-    result = score(GOLD, predictions, "fields: {total: number}", ScoreOptions(replicates=100))
+    result = score(
+        GOLD, predictions, "fields: {total: number}", bootstrap=100, metrics=("default", "latency")
+    )
     file.write_text(fa.report(result), encoding="utf-8", newline="\n")
     return file
 

@@ -10,7 +10,6 @@ from tests.reports.html.opened_report import OpenReport, Pages
 
 import fieldassay as fa
 from fieldassay import score
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 SYSTEMS = (
     "toString",
@@ -47,7 +46,7 @@ def many_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     predictions = {name: _records(wrong) for name, wrong in zip(SYSTEMS, WRONG, strict=True)}
     file = tmp_path_factory.mktemp("many") / "report.html"
     file.write_text(
-        fa.report(score(_records(), predictions, SPEC, ScoreOptions(replicates=100))),
+        fa.report(score(_records(), predictions, SPEC, bootstrap=100)),
         encoding="utf-8",
         newline="\n",
     )
@@ -123,12 +122,7 @@ def test_differences_stand_with_the_best_first(pages: Pages, many_report: Path) 
 
 def test_systems_that_are_equal_share_the_first_place() -> None:
     page = fa.report(
-        score(
-            _records(),
-            {"one": _records(2), "two": _records(2), "three": _records(4)},
-            SPEC,
-            ScoreOptions(replicates=100),
-        )
+        score(_records(), {"one": _records(2), "two": _records(2), "three": _records(4)}, SPEC, bootstrap=100)
     )
     assert "one and two have the highest accuracy: 93.8%" in page
 

@@ -26,7 +26,6 @@ from fieldassay.metrics.result.result import Result
 from fieldassay.reports.findings.mistakes import WRONG
 from fieldassay.reports.html.page import SCRIPTS, STYLES, hash_source, join_charts
 from fieldassay.reports.wording.meanings import LETTERS, MEANINGS
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 # The page as text: nothing in it asks for anything, and nothing from a document is markup
 
@@ -59,7 +58,7 @@ class Parts(HTMLParser):
 
 @pytest.fixture(scope="module")
 def hostile_page() -> str:
-    return fa.report(score(gold_records(), predictions(), SPEC, ScoreOptions(replicates=50)))
+    return fa.report(score(gold_records(), predictions(), SPEC, bootstrap=50))
 
 
 def test_the_page_loads_nothing(hostile_page: str) -> None:
@@ -376,7 +375,7 @@ def _predict(wrong_from: int) -> list[dict[str, Any]]:
 @pytest.fixture(scope="module")
 def result() -> Result:
     predictions = {"sure": _predict(380), "wild": _predict(0)}
-    return score(GOLD, predictions, "fields: {total: number}", ScoreOptions(replicates=0))
+    return score(GOLD, predictions, "fields: {total: number}", bootstrap=0)
 
 
 def test_the_page_has_the_numbers_and_the_promise_of_calibrate(result: Result) -> None:
@@ -444,5 +443,5 @@ def test_both_charts_are_drawn_and_axe_finds_nothing(
 
 
 def test_a_run_without_confidences_has_no_such_page() -> None:
-    page = fa.report(score(GOLD, GOLD, "fields: {total: number}", ScoreOptions(replicates=0)))
+    page = fa.report(score(GOLD, GOLD, "fields: {total: number}", bootstrap=0))
     assert 'data-tab="confidence"' not in page

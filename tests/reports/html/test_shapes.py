@@ -12,7 +12,6 @@ from tests.reports.html.opened_report import OpenReport, Pages
 import fieldassay as fa
 from fieldassay import score
 from fieldassay.commands.cli.main import main
-from fieldassay.scoring.inputs.options import ScoreOptions
 
 # Reports of odd shapes: twenty systems with long names, and one document without intervals
 
@@ -30,9 +29,9 @@ def _records(documents: int, wrong: int) -> list[dict[str, Any]]:
 
 def _write(folder: Path, documents: int, systems: list[str]) -> Path:
     predictions = {name: _records(documents, at) for at, name in enumerate(systems)}
-    options = ScoreOptions(replicates=50 if documents > 1 else 0)
+    options = {"bootstrap": 50 if documents > 1 else 0}
     file = folder / "report.html"
-    page = fa.report(score(_records(documents, 0), predictions, SPEC, options))
+    page = fa.report(score(_records(documents, 0), predictions, SPEC, **options))
     file.write_text(page, encoding="utf-8", newline="\n")
     return file
 
@@ -143,7 +142,7 @@ def list_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     predicted = [{"id": "d", **PREDICTED, "long": [f"item {at}" for at in range(LENGTH - 1)]}]
     file = tmp_path_factory.mktemp("lists") / "report.html"
     file.write_text(
-        fa.report(score(gold, {"one": predicted}, LONG_LISTS_SPEC, ScoreOptions(replicates=0))),
+        fa.report(score(gold, {"one": predicted}, LONG_LISTS_SPEC, bootstrap=0)),
         encoding="utf-8",
         newline="\n",
     )
@@ -196,10 +195,7 @@ def test_a_long_document_is_shown_in_part_until_asked_for(pages: Pages, list_rep
 def test_a_score_reads_as_one_only_if_it_is(browser: Browser, tmp_path: Path) -> None:
     spec = {"fields": {"t": {"type": "text", "compare": "levenshtein", "accept": 1.0}}}
     result = score(
-        [{"id": "d", "t": "a" * 250}],
-        {"one": [{"id": "d", "t": "a" * 249 + "b"}]},
-        spec,
-        ScoreOptions(replicates=0),
+        [{"id": "d", "t": "a" * 250}], {"one": [{"id": "d", "t": "a" * 249 + "b"}]}, spec, bootstrap=0
     )
     (tmp_path / "report.html").write_text(fa.report(result), encoding="utf-8", newline="\n")
     with OpenReport.opened(browser, tmp_path / "report.html") as report:
@@ -299,7 +295,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     folder = tmp_path_factory.mktemp("runs")
     spec = "{name: bills, fields: {total: number, shop: text}}"
     for name, rows in (("old", OLD), ("new", NEW)):
-        score(CHANGES_GOLD, {"model": rows}, spec, replicates=100).save(folder / name)
+        score(CHANGES_GOLD, {"model": rows}, spec, bootstrap=100).save(folder / name)
     return folder / "old", folder / "new"
 
 

@@ -48,12 +48,12 @@ fields:
 
 def of_records(ada: list[dict[str, Any]], bob: list[dict[str, Any]], **options: Any) -> Agreement:
     numbered = [[{"id": str(at), **row} for at, row in enumerate(rows)] for rows in (ada, bob)]
-    return agreement(dict(zip(("ada", "bob"), numbered, strict=True)), SPEC, replicates=0, **options)
+    return agreement(dict(zip(("ada", "bob"), numbered, strict=True)), SPEC, bootstrap=0, **options)
 
 
 def of_sheets(tmp_path: Path, sheets: list[Sheet], spec: str = SPEC) -> Agreement:
     write_labels(tmp_path / "labels.jsonl", sheets)
-    return agreement([tmp_path / "labels.jsonl"], spec, replicates=0)
+    return agreement([tmp_path / "labels.jsonl"], spec, bootstrap=0)
 
 
 @pytest.mark.parametrize(
@@ -255,14 +255,14 @@ fields: {kind: {type: enum, values: [invoice, statement]}, total: {type: money, 
 """
     ada = [{"id": "a", "kind": "invoice", "total": "5"}, {"id": "b", "kind": "statement"}]
     bob = [{"id": "a", "kind": "invoice", "total": "5"}, {"id": "b", "kind": "invoice", "total": "6"}]
-    found = agreement({"ada": ada, "bob": bob}, spec, replicates=0)
+    found = agreement({"ada": ada, "bob": bob}, spec, bootstrap=0)
     assert found.field("total").measures["observed"].n == 1
     assert found.field("kind").measures["observed"].n == 2
 
 
 def test_trees_without_declared_fields_are_compared_too() -> None:
     ada, bob = [{"id": "a", "x": {"y": "1"}, "l": [1, 2]}], [{"id": "a", "x": {"y": "2"}, "l": [2, 1]}]
-    found = agreement({"ada": ada, "bob": bob}, "type: any", replicates=0)
+    found = agreement({"ada": ada, "bob": bob}, "type: any", bootstrap=0)
     assert found.value("observed", "x.y") == 0.0
     assert found.value("item_f1", "l") == 1.0
 
@@ -290,9 +290,9 @@ def told(found: Agreement) -> Any:
 def test_neither_the_order_of_reviewers_nor_of_documents_matters(pairs: list[tuple[Any, Any]]) -> None:
     named = [(f"d{at}", *pair) for at, pair in enumerate(pairs)]
     ada, bob = ([{"id": name, **row[side]} for name, *row in named] for side in (0, 1))
-    one = agreement({"ada": ada, "bob": bob}, SPEC, replicates=50)
-    two = agreement({"bob": bob[::-1], "ada": ada[::-1]}, SPEC, replicates=50)
-    other = agreement({"ada": bob, "bob": ada}, SPEC, replicates=50)
+    one = agreement({"ada": ada, "bob": bob}, SPEC, bootstrap=50)
+    two = agreement({"bob": bob[::-1], "ada": ada[::-1]}, SPEC, bootstrap=50)
+    other = agreement({"ada": bob, "bob": ada}, SPEC, bootstrap=50)
     assert told(one) == told(two) == told(other)
 
 
@@ -300,7 +300,7 @@ def test_neither_the_order_of_reviewers_nor_of_documents_matters(pairs: list[tup
 @given(documents)
 def test_a_reviewer_agrees_with_himself(pairs: list[tuple[Any, Any]]) -> None:
     rows = [{"id": str(at), **first} for at, (first, _) in enumerate(pairs)]
-    found = agreement({"ada": rows, "bob": rows}, SPEC, replicates=0)
+    found = agreement({"ada": rows, "bob": rows}, SPEC, bootstrap=0)
     for field in found.fields:
         assert {one.value for one in field.measures.values()} <= {1.0, None}
     assert found.value("observed") == 1.0
@@ -396,14 +396,14 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Callable[...,
 
 
 def test_the_command_tells_agreement_and_disagreements(command: Callable[..., tuple[int, str, str]]) -> None:
-    code, out, _ = command("--bootstrap", "200")
+    code, out, _ = command()
     assert code == 0
     assert "25 documents labeled twice or more, by ada (25) and bob (25)" in out
     assert "Most frequent disagreements" in out
 
 
 def test_the_command_prints_json(command: Callable[..., tuple[int, str, str]]) -> None:
-    code, out, _ = command("--json", "--bootstrap", "1000")
+    code, out, _ = command("--json")
     found = json.loads(out)
     assert code == 0
     assert found["reviewers"] == {"ada": 25, "bob": 25}
@@ -423,7 +423,7 @@ def test_the_page_breaks_no_number(width: int) -> None:
             for at, name in enumerate("ab")
         },
         SPEC,
-        replicates=100,
+        bootstrap=100,
     )
     text = render_agreement(found, Screen(width))
     heads = [line.split() for line in text.splitlines() if line.startswith("field ")]

@@ -67,7 +67,7 @@ def sheets_of(table: Table, missing: Literal["no row", "skipped"]) -> list[Sheet
 
 def measure(folder: Path, sheets: list[Sheet], replicates: int = 0) -> Agreement:
     write_labels(folder / "labels.jsonl", sheets)
-    return agreement([folder / "labels.jsonl"], SPEC, replicates=replicates)
+    return agreement([folder / "labels.jsonl"], SPEC, bootstrap=replicates)
 
 
 tables = st.integers(2, 4).flatmap(
@@ -119,7 +119,7 @@ def test_documents_of_one_reviewer_count_in_the_chance_agreement_and_are_not_lab
 
 def test_an_empty_cell_of_plain_records_is_an_answer() -> None:
     rows = [{"id": at, "f": "x" if at else ""} for at in range(3)]
-    found = agreement({"a": rows, "b": [{**row, "f": "x"} for row in rows]}, SPEC, replicates=0)
+    found = agreement({"a": rows, "b": [{**row, "f": "x"} for row in rows]}, SPEC, bootstrap=0)
     assert (found.documents, found.value("observed", "f")) == (3, 2 / 3)
 
 
@@ -170,7 +170,7 @@ def test_values_that_are_paired_where_they_are_alike_have_no_agreement_where_bot
 ) -> None:
     items: list[Any] = [{"a": "x", "b": "y"}, {"a": "z", "b": "u"}] if "object" in field else ["x", "z"]
     rows = [{"id": at, "l": items[: 1 + at % 2]} for at in range(4)]
-    found = agreement({"a": rows, "b": rows}, f"fields: {{l: {field}}}", replicates=200)
+    found = agreement({"a": rows, "b": rows}, f"fields: {{l: {field}}}", bootstrap=200)
     measure = found.field(path).measures["both_found"]
     assert (measure.value is not None) == (measure.interval is not None) == is_defined
     assert is_defined or "alike" in (measure.reason or "")

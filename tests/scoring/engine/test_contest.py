@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from msgspec.structs import replace
 
 import fieldassay
 from fieldassay.errors import ProblemsError
@@ -66,13 +65,13 @@ def run(count: int = 60, systems: int = 2, **options: Any) -> Result:
     rng = np.random.default_rng(count + systems)
     predictions = {f"s{number}": draw(rng, count, 0.6 + 0.12 * number) for number in range(systems)}
     chosen: dict[str, Any] = {
-        "replicates": 300,
+        "bootstrap": 300,
         "evidence": "none",
         "compare": EVERYTHING,
         "metrics": EVERYTHING,
         **options,
     }
-    return score(gold(count), predictions, SPEC, ScoreOptions(**chosen))
+    return score(gold(count), predictions, SPEC, **chosen)
 
 
 def find(result: Result, metric: str) -> Comparison:
@@ -96,7 +95,7 @@ def test_directions_are_those_of_the_metrics() -> None:
     assert found["accuracy"].verdict == found["f1"].verdict == "better"
     right, wrong = [{"id": at, "a": 1} for at in range(30)], [{"id": at, "a": 1, "b": 1} for at in range(30)]
     result = score(
-        right, {"clean": right, "chatty": wrong}, SPEC, ScoreOptions(compare=("hr",), metrics=("hr",))
+        right, {"clean": right, "chatty": wrong}, SPEC, ScoreOptions(metrics=("hr",)), compare=("hr",)
     )
     [one] = result.comparisons
     assert (one.difference, one.better, one.verdict, one.wins, one.losses) == (0.5, "lower", "worse", 0, 30)
@@ -106,8 +105,8 @@ def test_few_documents_are_halved_in_every_way_and_the_metric_is_computed_again_
     count, metrics = 7, ("f1", "accuracy_by_field", "accuracy", "recall[b]", "correct")
     rng = np.random.default_rng(3)
     sides = [draw(rng, count, right) for right in (0.4, 0.8)]
-    options = ScoreOptions(replicates=0, evidence="none", metrics=metrics, compare=metrics)
-    result = score(gold(count), {"s0": sides[0], "s1": sides[1]}, SPEC, options)
+    options = {"bootstrap": 0, "evidence": "none", "metrics": metrics, "compare": metrics}
+    result = score(gold(count), {"s0": sides[0], "s1": sides[1]}, SPEC, **options)
     halves = []
     for chosen in product((False, True), repeat=count):
         if any(chosen):
@@ -115,7 +114,7 @@ def test_few_documents_are_halved_in_every_way_and_the_metric_is_computed_again_
                 [row for row, is_in in zip(one, chosen, strict=True) if is_in]
                 for one in (gold(count), *sides)
             )
-            part = score(rows, {"s0": own[0], "s1": own[1]}, SPEC, replace(options, compare=()))
+            part = score(rows, {"s0": own[0], "s1": own[1]}, SPEC, **{**options, "compare": ()})
             halves.append(part)
     for metric, one in zip(metrics, result.comparisons, strict=True):
         pairs = [[half.value(metric, name) for name in ("s0", "s1")] for half in halves]
@@ -136,7 +135,7 @@ def test_means_over_the_same_documents_are_a_sign_flip_of_their_differences() ->
         ]
         for _ in "pq"
     ]
-    result = score(truth, {"p": sides[0], "q": sides[1]}, SPEC, ScoreOptions(replicates=0, evidence="none"))
+    result = score(truth, {"p": sides[0], "q": sides[1]}, SPEC, ScoreOptions(evidence="none"), bootstrap=0)
     assert result.documents is not None
     wide = result.documents.pivot(on="system", index="doc", values="accuracy")
     differences = (wide["q"] - wide["p"]).to_numpy()
@@ -156,10 +155,7 @@ def test_yes_or_no_per_document_is_mcnemar() -> None:
     first = [{"id": at, "a": 1 if at < 1 or at >= 9 else 2} for at in range(40)]
     second = [{"id": at, "a": 2 if at < 1 else 1} for at in range(40)]
     result = score(
-        right,
-        {"x": first, "y": second},
-        "fields: {a: integer}",
-        ScoreOptions(compare=("perfect_documents", "recall")),
+        right, {"x": first, "y": second}, "fields: {a: integer}", compare=("perfect_documents", "recall")
     )
     for one in result.comparisons:
         assert (one.method, one.p, one.wins, one.losses, one.ties) == (
@@ -174,7 +170,7 @@ def test_yes_or_no_per_document_is_mcnemar() -> None:
 
 
 def test_the_interval_is_the_wider_of_halves_and_replicates_and_the_guarded_one_is_wider_still() -> None:
-    result = run(60, compare=("f1",), metrics=("f1",), replicates=400)
+    result = run(60, compare=("f1",), metrics=("f1",), bootstrap=400)
     [one] = result.comparisons
     assert result.paired is not None
     arena = PairedMatrix.open(result.paired)
@@ -208,8 +204,8 @@ def test_identical_systems_have_no_difference_and_a_guard_of_what_other_document
 def test_undefined_stays_undefined_and_leaves_the_family() -> None:
     nothing = [{"id": at, "a": at} for at in range(8)]
     silent = [{"id": at} for at in range(8)]
-    options = ScoreOptions(metrics=("precision", "recall"), compare=("precision", "recall"))
-    precision, recall = score(nothing, {"right": nothing, "silent": silent}, SPEC, options).comparisons
+    options = {"metrics": ("precision", "recall"), "compare": ("precision", "recall")}
+    precision, recall = score(nothing, {"right": nothing, "silent": silent}, SPEC, **options).comparisons
     assert precision.values == (1.0, None)
     assert (precision.verdict, precision.difference, precision.p, precision.interval) == (
         "undefined",
@@ -229,16 +225,20 @@ def test_undefined_stays_undefined_and_leaves_the_family() -> None:
 def test_neither_batches_nor_workers_nor_order_can_be_seen(count: int, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
     predictions = {name: draw(rng, count, right) for name, right in {"x": 0.7, "y": 0.75, "z": 0.7}.items()}
-    plain = ScoreOptions(
-        replicates=50, evidence="none", compare=EVERYTHING, metrics=EVERYTHING, slices=("kind",)
-    )
-    whole = score(gold(count), predictions, SPEC, plain)
+    plain = {
+        "bootstrap": 50,
+        "evidence": "none",
+        "compare": EVERYTHING,
+        "metrics": EVERYTHING,
+        "slices": ("kind",),
+    }
+    whole = score(gold(count), predictions, SPEC, **plain)
     order = rng.permutation(count)
     shuffled = score(
         [gold(count)[at] for at in order],
         {name: rows[::-1] for name, rows in predictions.items()},
         SPEC,
-        replace(plain, **options),
+        **{**plain, **options},
     )
     assert shuffled.comparisons == whole.comparisons
     assert shuffled.rankings == whole.rankings
@@ -285,7 +285,7 @@ def test_slices_are_families_of_their_own_and_compare_the_first_metric() -> None
 def test_a_slice_key_with_many_values_is_left_out_and_that_is_said() -> None:
     truth = [{"id": f"d{at:03}", "kind": f"k{at}", "a": at} for at in range(25)]
     predictions = {"x": truth, "y": [{**row, "a": 0} for row in truth]}
-    result = score(truth, predictions, SPEC, ScoreOptions(slices=("kind",), replicates=50))
+    result = score(truth, predictions, SPEC, ScoreOptions(slices=("kind",)), bootstrap=50)
     assert not any(one.slice for one in result.comparisons)
     assert any("has 25 values" in warning for warning in result.warnings)
 
@@ -308,7 +308,7 @@ def test_a_ranking_says_which_places_are_certain() -> None:
 
 def test_the_first_is_valued_by_the_documents_that_did_not_choose_it() -> None:
     """Each replicate by a plain loop: the best on what it draws, valued on what it leaves out."""
-    result = run(40, 3, compare=("accuracy",), replicates=60)
+    result = run(40, 3, compare=("accuracy",), bootstrap=60)
     [ranking] = result.rankings
     assert result.paired is not None
     arena = PairedMatrix.open(result.paired)
@@ -335,9 +335,9 @@ def test_the_first_of_equal_systems_is_worth_less_on_new_documents() -> None:
     gaps = []
     for _ in range(10):
         predictions = {f"s{number}": draw(rng, 40, 0.8, 0.0) for number in range(6)}
-        options = ScoreOptions(replicates=200, evidence="none", metrics=("recall",), compare=("recall",))
+        options = {"bootstrap": 200, "evidence": "none", "metrics": ("recall",), "compare": ("recall",)}
         truth = [{"id": f"d{at:03}", "a": at, "b": 2 * at, "c": f"t{at}"} for at in range(40)]
-        [ranking] = score(truth, predictions, SPEC, options).rankings
+        [ranking] = score(truth, predictions, SPEC, **options).rankings
         assert ranking.places[0].value is not None and ranking.on_new_documents is not None
         gaps.append((ranking.places[0].value - 0.8, ranking.on_new_documents - 0.8))
     flattered, honest = np.mean(gaps, axis=0)
@@ -423,7 +423,7 @@ def test_systems_are_compared_by_the_main_metrics(
     spec: dict[str, Any], metrics: tuple[str, ...] | None, compared: list[str]
 ) -> None:
     predictions = {"x": gold(5), "y": gold(5)}
-    result = score(gold(5), predictions, {**SPEC, **spec}, ScoreOptions(metrics=metrics, replicates=10))
+    result = score(gold(5), predictions, {**SPEC, **spec}, ScoreOptions(metrics=metrics), bootstrap=10)
     assert [one.metric for one in result.comparisons] == compared
 
 
@@ -447,8 +447,8 @@ def test_a_system_that_is_slower_in_every_shared_document_is_never_called_faster
     times = [1000.0 + 100.0 * at for at in range(40)]
     late = [one + 100.0 if at < 25 else None for at, one in enumerate(times)]
     truth = [{"id": f"d{at:03}", "a": at} for at in range(40)]
-    options = ScoreOptions(metrics=("latency_mean",), compare=("latency_mean",))
-    result = score(truth, {"a": timed(times), "b": timed(late)}, {"fields": {"a": "integer"}}, options)
+    options = {"metrics": ("latency_mean",), "compare": ("latency_mean",)}
+    result = score(truth, {"a": timed(times), "b": timed(late)}, {"fields": {"a": "integer"}}, **options)
     [one] = result.comparisons
     assert result.value("latency_mean", "b") < result.value("latency_mean", "a")  # type: ignore[operator]
     assert (one.documents, one.wins, one.losses, one.verdict) == (25, 0, 25, "worse")
@@ -460,12 +460,12 @@ def test_documents_measured_in_one_system_only_change_no_comparison_of_times() -
     rng = np.random.default_rng(8)
     times = {name: rng.lognormal(7, 0.4, 30).tolist() for name in "ab"}
     truth = [{"id": f"d{at:03}", "a": at} for at in range(30)]
-    options = ScoreOptions(metrics=("latency_mean",), compare=("latency_mean",), replicates=200)
+    options = {"metrics": ("latency_mean",), "compare": ("latency_mean",), "bootstrap": 200}
 
     def compare_times(count: int) -> Comparison:
         first = [*times["a"][:count], *[None] * (30 - count)]
         predictions = {"a": timed(first), "b": timed(times["b"])}
-        [one] = score(truth, predictions, {"fields": {"a": "integer"}}, options).comparisons
+        [one] = score(truth, predictions, {"fields": {"a": "integer"}}, **options).comparisons
         return one
 
     some = compare_times(20)
@@ -482,8 +482,8 @@ def test_three_systems_are_each_compared_on_the_documents_that_a_pair_shares() -
         "b": timed([one + 5.0 if at < 30 else None for at, one in enumerate(times)]),
         "c": timed([one - 5.0 if at >= 5 else None for at, one in enumerate(times)]),
     }
-    options = ScoreOptions(metrics=("latency_mean",), compare=("latency_mean",))
-    result = score(truth, sides, {"fields": {"a": "integer"}}, options)
+    options = {"metrics": ("latency_mean",), "compare": ("latency_mean",)}
+    result = score(truth, sides, {"fields": {"a": "integer"}}, **options)
     assert [(one.documents, one.verdict) for one in result.comparisons] == [(30, "worse"), (35, "better")]
     [ranking] = result.rankings
     assert {frozenset(pair.systems): pair.is_shown for pair in ranking.pairs} == dict.fromkeys(
@@ -496,8 +496,8 @@ def test_systems_that_share_no_measured_document_cannot_be_compared_in_it() -> N
     truth = [{"id": f"d{at:03}", "kind": f"k{at % 2}", "a": at} for at in range(8)]
     sides = {"a": timed([5.0] * 4 + [None] * 4), "b": timed([None] * 4 + [5.0] * 4)}
     for metric in ("latency_mean", "throughput"):
-        options = ScoreOptions(metrics=(metric,), compare=(metric,), slices=("kind",), replicates=50)
-        result = score(truth, sides, {"fields": {"a": "integer"}}, options)
+        options = {"metrics": (metric,), "compare": (metric,), "slices": ("kind",), "bootstrap": 50}
+        result = score(truth, sides, {"fields": {"a": "integer"}}, **options)
         assert {(one.verdict, one.documents, one.p) for one in result.comparisons} == {("undefined", 0, None)}
 
 
@@ -517,8 +517,8 @@ def test_tests_with_one_p_value_have_one_interval_in_whatever_sequence_they_stan
     sides = {"old": weak, "new": strong, "copy": [dict(row) for row in strong]}
 
     def contest_by(metrics: tuple[str, ...], names: Sequence[str]) -> dict[Any, Any]:
-        options = ScoreOptions(replicates=300, compare=metrics, metrics=metrics, evidence="none")
-        found = score(truth, {name: sides[name] for name in names}, SPEC, options).comparisons
+        options = {"bootstrap": 300, "compare": metrics, "metrics": metrics, "evidence": "none"}
+        found = score(truth, {name: sides[name] for name in names}, SPEC, **options).comparisons
         return {
             (one.systems, one.metric): (one.p_adjusted, one.p_needed, one.interval, one.interval_guarded)
             for one in found
@@ -534,20 +534,20 @@ def test_a_difference_larger_than_any_can_be_is_not_called_detectable(lost: int)
     """All of 6 documents lost gave a detectable difference of 112 points."""
     truth = [{"id": f"d{at:03}", "a": at, "b": at, "c": "x"} for at in range(lost)]
     wrong = [{"id": row["id"], "a": -1, "b": -1, "c": "y"} for row in truth]
-    options = ScoreOptions(compare=("accuracy",), metrics=("accuracy",), level=0.99)
-    [one] = score(truth, {"x": truth, "y": wrong}, SPEC, options).comparisons
+    options = {"compare": ("accuracy",), "metrics": ("accuracy",), "level": 0.99}
+    [one] = score(truth, {"x": truth, "y": wrong}, SPEC, **options).comparisons
     assert one.p == 0.5**lost
     assert (one.detectable, one.detectable_whole) == (None, None)
 
 
-@pytest.mark.parametrize(("options", "is_guarded"), [({"replicates": 1}, False), ({"replicates": 800}, True)])
+@pytest.mark.parametrize(("options", "is_guarded"), [({"bootstrap": 1}, False), ({"bootstrap": 800}, True)])
 def test_an_interval_of_too_few_replicates_makes_no_system_better_for_other_documents(
     options: dict[str, Any], is_guarded: bool
 ) -> None:
     truth = [{"id": f"d{at:03}", "a": at, "b": at, "c": "x"} for at in range(40)]
     lost = [{"id": row["id"]} if at < 13 else row for at, row in enumerate(truth)]
-    given = ScoreOptions(compare=("accuracy",), metrics=("accuracy",), **options)
-    [one] = score(truth, {"x": truth, "y": lost}, SPEC, given).comparisons
+    given = {"compare": ("accuracy",), "metrics": ("accuracy",), **options}
+    [one] = score(truth, {"x": truth, "y": lost}, SPEC, **given).comparisons
     assert (one.verdict, one.is_guarded) == ("worse", is_guarded)
     sentence = describe_comparison(one)
     assert ("too few replicates to say what others would show" in sentence) != is_guarded
@@ -561,8 +561,8 @@ def test_a_ranking_has_no_pair_of_systems_that_share_no_measured_document() -> N
         "b": timed([None] * 4 + [9.0] * 4),
         "c": timed([7.0] * 8),
     }
-    options = ScoreOptions(metrics=("latency_mean",), compare=("latency_mean",), replicates=50)
-    [ranking] = score(truth, sides, {"fields": {"a": "integer"}}, options).rankings
+    options = {"metrics": ("latency_mean",), "compare": ("latency_mean",), "bootstrap": 50}
+    [ranking] = score(truth, sides, {"fields": {"a": "integer"}}, **options).rankings
     assert {one.systems: one.difference for one in ranking.pairs} == {("a", "c"): -2.0, ("c", "b"): -2.0}
 
 

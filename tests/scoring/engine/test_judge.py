@@ -127,7 +127,8 @@ def test_a_wrong_kind_is_one_structure_mismatch_and_gold_stays_in_recall() -> No
         "under_wrong_kind" in row["flags"]
         for row in rows.filter(pl.col("outcome") == "missing", kind="value").iter_rows(named=True)
     )
-    result = result_of(LINES, [{"lines": [{"sku": "a", "n": 1}]}], [{"lines": "see attachment"}])
+    gold, pred = [{"lines": [{"sku": "a", "n": 1}]}], [{"lines": "see attachment"}]
+    result = result_of(LINES, gold, pred, metrics=("default", "structure_errors"))
     assert (result.value("precision"), result.value("recall"), result.value("structure_errors")) == (
         0.0,
         0.0,
@@ -189,7 +190,7 @@ def test_a_delimited_string_is_a_list_where_the_spec_says_so() -> None:
 def test_every_leaf_of_missing_and_spurious_items_counts() -> None:
     gold = {"lines": [{"sku": "a", "n": 1}, {"sku": "b", "n": 2}]}
     pred = {"lines": [{"sku": "b", "n": 2}, {"sku": "zz", "n": 99}, {"sku": "yy", "n": 98}]}
-    result = result_of(LINES, [gold], [pred])
+    result = result_of(LINES, [gold], [pred], metrics=("default", "items"))
     assert result.value("precision") == pytest.approx(2 / 6)
     assert result.value("recall") == pytest.approx(2 / 4)
     assert result.value("accuracy") == pytest.approx(2 / 8)

@@ -14,7 +14,6 @@ from tests.judging import result_of
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.engine import long_lists
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 # The results of shards: whatever a spec asks for, they come back from another process as they were
@@ -74,7 +73,7 @@ def able_metrics() -> tuple[str, ...]:
             id="own metrics",
         ),
         pytest.param(
-            "{fields: {b: text}, metrics: [accuracy, latency_p95]}", PRED, {"replicates": 0}, id="quantiles"
+            "{fields: {b: text}, metrics: [accuracy, latency_p95]}", PRED, {"bootstrap": 0}, id="quantiles"
         ),
     ],
 )
@@ -82,8 +81,8 @@ def test_results_that_travelled_are_the_same(
     spec: str, predictions: Any, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Work and results are pickled on their way to a worker and back."""
-    given = ScoreOptions(**{"replicates": 20, "batch": 40, **options})
-    here, travelled = score(GOLD, {"m": predictions}, spec, given), []
+    given = {**{"bootstrap": 20, "batch": 40, **options}}
+    here, travelled = score(GOLD, {"m": predictions}, spec, **given), []
 
     def run_here(function: Any, works: Any, workers: int) -> Any:
         for work in works:
@@ -91,7 +90,7 @@ def test_results_that_travelled_are_the_same(
             yield pickle.loads(pickle.dumps(function(pickle.loads(pickle.dumps(work)))))
 
     monkeypatch.setattr("fieldassay.io.workers.pool.run_pool", run_here)
-    apart = score(GOLD, {"m": predictions}, spec, given, workers=2)
+    apart = score(GOLD, {"m": predictions}, spec, **given, workers=2)
     assert travelled == [0, 1, 2]
     assert apart.estimates == here.estimates and apart.counts == here.counts
     assert apart.checks == here.checks and apart.repeats == here.repeats

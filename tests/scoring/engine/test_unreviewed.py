@@ -91,7 +91,7 @@ def test_they_are_counted_in_result_metrics_and_warnings(tmp_path: Path) -> None
     result = score_alone(gold, pred, SPEC)
     assert result.counts["unreviewed"] == {"fields": 6, "documents": 4}
     assert any("6 fields in 4 documents were never reviewed" in text for text in result.warnings)
-    fieldassay.score(gold, pred, SPEC, replicates=0).save(tmp_path / "run")
+    fieldassay.score(gold, pred, SPEC, bootstrap=0).save(tmp_path / "run")
     assert json.loads((tmp_path / "run" / "metrics.json").read_text())["counts"]["unreviewed"]["fields"] == 6
 
 

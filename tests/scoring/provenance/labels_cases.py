@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from fieldassay.records.matching import batches
 from fieldassay.scoring.inputs.open_inputs import open_inputs
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.provenance.labels import digest_part, digest_rows
 from fieldassay.spec.plan.compile import read_plan
 
@@ -38,9 +37,9 @@ class Labels(Struct, frozen=True):
     digests: dict[str, str]
 
 
-def labels(records: Any, spec: Any = SPEC, inputs: InputOptions | None = None) -> Labels:
+def labels(records: Any, spec: Any = SPEC) -> Labels:
     plan = read_plan(spec)
-    matching = open_inputs(plan, records, {}, inputs or InputOptions())
+    matching = open_inputs(plan, records, {})
     rows = np.concatenate([digest_part(plan, batch.gold) for batch in batches(matching, 2)])
     return Labels(
         digest_rows(rows), {name: row.tobytes().hex() for name, row in zip(matching.ids, rows, strict=True)}

@@ -10,9 +10,11 @@ from msgspec.structs import replace
 from strategies_spec import specs
 
 from fieldassay.metrics.catalogue.definitions import Definition
+from fieldassay.options import option_names
 from fieldassay.scoring.provenance.specs import freeze_formulas, freeze_spec
 from fieldassay.spec.language.model import Accept, Call, DocumentType, Field, Spec
 from fieldassay.spec.language.parse import read_spec
+from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 from fieldassay.spec.plan.digest import digest_of
 
 SPEC = """
@@ -59,7 +61,7 @@ OTHER: dict[str, Any] = {
     "fields": (Field("inner"),),
     "patterns": (("**", Field("**", "id")),),
     "extra": "spurious",
-    "id": ("image",),
+    "data": DataOptions(names="loose"),
     "locale": "de",
     "document_type": DocumentType("kind"),
     "metrics": ("f1",),
@@ -71,7 +73,7 @@ OTHER: dict[str, Any] = {
 }
 """Another value for spec parts or fields where a larger number, other claim or text `x` will not do."""
 
-NOT_FROZEN = {"name", "description", "edition", "citation", "protocol", "gates", "slices"}
+NOT_FROZEN = {"statistics", "name", "description", "edition", "citation", "protocol", "gates", "slices"}
 FORMULAS = {"metrics", "definitions", "score", "prices"}
 
 
@@ -90,7 +92,7 @@ def other(model: Any, part: str) -> Any:
     )
 
 
-FIELD_NOT_FROZEN = ("name", "description", "labels")
+FIELD_NOT_FROZEN = ("name", "description", "labels", "find")
 
 
 @pytest.mark.parametrize("part", [part for part in parts(Field) if part not in FIELD_NOT_FROZEN])
@@ -105,7 +107,7 @@ def test_every_part_of_a_field_is_in_the_digest_of_the_spec(part: str) -> None:
     assert freeze_formulas(one) == freeze_formulas(two)
 
 
-@pytest.mark.parametrize("part", ["description", "labels"])
+@pytest.mark.parametrize("part", ["description", "labels", "find"])
 def test_what_helps_only_extraction_is_not_in_the_digest_of_the_spec(part: str) -> None:
     field = Field("a")
     changed = replace(field, **{part: other(field, part)})
@@ -123,11 +125,20 @@ def test_every_part_of_a_spec_is_in_one_digest(part: str) -> None:
 @pytest.mark.parametrize("part", sorted(NOT_FROZEN))
 def test_what_decides_no_score_and_is_no_formula_is_in_none(part: str) -> None:
     spec = Spec("s", (Field("a"),))
-    value = ("accuracy >= 0.9",) if part in ("gates", "slices") else "other"
+    lists = dict.fromkeys(("gates", "slices"), ("accuracy >= 0.9",))
+    value = {**lists, "statistics": StatisticsOptions(level=0.9)}.get(part, "other")
     changed = replace(spec, **{part: value})
     assert freeze_formulas(spec) == freeze_formulas(changed)
     if part != "protocol":
         assert freeze_spec(spec) == freeze_spec(changed)
+
+
+@pytest.mark.parametrize("key", option_names(DataOptions))
+def test_of_how_data_are_read_only_what_counts_as_a_name_is_in_the_digest(key: str) -> None:
+    value = {"group": True, "names": "loose", "match_ids": "stem", "max_unpacked": "8GB"}.get(key, "x")
+    spec = Spec("s", (Field("a"),))
+    changed = replace(spec, data=DataOptions(**{key: value}))
+    assert changed != spec and (freeze_spec(spec) != freeze_spec(changed)) is (key == "names")
 
 
 FORMULA_CHANGES: dict[str, tuple[Spec, bool]] = {

@@ -19,7 +19,6 @@ from tests.scoring.provenance.labels_cases import GOLD, SPEC, labels, write_line
 
 from fieldassay import score
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.provenance.frozen import canonical, canonical_record, canonical_records
 from fieldassay.scoring.provenance.labels import declared_values
 from fieldassay.spec.plan.compile import read_plan
@@ -196,8 +195,8 @@ def test_what_stands_beside_the_record_and_is_not_gold_has_no_part(tmp_path: Pat
         [{"id": "d1", "gold": {"total": 1}, "prediction": "old", "timing": {"duration_ms": 5}}],
     )
     second = write_lines(tmp_path / "b.jsonl", [{"id": "d1", "gold": {"total": 1}, "prediction": "new"}])
-    inputs = InputOptions(gold_key="gold")
-    assert labels(first, SPEC, inputs) == labels(second, SPEC, inputs)
+    spec = f"{SPEC}\ndata: {{gold_key: gold}}"
+    assert labels(first, spec) == labels(second, spec)
 
 
 def test_a_whole_number_and_a_fraction_differ_because_text_fields_tell_them_apart() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 ACCURACIES = (
@@ -75,7 +74,7 @@ def judge(expected: Any, actual: Any, critical: Any = (), accepted: Any = None) 
 
 
 def judge_rows(gold: Any, predictions: Any) -> Result:
-    return score(gold, {"v1": predictions}, {"protocol": "engineering-extractor"}, ScoreOptions(replicates=0))
+    return score(gold, {"v1": predictions}, {"protocol": "engineering-extractor"}, bootstrap=0)
 
 
 def counts(result: Result) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from tests.spec.presets.anls_star_recorded import CASES
 
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.spec.presets.catalogue import preset_text
 
@@ -23,7 +22,7 @@ LINES = [{"d": "one", "n": 1}, {"d": "two", "n": 2}]
 
 
 def run(gold: list[dict[str, Any]], pred: list[dict[str, Any]], **spec: Any) -> Result:
-    return score(gold, {"s": pred}, {"protocol": "anls-star", **spec}, ScoreOptions(replicates=0))
+    return score(gold, {"s": pred}, {"protocol": "anls-star", **spec}, bootstrap=0)
 
 
 def one(gold: dict[str, Any], pred: dict[str, Any], **spec: Any) -> float | None:
@@ -213,7 +212,7 @@ def test_a_tree_under_a_key_of_its_own_may_hold_any_key() -> None:
         {"id": "1", "tree": {"id": "7", "timing": "a"}},
         {"id": "1", "tree": {"id": "7", "timing": "b"}},
     )
-    assert run([gold], [pred], data={"gold": "tree", "pred": "tree"}).value("anls_star") == 0.5
+    assert run([gold], [pred], data={"gold_key": "tree", "pred_key": "tree"}).value("anls_star") == 0.5
 
 
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-9, 99), st.text(alphabet="abA ", max_size=4))

@@ -17,14 +17,13 @@ from tests.spec.presets.business_rows import ROWS
 from fieldassay import score
 from fieldassay.metrics.result.result import Result
 from fieldassay.scoring.explain import explain_field
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.spec.language.parse import read_spec
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
 
 SPEC = {"protocol": "business-documents"}
-PLAIN = ScoreOptions(replicates=0)
+PLAIN = {"bootstrap": 0}
 CASES = [
     pytest.param(*row, id=f"{name} {number}: {str(row[1])[:30]!r} {str(row[2])[:30]!r}")
     for name, rows in ROWS.items()
@@ -47,9 +46,7 @@ def points(step: Any) -> float:
 
 
 def run(gold: Any, pred: Any, spec: Any = SPEC, **options: Any) -> Result:
-    return score(
-        gold, pred if isinstance(pred, dict) else {"model": pred}, spec, ScoreOptions(replicates=0, **options)
-    )
+    return score(gold, pred if isinstance(pred, dict) else {"model": pred}, spec, bootstrap=0, **options)
 
 
 @pytest.mark.parametrize(("field", "gold", "pred", "expected"), CASES)

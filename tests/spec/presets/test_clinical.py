@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from fieldassay.commands.cli.main import main
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode
@@ -22,7 +21,7 @@ from fieldassay.values.types.text import TextReader
 
 # The protocols `prescription` and `lab-report`: worked figures and edges, with numbers computed by hand
 
-FAST = ScoreOptions(replicates=0)
+FAST = {"bootstrap": 0}
 
 
 def rx(
@@ -56,7 +55,7 @@ def judge(protocol: str, gold: Any, predicted: Any, **beside: Any) -> Result:
         [{"doc_id": "a", key: gold}],
         {"s": [{"doc_id": "a", key: predicted, **beside}]},
         {"protocol": protocol},
-        FAST,
+        **FAST,
     )
 
 
@@ -253,7 +252,7 @@ def test_edges(case: str) -> None:
 
 def test_a_document_without_a_prediction_scores_0_and_is_a_run_without_success() -> None:
     gold = [{"doc_id": doc, "medications": [METFORMIN]} for doc in ("a", "b")]
-    found = score(gold, gold[:1], {"protocol": "prescription"}, FAST)
+    found = score(gold, gold[:1], {"protocol": "prescription"}, **FAST)
     assert document_scores(found) == [1.0, 0.0]
     assert figures(found)["prescription_accuracy"] == figures(found)["pipeline_success_rate"] == 50
 
@@ -306,7 +305,7 @@ def test_components_are_means_over_documents_and_pooled_ones_are_beside() -> Non
             gold,
             [{"doc_id": 1, "medicamentos": [METFORMIN]}, {"doc_id": 2, "medications": [bad]}],
             {"protocol": "prescription"},
-            FAST,
+            **FAST,
         )
     )
     wanted = {

@@ -17,7 +17,6 @@ from tests.spec.presets.clinical_oracle import (
 )
 from tests.spec.presets.clinical_records import Maker
 
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 METRICS = {
@@ -65,7 +64,7 @@ def test_random_documents_come_to_the_same_numbers(protocol: str, kind: Kind, se
         is_success(predicted.get(record["doc_id"]), outcome)
         for record, outcome in zip(gold, outcomes, strict=True)
     ]
-    result = score(gold, {"s": list(predicted.values())}, {"protocol": protocol}, ScoreOptions(replicates=0))
+    result = score(gold, {"s": list(predicted.values())}, {"protocol": protocol}, bootstrap=0)
     names = METRICS[protocol]
 
     assert result.documents is not None

@@ -9,7 +9,6 @@ from tests.spec.presets.engineering_oracle import compare, measure
 from tests.spec.presets.engineering_trees import Case, make_case
 
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 
 
@@ -24,8 +23,8 @@ def judge(cases: list[Case], workers: int = 1) -> Result:
         for number, case in enumerate(cases)
     ]
     predictions = [{"id": number, "extraction": case[1]} for number, case in enumerate(cases)]
-    options = ScoreOptions(replicates=0, evidence="none", batch=64, workers=workers)
-    return score(gold, {"p": predictions}, {"protocol": "engineering-extractor"}, options)
+    options = {"bootstrap": 0, "evidence": "none", "batch": 64, "workers": workers}
+    return score(gold, {"p": predictions}, {"protocol": "engineering-extractor"}, **options)
 
 
 @pytest.mark.parametrize("seed", range(4))

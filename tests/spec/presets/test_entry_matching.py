@@ -388,7 +388,7 @@ def test_the_table_of_the_curve_is_csv() -> None:
 
 def test_one_perfect_page_shows_nothing_of_other_pages_and_no_gate_on_a_bound_passes_on_it() -> None:
     page = [{"id": "p", "entries": [{"name": "A", "pages": [1]}]}]
-    result = score(page, page, {"protocol": PRODUCT, "gates": ["lower(imq) >= 0.999"]}, replicates=1000)
+    result = score(page, page, {"protocol": PRODUCT, "gates": ["lower(imq) >= 0.999"]}, bootstrap=1000)
     [decision] = decide_result(result)
     assert [one.verdict for one in decision.outcomes] == [Verdict.INCONCLUSIVE]
     for name in ("imq", "macro_imq", "imq_f1", "imq_predicted", "average_matching_quality"):

@@ -14,7 +14,6 @@ from fieldassay.errors import ProblemsError
 from fieldassay.metrics.catalogue.definitions import Definition, Vocabulary
 from fieldassay.metrics.catalogue.selection import select_metrics
 from fieldassay.scoring.explain import explain_field
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.presets.catalogue import preset_head, preset_names
@@ -93,9 +92,7 @@ def test_each_page_says_what_a_missing_prediction_costs(page: str) -> None:
 )
 def test_a_parse_that_failed_may_be_a_0(beside: dict[str, Any], rate: float) -> None:
     gold = [{"doc_id": "a", "medications": [{"nombre_medicamento": "X", "dosis": "5 mg"}]}]
-    result = score(
-        gold, {"s": [{**gold[0], **beside}]}, {"protocol": "prescription"}, ScoreOptions(replicates=0)
-    )
+    result = score(gold, {"s": [{**gold[0], **beside}]}, {"protocol": "prescription"}, bootstrap=0)
     assert result.value("pipeline_success_rate") == rate
     assert result.value("prescription_accuracy") == 100.0
 
@@ -154,7 +151,7 @@ def test_predicted_business_fields_may_stand_under_extracted_data() -> None:
             "processing_time": 12,
         }
     ]
-    result = score(gold, {"s": pred}, {"protocol": "business-documents"}, ScoreOptions(replicates=0))
+    result = score(gold, {"s": pred}, {"protocol": "business-documents"}, bootstrap=0)
     assert result.value("overall_accuracy") == pytest.approx((0.9 + 1) / 2, abs=1e-9)
     assert result.value("throughput") == pytest.approx(5.0)
 
@@ -162,7 +159,7 @@ def test_predicted_business_fields_may_stand_under_extracted_data() -> None:
 def test_soft_coverage_and_presence_come_by_slot_type_too() -> None:
     gold = [{"id": "t", "incident_location": "Puerto Claro", "victim": ["the mayor"]}]
     pred = [{"id": "t", "incident_location": "Puerto Claro", "weapon": ["a gun"]}]
-    result = score(gold, {"s": pred}, {"protocol": "slot-filling"}, ScoreOptions(replicates=0))
+    result = score(gold, {"s": pred}, {"protocol": "slot-filling"}, bootstrap=0)
     found = {
         (e.metric, e.regime, dict(e.parameters).get("type")): e.value
         for e in result.estimates
@@ -199,7 +196,7 @@ def test_a_definition_that_fixes_several_values_can_be_narrowed_to_some_of_them(
 def test_a_single_document_has_intervals_and_no_crash() -> None:
     gold = [{"id": 1, "entries": [{"name": "Dupont", "pages": [1, 2]}]}]
     pred = [{"id": 1, "entries": [{"name": "Dupond", "pages": [1, 3]}]}]
-    result = score(gold, {"s": pred}, {"protocol": "entry-matching"}, ScoreOptions(replicates=50))
+    result = score(gold, {"s": pred}, {"protocol": "entry-matching"}, bootstrap=50)
     assert result.value("imq") == pytest.approx(8 / 9, abs=1e-9)
 
 
@@ -263,7 +260,7 @@ def test_the_entry_study_may_be_given_under_its_own_names() -> None:
         }
     ]
     prediction = [{"id": 1, "listes_des_intervenants": [{"nom": "Dupond", "references_pages": [1, 3]}]}]
-    result = score(gold, {"s": prediction}, {"protocol": "entry-matching"}, ScoreOptions(replicates=0))
+    result = score(gold, {"s": prediction}, {"protocol": "entry-matching"}, bootstrap=0)
     assert result.value("imq") == pytest.approx(4 / 9)
 
 
@@ -276,6 +273,6 @@ def test_two_blanks_in_a_document_type_are_one() -> None:
             "TRANSACTION_DATES": "NOT_FOUND",
         }
     ]
-    result = score(gold, {"s": gold}, {"protocol": "business-documents"}, ScoreOptions(replicates=0))
+    result = score(gold, {"s": gold}, {"protocol": "business-documents"}, bootstrap=0)
     assert {estimate.slice["type"] for estimate in result.estimates if estimate.slice} == {"invoice"}
     assert not any("no known document type" in text for text in result.warnings)

@@ -15,7 +15,6 @@ from tests.spec.presets.slot_oracle import LISTS, SLOTS, TEXTS, evaluate
 from fieldassay.decisions.gate import decide_result
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.metrics.result.result import Result
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.values.comparators.embedding.comparator import Embedding
 
@@ -41,7 +40,7 @@ INDEL = {
 
 
 def run(gold: Any, pred: Any, **spec: Any) -> Result:
-    return score(gold, {"s": pred}, {"protocol": "slot-filling", **spec}, ScoreOptions(replicates=0))
+    return score(gold, {"s": pred}, {"protocol": "slot-filling", **spec}, bootstrap=0)
 
 
 def one(gold: dict[str, Any], pred: dict[str, Any], **spec: Any) -> Result:
@@ -296,7 +295,7 @@ def test_a_document_without_prediction_is_all_silent() -> None:
         [{"id": "a", "weapon": ["rifle"]}, {"id": "b"}],
         {"s": [{"id": "b"}]},
         {"protocol": "slot-filling"},
-        ScoreOptions(replicates=0),
+        bootstrap=0,
     )
     assert (result.value("mr"), result.value("obs")) == (1.0, 15 / 16)
     assert result.counts["systems"]["s"]["missing"] == 1
@@ -306,7 +305,7 @@ def test_chamfer_can_be_the_slot_score() -> None:
     gold, pred = [{"id": "a", "victim": ["tide", "diet"]}], [{"id": "a", "victim": ["tide"]}]
     types = {"list": {**INDEL["types"]["list"], "compare": {"soft_coverage": {"score": "chamfer"}}}}
     assert run(gold, pred, types={**INDEL["types"], **types}).value("nes") == 0.875
-    result = score(gold, {"s": pred}, {"protocol": "slot-filling-chamfer"}, ScoreOptions(replicates=0))
+    result = score(gold, {"s": pred}, {"protocol": "slot-filling-chamfer"}, bootstrap=0)
     assert result.value("nes") == pytest.approx(((1 + cosine("tide", "diet")) / 2 + 1) / 2, abs=1e-4)
 
 
@@ -341,7 +340,7 @@ def test_latency_and_cost_per_document() -> None:
 def test_the_example_tells_its_strategies_apart() -> None:
     names = ("zero-shot", "schema-guided", "example-guided")
     predictions = {name: EXAMPLE / f"{name}.jsonl" for name in names}
-    result = score(EXAMPLE / "gold.jsonl", predictions, EXAMPLE / "spec.yaml", ScoreOptions(replicates=0))
+    result = score(EXAMPLE / "gold.jsonl", predictions, EXAMPLE / "spec.yaml", bootstrap=0)
     gold, *others = (
         [json.loads(line) for line in (EXAMPLE / f"{name}.jsonl").read_text().splitlines()]
         for name in ("gold", *names)
@@ -356,7 +355,7 @@ def test_the_example_tells_its_strategies_apart() -> None:
 def test_thirty_perfect_documents_leave_room_for_unseen_ones_in_each_mean_over_slots() -> None:
     gold = [{"id": str(at), "incident_type": "attack", "victim": ["tide"]} for at in range(30)]
     spec = {"protocol": "slot-filling", **INDEL, "gates": ["lower(nes) >= 0.999"]}
-    result = score(gold, {"s": gold}, spec, ScoreOptions(replicates=1000))
+    result = score(gold, {"s": gold}, spec, bootstrap=1000)
     [decision] = decide_result(result)
     assert [one.verdict for one in decision.outcomes] == [Verdict.INCONCLUSIVE]
     for name in ("obs", "nes", "rfa", *(f"{one}(regime=baseline)" for one in COVERAGES)):

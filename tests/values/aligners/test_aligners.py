@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 from fieldassay.errors import ProblemsError
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.values.aligners.assignment import Assignment
 from fieldassay.values.aligners.catalogue import ALIGNERS
@@ -169,7 +168,7 @@ def count(
         [{"id": 1, "x": gold}],
         [{"id": 1, "x": predicted}],
         {"fields": {"x": listed}, "metrics": [metric]},
-        ScoreOptions(replicates=0),
+        bootstrap=0,
     )
     return next(estimate.value for estimate in result.estimates if estimate.field is None)
 

@@ -623,7 +623,7 @@ def test_documents_without_a_readable_prediction_have_no_count_and_are_counted_a
         {"id": "d3", **GOOD},
     ]
     spec = f"{SPEC}metrics: [checks, counts]"
-    result = score(gold(5), given, spec, ScoreOptions(replicates=0))
+    result = score(gold(5), given, spec, bootstrap=0)
     total, documents = result.estimate("check_violations"), result.estimate("documents_with_violations")
     assert (total.value, total.n, total.unit, total.better, total.interval) == (3, 2, "count", "lower", None)
     assert (documents.value, documents.n) == (1, 2)
@@ -633,14 +633,11 @@ def test_documents_without_a_readable_prediction_have_no_count_and_are_counted_a
     assert table["has_violations"].to_list() == [True, False, False, False, False]
 
 
-def test_metrics_of_checks_are_computed_by_default_only_if_the_spec_has_checks():
+def test_documents_have_a_count_of_violations_only_if_the_spec_has_checks():
     without = "fields: {total: number}"
     pairs = [({"id": 1, "total": 5},), ({"id": 1, "total": 5},)]
-    assert "check_violations" in {
-        estimate.metric for estimate in score(*pairs, f"{without}\nchecks: {{total: number}}").estimates
-    }
+    assert "check_violations" in score(*pairs, f"{without}\nchecks: {{total: number}}").documents.columns
     plain = score(*pairs, without)
-    assert "check_violations" not in {estimate.metric for estimate in plain.estimates}
     assert plain.checks == () and "check_violations" not in plain.documents.columns
 
 
@@ -655,8 +652,8 @@ def test_metrics_of_checks_without_checks_are_0_of_0_and_warned_of():
 def test_metrics_of_checks_go_by_slices():
     rows = [{"id": 1, "kind": "a", "x": 1}, {"id": 2, "kind": "b", "x": 1}]
     given = [{"id": 1, "x": "1"}, {"id": 2, "x": 1}]
-    spec = "fields: {x: number, kind: text}\nchecks: {x: number}\nslices: [kind]"
-    result = score(rows, given, spec, ScoreOptions(replicates=0))
+    spec = "fields: {x: number, kind: text}\nchecks: {x: number}\nslices: [kind]\nmetrics: [checks]"
+    result = score(rows, given, spec, bootstrap=0)
     assert [result.value(f"check_violations{{kind={kind}}}") for kind in "ab"] == [1, 0]
 
 
@@ -669,12 +666,12 @@ def test_checks_that_see_no_value_are_warned_of_and_those_behind_another_are_not
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    return run(ScoreOptions(replicates=0, evidence_folder=tmp_path_factory.mktemp("whole")))
+    return run(evidence_folder=tmp_path_factory.mktemp("whole"))
 
 
-def run(options):
+def run(**options):
     given = {"llama": predictions(450), "qwen": predictions(449)[::-1]}
-    result = score(gold(450), given, SPEC, options)
+    result = score(gold(450), given, f"{SPEC}metrics: [checks]", bootstrap=0, **options)
     return result, b"".join(read_violations(result.violations))
 
 
@@ -684,7 +681,7 @@ def run(options):
     ids=["small batches", "two workers"],
 )
 def test_neither_batches_nor_workers_show(whole, tmp_path, options):
-    result, listed = run(ScoreOptions(replicates=0, evidence_folder=tmp_path, **options))
+    result, listed = run(evidence_folder=tmp_path, **options)
     assert (result.checks, result.counts) == (whole[0].checks, whole[0].counts)
     assert result.documents.equals(whole[0].documents)
     assert listed == whole[1]
@@ -718,10 +715,7 @@ def test_the_list_of_violations_holds_as_many_as_the_metrics_and_the_documents_s
 def test_a_run_folder_has_the_violations_and_says_how_many(tmp_path):
     with make_folder(tmp_path / "run") as folder:
         result = score(
-            gold(3),
-            [{"id": "d0", "flow": {}}],
-            SPEC,
-            ScoreOptions(replicates=0, evidence_folder=folder.parts),
+            gold(3), [{"id": "d0", "flow": {}}], SPEC, ScoreOptions(evidence_folder=folder.parts), bootstrap=0
         )
         folder.write(result, {"evidence": "all"})
         folder.commit()
@@ -738,7 +732,7 @@ def test_a_run_folder_has_the_violations_and_says_how_many(tmp_path):
 def test_a_run_folder_without_violations_has_an_empty_list_only_if_there_are_checks(tmp_path, spec, wanted):
     with make_folder(tmp_path / "run") as folder:
         folder.write(
-            score(gold(1), gold(1), spec, ScoreOptions(replicates=0, evidence_folder=folder.parts)),
+            score(gold(1), gold(1), spec, ScoreOptions(evidence_folder=folder.parts), bootstrap=0),
             {"evidence": "all"},
         )
         folder.commit()
@@ -749,10 +743,7 @@ def test_a_run_folder_without_violations_has_an_empty_list_only_if_there_are_che
 @pytest.mark.parametrize("width", [40, 72, 100, 200])
 def test_the_terminal_report_lists_violated_checks_with_an_example(width):
     result = score(
-        gold(2),
-        [{"id": "d0", "flow": {"value": "x|\x1b[31m", "unit": "m³/h"}}],
-        SPEC,
-        ScoreOptions(replicates=0),
+        gold(2), [{"id": "d0", "flow": {"value": "x|\x1b[31m", "unit": "m³/h"}}], SPEC, bootstrap=0
     )
     text = render_terminal(summarize(result), Screen(width))
     assert "Checks that predictions violate" in text and "unit_format" in text and "\x1b[31m" not in text
@@ -762,13 +753,13 @@ def test_the_terminal_report_lists_violated_checks_with_an_example(width):
 
 def test_the_markdown_report_lists_violated_checks_of_each_system():
     given = {"a": [{"id": "d0", "flow": {}}], "b": gold(1)}
-    text = render_markdown(summarize(score(gold(1), given, SPEC, ScoreOptions(replicates=0))))
+    text = render_markdown(summarize(score(gold(1), given, SPEC, bootstrap=0)))
     assert "## Checks that predictions violate" in text
     assert "| has\\_keys | a | flow | 2 | 1 | 1 | d0: flow.value is missing |" in text
 
 
 def test_reports_without_violations_say_nothing_of_checks():
-    summary = summarize(score(gold(1), gold(1), SPEC, ScoreOptions(replicates=0)))
+    summary = summarize(score(gold(1), gold(1), SPEC, bootstrap=0))
     assert "Checks that" not in render_terminal(summary, Screen(100)) + render_markdown(summary)
 
 
@@ -791,10 +782,11 @@ def test_hostile_predictions_are_counted_and_listed_briefly(case, tmp_path):
         gold(1),
         [{"id": "d0", **data}],
         SPEC,
-        ScoreOptions(replicates=0, evidence="none", evidence_folder=tmp_path),
+        ScoreOptions(evidence="none", evidence_folder=tmp_path),
+        bootstrap=0,
     )
     rows = [json.loads(line) for line in b"".join(read_violations(result.violations)).splitlines()]
-    assert result.value("check_violations") == len(rows) > 0
+    assert sum(count.violations for count in result.checks) == len(rows) > 0
     assert all(len(row["value"]) < 500 and len(row["message"]) < 200 for row in rows)
     assert len(render_terminal(summarize(result), Screen(100))) < 20_000
 

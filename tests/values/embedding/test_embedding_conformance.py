@@ -19,7 +19,6 @@ from tests.values.embedding.references import (
     reading,
 )
 
-from fieldassay.scoring.inputs.options import ScoreOptions
 from fieldassay.scoring.score import score
 from fieldassay.values.comparators.embedding import comparator
 from fieldassay.values.comparators.embedding.comparator import Embedding, load_model
@@ -136,8 +135,10 @@ def scored(judge, count, **options):
         "a": {"type": "text", "compare": embedding},
         "b": {"type": "list", "items": "text", "compare": {"soft_coverage": {"items": embedding}}},
     }
-    given = ScoreOptions(replicates=20, evidence="none", **options)
-    result = score(documents(count, 1), documents(count, 2), {"id": "id", "fields": fields}, given)
+    given = {"bootstrap": 20, "evidence": "none", **options}
+    result = score(
+        documents(count, 1), documents(count, 2), {"data": {"id_key": "id"}, "fields": fields}, **given
+    )
     return [estimate.to_dict() for estimate in result.estimates], result.documents
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from fieldassay.commands.cli.grouping import SHARE, GroupedCommand, json_option
-from fieldassay.commands.cli.inputs import bootstrap_option, reading_options, spec_options
+from fieldassay.commands.cli.grouping import GroupedCommand, json_option
+from fieldassay.commands.cli.inputs import spec_options
 
 
 @click.command(cls=GroupedCommand)
@@ -23,18 +23,6 @@ from fieldassay.commands.cli.inputs import bootstrap_option, reading_options, sp
     required=True,
     help="A labels file, or the records of one reviewer; repeat for more.",
 )
-@reading_options
-@bootstrap_option
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="The seed of the bootstrap."
-)
-@click.option(
-    "--level",
-    type=SHARE,
-    default=0.95,
-    show_default=True,
-    help="The level of the intervals.",
-)
 @json_option
 def agreement(**given: Any) -> int:
     """Measure how far the reviewers of the same documents agree.
@@ -47,20 +35,13 @@ def agreement(**given: Any) -> int:
     fieldassay review agreement --spec spec.yaml --labels double.jsonl --json
     """
     from fieldassay.commands.agreement import agreement as measure
-    from fieldassay.commands.cli.inputs import keep_interruptible, read_gold_options, read_spec_option
+    from fieldassay.commands.cli.inputs import keep_interruptible, read_spec_option
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.io.json_value import json_text
 
     spec = read_spec_option(given)
     keep_interruptible()
-    found = measure(
-        [str(path) for path in given["labels"]],
-        spec,
-        replicates=given["bootstrap"],
-        seed=given["seed"],
-        level=given["level"],
-        inputs=read_gold_options(given),
-    )
+    found = measure([str(path) for path in given["labels"]], spec)
     if given["is_json"]:
         write(json_text(found.to_dict()))
         return 0

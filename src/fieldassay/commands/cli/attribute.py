@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.commands.cli.grouping import json_option
+from fieldassay.commands.cli.grouping import GroupedCommand, json_option
 from fieldassay.commands.cli.storing import lookup_option
 from fieldassay.commands.cli.thresholds import FAILED, INCONCLUSIVE
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("run", metavar="RUN")
 @lookup_option
 @click.option("--system", "systems", metavar="NAME", multiple=True, help="This system only; repeat for more.")

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.commands.cli.grouping import json_option
+from fieldassay.commands.cli.grouping import GroupedCommand, json_option, record_option
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
     from fieldassay.decisions.calibration.certificate import Promise
 
 _PATH = click.Path(path_type=Path)
+_PROMISE = "fieldassay.decisions.calibration.certificate:Promise"
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("run", metavar="[RUN]", required=False)
 @lookup_option
 @click.option("--system", metavar="NAME", help="The system; needed if the run has several.")
@@ -28,20 +29,26 @@ _PATH = click.Path(path_type=Path)
     multiple=True,
     help="Only this field; repeat for more.  [default: all]",
 )
-@click.option(
-    "--risk",
-    type=float,
-    default=0.02,
-    show_default=True,
-    help="The share of the accepted values that is wrong at the most.",
+@record_option(
+    _PROMISE,
+    "risk",
+    group="Options",
+    metavar="SHARE",
+    help="The share of the accepted values that is wrong at the most.  [default: 0.02]",
 )
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure that has to be.")
-@click.option(
-    "--scale",
-    type=click.Choice(["probability", "percent", "logprob"]),
-    default="probability",
-    show_default=True,
-    help="The scale of the confidences.",
+@record_option(
+    _PROMISE,
+    "confidence",
+    group="Options",
+    metavar="SHARE",
+    help="How sure that has to be.  [default: 0.95]",
+)
+@record_option(
+    "fieldassay.decisions.calibration.calibrate:CalibrationOptions",
+    "scale",
+    group="Options",
+    metavar="[probability|percent|logprob]",
+    help="The scale of the confidences.  [default: probability]",
 )
 @click.option(
     "--slice",
@@ -74,7 +81,6 @@ _PATH = click.Path(path_type=Path)
 @click.option(
     "-p", "--pred", "preds", metavar="[NAME=]PATH", multiple=True, help="The new predictions, with --policy."
 )
-@click.option("--pred-key", metavar="KEY", help="Where in a row of predictions the record is, with --policy.")
 @click.option(
     "-s",
     "--spec",
@@ -103,8 +109,8 @@ def calibrate(**given: Any) -> int:
     """
     if given["queue_policy"] is not None:
         return _queue(given)
-    if given["preds"] or given["pred_key"] or given["spec"] or given["protocol"]:
-        raise click.UsageError("--pred, --pred-key, --spec and --protocol go with --policy.")
+    if given["preds"] or given["spec"] or given["protocol"]:
+        raise click.UsageError("--pred, --spec and --protocol go with --policy.")
     if given["is_plan"]:
         return _plan(given)
     if given["run"] is None:
@@ -114,13 +120,11 @@ def calibrate(**given: Any) -> int:
 
 def _plan(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.decisions.calibration.calibrate import check_options
     from fieldassay.decisions.calibration.certificate import needed_labels
     from fieldassay.reports.content.calibration import render_plan
 
     _refuse("--plan", ("run", "policy", "out", "fields", "scale", "slices", "system"), "needs none of these")
     promise = _promise(given)
-    check_options(promise)
     if given["is_json"]:
         needed = [needed_labels(promise.risk, promise.delta, errors) for errors in range(4)]
         return _print_json({"risk": promise.risk, "confidence": promise.confidence, "needed": needed})
@@ -139,7 +143,7 @@ def _calibrate(given: Mapping[str, Any]) -> int:
 
     _check_out(given)
     options = CalibrationOptions(
-        given["system"], given["fields"], _promise(given), given["scale"], given["slices"]
+        given["system"], given["fields"], _promise(given), given["scale"] or "probability", given["slices"]
     )
     calibrated = calibrate_run(_find_run(given), options)
     if given["is_json"]:
@@ -174,7 +178,6 @@ def _queue(given: Mapping[str, Any]) -> int:
     from fieldassay.commands.cli.output import complain, screen, write
     from fieldassay.decisions.calibration.policy import check_ending, queue_reviews, read_policy
     from fieldassay.reports.content.calibration import render_queue
-    from fieldassay.scoring.inputs.options import InputOptions
 
     _refuse("--policy", (*_OF_POLICY[:-1], "policy", "is_plan", "system", "run"))
     if len(given["preds"]) != 1:
@@ -185,7 +188,7 @@ def _queue(given: Mapping[str, Any]) -> int:
     path = _new_predictions(given["preds"][0], policy.system)
     spec = read_spec_option(given) if given["spec"] or given["protocol"] else None
     keep_interruptible()
-    queue = queue_reviews(policy, path, spec, InputOptions(pred_key=given["pred_key"]))
+    queue = queue_reviews(policy, path, spec)
     if given["is_json"]:
         _print_json(queue.to_dict())
     else:
@@ -217,7 +220,7 @@ def _find_run(given: Mapping[str, Any]) -> Path:
 def _promise(given: Mapping[str, Any]) -> Promise:
     from fieldassay.decisions.calibration.certificate import Promise
 
-    return Promise(given["risk"], given["confidence"])
+    return Promise(**{name: given[name] for name in ("risk", "confidence") if given[name] is not None})
 
 
 _OF_POLICY = ("fields", "risk", "confidence", "scale", "slices", "out")

@@ -34,7 +34,7 @@ def demo(out: Path | None, *, is_verbose: bool) -> int:
     from fieldassay.scoring.sampling import sample
 
     files = sample()
-    options = ScoreOptions(inputs=files.inputs, evidence="all" if out else "errors")
+    options = ScoreOptions(evidence="all" if out else "errors")
     command = ("fieldassay", *sys.argv[1:])
     with run_scoring(
         Request(files.gold, files.predictions, files.spec, options, out, command=command)

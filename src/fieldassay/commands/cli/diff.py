@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fieldassay.commands.cli.grouping import SHARE, Shape, json_option
+from fieldassay.commands.cli.grouping import GroupedCommand, Shape, json_option
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
@@ -19,16 +19,13 @@ _ENDINGS = {".json": "json", ".md": "markdown", ".html": "html", ".csv": "csv", 
 _SHAPES = ("table", "markdown", "html", "csv")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
     "--system-a", metavar="NAME", help="The system of the first run, or the one before of a single run."
 )
 @click.option(
     "--system-b", metavar="NAME", help="The system of the second run, or the one after of a single run."
-)
-@click.option(
-    "--reference", metavar="NAME", help="The system that the others are compared with.  [default: the first]"
 )
 @click.option(
     "--metrics",
@@ -50,24 +47,6 @@ _SHAPES = ("table", "markdown", "html", "csv")
     help="Of runs on other documents, compare those with the same gold in all.",
 )
 @lookup_option
-@click.option("--seed", type=click.IntRange(0), help="The seed of the bootstrap.  [default: the first run's]")
-@click.option(
-    "--bootstrap",
-    type=click.IntRange(0),
-    help="Bootstrap replicates; 0: no intervals.  [default: the first run's]",
-)
-@click.option(
-    "--level",
-    type=SHARE,
-    help="The level of confidence.  [default: the first run's]",
-)
-@click.option(
-    "--correction",
-    type=click.Choice(["min_p", "holm"]),
-    default="min_p",
-    show_default=True,
-    help="The adjustment of p values: by the joint distribution of all comparisons, or by Holm.",
-)
 @click.option(
     "--most",
     type=click.IntRange(0),
@@ -94,8 +73,8 @@ def diff(**given: Any) -> int:
     """Compare two runs, or two systems of one run.
 
     RUN is a run's folder, id, name or `latest`; RUN:SYSTEM is one of its systems. The first is before, the
-    second after. More than two systems are ranked. Runs with another spec, other formulas, models or gold are
-    refused.
+    second after. More than two systems are ranked. Statistics are made as in the first run. Runs with another
+    spec, other formulas, models or gold are refused.
 
     \b
     fieldassay diff runs/before runs/after
@@ -128,21 +107,15 @@ def _shape(given: Mapping[str, Any]) -> str:
 
 
 def _options(given: Mapping[str, Any]) -> DiffOptions:
-    from fieldassay.commands.cli.texts import split_outside
+    from fieldassay.commands.cli.texts import split_calls
     from fieldassay.decisions.diff.diff import DiffOptions
 
-    metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
     return DiffOptions(
-        metrics=metrics or None,
+        metrics=split_calls(given["metrics"]) or None,
         slices=tuple(given["slices"]) or None,
-        reference=given["reference"],
         systems=(given["system_a"], given["system_b"]),
         is_common=given["is_common"],
         runs=given["store"],
-        replicates=given["bootstrap"],
-        seed=given["seed"],
-        level=given["level"],
-        correction=given["correction"],
         target=given["out"],
     )
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option, option
-from fieldassay.commands.cli.inputs import data_options, read_inputs, read_spec_option, spec_options
+from fieldassay.commands.cli.inputs import data_options, read_inputs, read_plan_option, spec_options
 from fieldassay.commands.cli.storing import lookup_option
 
 if TYPE_CHECKING:
@@ -125,13 +125,12 @@ def _values(given: Mapping[str, Any]) -> Any:
 def _field_values(given: Mapping[str, Any]) -> Any:
     from fieldassay.commands.cli.texts import option_value
     from fieldassay.scoring.explain import explain_field
-    from fieldassay.spec.plan.compile import read_plan
 
     if given["kind"] is not None or given["what"]:
         raise click.UsageError(
             "With --field, give --gold-value and --pred-value, and neither --type nor anything else."
         )
-    plan = read_plan(read_spec_option(given))
+    plan = read_plan_option(given)
     holds_texts = any(
         child.name == given["field"] and not getattr(child, "is_list", True) for child in plan.root.children
     )
@@ -167,11 +166,10 @@ def _document(given: Mapping[str, Any]) -> DocumentExplanation:
 def _from_inputs(given: Mapping[str, Any], document: str, field: str | None) -> DocumentExplanation:
     from fieldassay.scoring.explain import choose_field, explain_document
     from fieldassay.scoring.inputs.open_inputs import drop_absent_fields, open_inputs
-    from fieldassay.spec.plan.compile import read_plan
 
     inputs = read_inputs(given)
-    plan = read_plan(read_spec_option(given))
-    matching = open_inputs(plan, inputs.gold, inputs.predictions, inputs.options)
+    plan = read_plan_option(given)
+    matching = open_inputs(plan, inputs.gold, inputs.predictions)
     found = explain_document(drop_absent_fields(plan, matching), matching, document)
     return choose_field(plan, found, field) if field is not None else found
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fieldassay.commands.cli.grouping import POSITIVE, GroupedCommand, add_options, option
+from fieldassay.commands.cli.grouping import GroupedCommand, add_options, option, record_option
 from fieldassay.commands.cli.inputs import spec_options
 
 if TYPE_CHECKING:
@@ -22,62 +22,45 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 _PATH = click.Path(path_type=Path)
 INCOMPLETE, NOTHING, INTERRUPTED = 3, 5, 130
+_RECORD = "fieldassay.commands.extract:ExtractOptions"
 
 _WORK = (
-    option(
-        "--limit", group="Inputs", metavar="N", type=click.IntRange(1), help="The first N documents only."
-    ),
-    option(
-        "--sample",
+    record_option(_RECORD, "limit", group="Inputs", metavar="N", help="The first N documents only."),
+    record_option(
+        _RECORD,
+        "sample",
         group="Inputs",
         metavar="N",
-        type=click.IntRange(1),
-        help="N documents only, chosen by --seed and their ids.",
+        help="N documents only, chosen by the seed of the spec and their ids.",
     ),
-    option(
-        "--seed",
-        group="Inputs",
-        metavar="N",
-        type=click.IntRange(0),
-        default=0,
-        show_default=True,
-        help="The seed of --sample.",
-    ),
-    option(
-        "--ocr",
+    record_option(
+        _RECORD,
+        "ocr",
         group="Work",
-        type=click.Choice(["auto", "off", "always"]),
-        default="auto",
-        show_default=True,
-        help="Recognize pages without a text layer, none, or every page of PDFs and images.",
+        metavar="[auto|off|always]",
+        help="Recognize pages without a text layer, none, or every page of PDFs and images.  [default: auto]",
     ),
-    option(
-        "--jobs",
-        group="Work",
-        metavar="N",
-        type=click.IntRange(0),
-        default=2,
-        show_default=True,
-        help="Processes that load documents.",
+    record_option(
+        _RECORD, "jobs", group="Work", metavar="N", help="Processes that load documents.  [default: 2]"
     ),
-    option(
-        "--repeats",
-        group="Work",
-        metavar="N",
-        type=click.IntRange(1),
-        default=1,
-        show_default=True,
-        help="Extract every document N times.",
+    record_option(
+        _RECORD, "repeats", group="Work", metavar="N", help="Extract every document N times.  [default: 1]"
     ),
-    option(
+    record_option(
+        _RECORD,
+        "max_cost_usd",
         "--max-cost",
         group="Work",
         metavar="USD",
-        type=POSITIVE,
         help="Begin no document whose expected cost would exceed this in all.",
     ),
-    option(
-        "--max-time", group="Work", metavar="SECONDS", type=POSITIVE, help="Send nothing after this time."
+    record_option(
+        _RECORD,
+        "max_time_s",
+        "--max-time",
+        group="Work",
+        metavar="SECONDS",
+        help="Send nothing after this time.",
     ),
     option(
         "--retry",
@@ -113,18 +96,8 @@ def read_work_options(given: Mapping[str, Any]) -> ExtractOptions:
     """Return the options of extracting that the command line's mean."""
     from fieldassay.commands.extract import ExtractOptions
 
-    return ExtractOptions(
-        limit=given["limit"],
-        sample=given["sample"],
-        seed=given["seed"],
-        repeats=given["repeats"],
-        jobs=given["jobs"],
-        ocr=given["ocr"],
-        max_cost_usd=given["max_cost"],
-        max_time_s=given["max_time"],
-        retry=tuple(given["retry"]),
-        reuse=tuple(given["reuse"]),
-    )
+    named = ("limit", "sample", "repeats", "jobs", "ocr", "max_cost_usd", "max_time_s", "retry", "reuse")
+    return ExtractOptions(**{name: given[name] for name in named if given[name] is not None})
 
 
 @click.command(cls=GroupedCommand)

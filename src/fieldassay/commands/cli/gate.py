@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from fieldassay.commands.cli.grouping import Shape, json_option
+from fieldassay.commands.cli.grouping import GroupedCommand, Shape, json_option
 from fieldassay.commands.cli.regressions import DEFAULT, REGRESSION_HELP, default_baseline
 from fieldassay.commands.cli.storing import lookup_option
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
     "--gates",
@@ -155,7 +155,7 @@ def _compare(given: Mapping[str, Any], runs: Sequence[Path]) -> _Compared | None
     has_gates = bool(run.file.gates or given["gates"] or given["protocol"])
     if has_gates and not asks:
         return None
-    held, asked = read_baseline(path), BaselineChoice(path, read_regressions(given["regressions"], run.spec))
+    held, asked = read_baseline(path), BaselineChoice(path, read_regressions(given["regressions"], run.plan))
     lines = check_run(run, held, tuple(part for text in given["metrics"] for part in split_outside(text)))
     return _Compared(held, lines, asked, judge_run(run, held, asked.gates), has_gates)
 

@@ -6,7 +6,7 @@ option is declared.
 
 from __future__ import annotations
 
-import math
+import pkgutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, TypeVar
 
@@ -27,17 +27,6 @@ ORDER: tuple[OptionGroup, ...] = (
 """The groups in the order of `--help`; the last one holds the options outside all others."""
 
 
-class FiniteRange(click.FloatRange):
-    """A range of numbers that NaN and the infinities are not in."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number. Raises `click.BadParameter`."""
-        number: float = super().convert(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is no finite number.", param, ctx)
-        return number
-
-
 class Shape(click.Choice[str]):
     """The format of an output that people read; JSON has an option of its own."""
 
@@ -48,11 +37,6 @@ class Shape(click.Choice[str]):
         return super().convert(value, param, ctx)
 
 
-SHARE = FiniteRange(0, 1, min_open=True, max_open=True)
-"""A share strictly between none and all."""
-POSITIVE = FiniteRange(0, min_open=True)
-
-
 class _Option(click.Option):
     """An option with its group; a rare one stands in `--help-all` alone."""
 
@@ -61,6 +45,29 @@ class _Option(click.Option):
     ) -> None:
         super().__init__(names, **attributes)
         self.group, self.is_rare = group, is_rare
+
+
+def record_option(place: str, field: str, *names: str, **attributes: Any) -> Callable[[Command], Command]:
+    """Return the decorator that adds the field of a record as an option to a command, as `option` does.
+
+    The record says kind, range and names. It is named as `module:Class`, so that `--help` need not import it.
+    Without a value the option is None, and the record's default holds.
+    """
+    flags = names or (f"--{field.replace('_', '-')}",)
+
+    def read(value: Any) -> Any:
+        from fieldassay.commands.cli.texts import option_value
+        from fieldassay.errors import ProblemsError
+        from fieldassay.options import fit
+
+        kind = pkgutil.resolve_name(place)
+        try:
+            fitting = fit(kind, field, value, flags[-1], is_text=True)
+        except ProblemsError:
+            fitting = fit(kind, field, option_value(str(value)), flags[-1])
+        return value if isinstance(fitting, tuple) else fitting
+
+    return option(*flags, field, type=read, default=None, **attributes)
 
 
 def option(*names: str, group: OptionGroup, **attributes: Any) -> Callable[[Command], Command]:
@@ -87,7 +94,7 @@ class GroupedCommand(click.Command):
         try:
             return super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            today = moved.OPTIONS.get(" ".join(ctx.command_path.split()[1:]), {}).get(error.option_name)
+            today = moved.find_today(" ".join(ctx.command_path.split()[1:]), error.option_name)
             if today is None:
                 raise
             raise click.UsageError(f"no option {error.option_name}; write: {today}", ctx) from None

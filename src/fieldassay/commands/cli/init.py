@@ -6,21 +6,16 @@ from pathlib import Path
 
 import click
 
+from fieldassay.commands.cli.grouping import GroupedCommand
 
-@click.command()
+
+@click.command(cls=GroupedCommand)
 @click.option("-g", "--gold", metavar="PATH", help="Gold data: the form of its values decides the types.")
-@click.option(
-    "--gold-key", metavar="KEY", help="Where in a gold row the record is. Default: the row is the record."
-)
-@click.option(
-    "--id-key",
-    metavar="KEY",
-    help="The key of gold that identifies a document. Default: one with a usual name (id, file …), if any.",
-)
 @click.option(
     "--schema",
     metavar="FILE|MODULE:MODEL",
-    help="A JSON Schema or a Pydantic model. With --gold, the fields are those of the schema.",
+    help="A JSON Schema or a Pydantic model: with --gold, the fields are those of the schema. Or a spec "
+    "of `data:` alone, which says how gold is read.",
 )
 @click.option(
     "--docs",
@@ -35,11 +30,12 @@ import click
     help="Where to write. Default: standard output.",
 )
 @click.option("--force", is_flag=True, help="Overwrite the file if there is one.")
-def init(gold: str | None, schema: str | None, out: Path | None, force: bool, **given: str | None) -> int:
+def init(gold: str | None, schema: str | None, docs: str | None, out: Path | None, force: bool) -> int:
     """Write a first spec from gold or from a schema.
 
     \b
     fieldassay init --gold gold.csv --out spec.yaml
+    fieldassay init --gold gold.jsonl --schema schema.json
     fieldassay init --gold gold.csv --docs scans --out spec.yaml
     """
     from fieldassay.commands.cli.output import complain, write
@@ -50,15 +46,11 @@ def init(gold: str | None, schema: str | None, out: Path | None, force: bool, **
             "Give --gold PATH, --schema FILE, or both: then the schema says the fields, and gold how "
             "values are written."
         )
-    if gold is None and any(value is not None for value in given.values()):
-        raise click.UsageError("--gold-key, --id-key and --docs go with --gold.")
+    if gold is None and docs is not None:
+        raise click.UsageError("--docs goes with --gold.")
     if out is not None and out.exists() and not force:
         raise click.UsageError(f"{out} is there already; give another name, or --force to overwrite it.")
-    draft = (
-        spec_from_gold(gold, schema=schema, **given)
-        if gold is not None
-        else Draft(spec_from_schema(str(schema)))
-    )
+    draft = spec_from_gold(gold, schema, docs) if gold is not None else Draft(spec_from_schema(str(schema)))
     for remark in draft.remarks:
         complain(remark)
     if out is None:

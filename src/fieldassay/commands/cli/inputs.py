@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -10,29 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from fieldassay.commands.cli.grouping import add_options, option
-from fieldassay.regex import lazy_regex
+from fieldassay.commands.cli.grouping import OptionGroup, add_options, option, record_option
+from fieldassay.commands.cli.texts import split_calls
 
 if TYPE_CHECKING:
-    from fieldassay.scoring.inputs.options import InputOptions
+    from fieldassay.spec.plan.nodes import Plan
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-
-_SIZE = lazy_regex(r"([0-9]{1,15}) ?([KMGT]?)(?:i?B)?", re.IGNORECASE)
-
-
-class _Size(click.ParamType[int]):
-    """A number of bytes, such as 8GB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        found = _SIZE.fullmatch(str(value))
-        if found is None:
-            self.fail(f"{value!r} is not a size; write one such as 8GB.", param, ctx)
-        powers: dict[str, int] = {"": 0, "K": 1, "M": 2, "G": 3, "T": 4}
-        return int(found[1]) * (1 << 10 * powers[found[2].upper()])
-
 
 _SPEC = (
     option(
@@ -49,70 +32,16 @@ _SPEC = (
         help="A published protocol in place of a spec.",
     ),
 )
-_READING = (
-    option(
-        "--id-key",
-        "id_keys",
-        group="Inputs",
-        is_rare=True,
-        metavar="KEY",
-        multiple=True,
-        help=(
-            "The key of the id; repeat for several names, the first that a row has counts. Default: the "
-            "spec's."
-        ),
-    ),
-    option(
-        "--wrap",
-        group="Inputs",
-        is_rare=True,
-        metavar="KEY",
-        help="Put an answer that is a list under this key. Default: such an answer is invalid.",
-    ),
-    option(
-        "--group",
-        group="Inputs",
-        is_rare=True,
-        is_flag=True,
-        help="Take the rows of a table that have one id as the items of one record.",
-    ),
-    option(
-        "--encoding",
-        group="Inputs",
-        is_rare=True,
-        metavar="NAME",
-        help="The encoding of files that are not in Unicode, such as cp1252. Default: found out.",
-    ),
-    option(
-        "--max-unpacked",
-        "unpacked",
-        group="Inputs",
-        is_rare=True,
-        metavar="SIZE",
-        type=_Size(),
-        help="The limit of an unpacked file, such as 8GB.  [default: 2GB, or 100 times the packed size]",
-    ),
+gold_option = option(
+    "-g",
+    "--gold",
+    group="Inputs",
+    metavar="PATH",
+    help="The right values: a file, a folder of JSON, or -.",
 )
-"""How records are read from their files."""
-
-_GOLD = (
-    option(
-        "-g",
-        "--gold",
-        group="Inputs",
-        metavar="PATH",
-        help="The right values: a file, a folder of JSON, or -.",
-    ),
-    option(
-        "--gold-key",
-        group="Inputs",
-        is_rare=True,
-        metavar="KEY",
-        help="Where in a gold row the record is, as a key or a dotted path. Default: the row is the record.",
-    ),
-)
+"""`--gold` of a command."""
 _DATA = (
-    *_GOLD,
+    gold_option,
     option(
         "-p",
         "--pred",
@@ -122,64 +51,45 @@ _DATA = (
         multiple=True,
         help="A system's predictions; repeat for more. PATH,PATH are repeated runs of one system.",
     ),
-    option(
-        "--pred-key",
-        group="Inputs",
-        is_rare=True,
-        metavar="KEY",
-        help="Where in a row of predictions the record is.",
-    ),
-    option(
-        "--systems-key",
-        group="Inputs",
-        is_rare=True,
-        metavar="KEY",
-        help="An object in each row of --pred with one answer per system, under the system's name.",
-    ),
-    option(
-        "--where",
-        group="Inputs",
-        is_rare=True,
-        metavar="KEY=VALUE",
-        multiple=True,
-        help=(
-            "Take the documents with this value in gold only, by a key of --slice; repeat for more: "
-            "another value of a key is or, another key and."
-        ),
-    ),
-    option(
-        "--match-ids",
-        group="Inputs",
-        is_rare=True,
-        metavar="FORM",
-        help=(
-            "Compare ids as they are (exact), without folders (name), without folders and endings such as "
-            ".pdf.json (stem), as numbers (number: 00123 is 123.0), or by a pattern such as "
-            "'{id}_*.pdf={id}_expected'.  [default: exact, or by parts of names where none is the same]"
-        ),
-    ),
-    option(
-        "--names",
-        "key_names",
-        group="Inputs",
-        is_rare=True,
-        type=click.Choice(["exact", "loose"]),
-        help="Take keys as they are, or whatever their case and separators.  [default: exact]",
-    ),
 )
+_READING: Mapping[str, tuple[str, str]] = {
+    "gold_key": ("KEY", "Where in a gold row the record is, as a key or a dotted path."),
+    "pred_key": ("KEY", "Where in a row of predictions the record is."),
+    "systems_key": (
+        "KEY",
+        "An object in each row of --pred with one answer per system, under the system's name.",
+    ),
+    "match_ids": (
+        "FORM",
+        "Compare ids as they are (exact), without folders (name), without folders and endings such as "
+        ".pdf.json (stem), as numbers (number: 00123 is 123.0), or by a pattern such as "
+        "'{id}_*.pdf={id}_expected'.",
+    ),
+    "names": (
+        "[exact|loose]",
+        "Take keys as they are (exact), or whatever their case and separators (loose).",
+    ),
+    "id_key": ("KEY", "The key of the id; repeat for several names, the first that a row has counts."),
+    "wrap": ("KEY", "Put an answer that is a list under this key."),
+    "group": ("", "Take the rows of a table that have one id as the items of one record."),
+    "encoding": ("NAME", "The encoding of files that are not in Unicode, such as cp1252."),
+    "max_unpacked": ("SIZE", "The limit of an unpacked file, such as 8GB."),
+}
+_STATISTICS: Mapping[str, tuple[str, str]] = {
+    "reference": ("NAME", "The system that the others are compared with."),
+    "compare": ("LIST", "Compare systems by these metrics."),
+    "correction": (
+        "[min_p|holm]",
+        "The adjustment of p values: by the joint distribution of all comparisons, or by Holm.",
+    ),
+    "level": ("SHARE", "The level of intervals, above 0, below 1."),
+    "bootstrap": ("N", "Bootstrap replicates; 0: no intervals."),
+    "seed": ("N", "The seed of the bootstrap."),
+}
 
 
-bootstrap_option = option(
-    "--bootstrap",
-    group="Statistics",
-    is_rare=True,
-    metavar="N",
-    type=click.IntRange(0),
-    default=2000,
-    show_default=True,
-    help="Bootstrap replicates; 0: no intervals.",
-)
-"""`--bootstrap` of the commands that score."""
+_DEFAULT = "  [default: the spec's]"
+_LISTS = ("id_key", "compare")
 
 
 def spec_options(command: Command) -> Command:
@@ -189,58 +99,65 @@ def spec_options(command: Command) -> Command:
 
 def data_options(command: Command) -> Command:
     """Add the options of gold and predictions to a command."""
-    return add_options(command, (*_DATA, *_READING))
+    return add_options(command, _DATA)
 
 
-def gold_options(command: Command) -> Command:
-    """Add the options of gold to a command that makes its predictions itself."""
-    return add_options(command, (*_GOLD, *_READING))
+def section_options(command: Command) -> Command:
+    """Add the options that a spec has in `data:` and `statistics:` to a command."""
+    sections: tuple[tuple[OptionGroup, str, Mapping[str, tuple[str, str]]], ...] = (
+        ("Inputs", "DataOptions", _READING),
+        ("Statistics", "StatisticsOptions", _STATISTICS),
+    )
+    return add_options(
+        command,
+        [
+            record_option(
+                f"fieldassay.spec.language.sections:{kind}",
+                name,
+                group=group,
+                is_rare=True,
+                help=text + _DEFAULT,
+                **({"metavar": metavar, "multiple": name in _LISTS} if metavar else {"is_flag": True}),
+            )
+            for group, kind, texts in sections
+            for name, (metavar, text) in texts.items()
+        ],
+    )
 
 
-def read_gold_options(given: Mapping[str, Any]) -> InputOptions:
-    """Return how records are read, by the options of a command."""
-    from fieldassay.scoring.inputs.options import InputOptions
-
-    return InputOptions(**{name: given[option] for name, option in OPTION_OF.items() if given.get(option)})
-
-
-def reading_options(command: Command) -> Command:
-    """Add the options for reading records from their files."""
-    return add_options(command, _READING)
-
-
-OPTION_OF: Mapping[str, str] = {
-    **{name: name for name in (
-        "gold_key", "pred_key", "systems_key", "wrap", "match_ids", "encoding", "unpacked", "group",
-        "where",
-    )},
-    "id_names": "id_keys",
-    "names": "key_names",
-}  # fmt: skip
-"""The option of the command line for each of `InputOptions`."""
+def read_section_options(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a command that stand in place of those of the spec."""
+    named = {name: given[name] for name in (*_READING, *_STATISTICS) if given[name] not in (None, ())}
+    return {**named, **({"compare": split_calls(named["compare"])} if "compare" in named else {})}
 
 
 class Inputs(NamedTuple):
-    """The inputs by the options: gold (None: not given), predictions by system, and how to read them."""
+    """The inputs by the options: gold (None: not given), and predictions by system."""
 
     gold: str | None
     predictions: Mapping[str, str | tuple[str, ...]]
-    options: InputOptions
+
+
+def with_paths(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options with the paths beside them: gold first, unless --gold names it, then predictions."""
+    paths = list(given["paths"])
+    gold = given["gold"] if given["gold"] is not None or not paths else paths.pop(0)
+    return {**given, "gold": gold, "preds": (*given["preds"], *paths)}
 
 
 def read_inputs(given: Mapping[str, Any], *, needs_data: bool = True) -> Inputs:
     """Return the inputs by the options of a command; raise UsageError for invalid combinations."""
     if needs_data and given["gold"] is None:
-        raise click.UsageError("Missing option '--gold'.")
+        raise click.UsageError("Give gold and predictions: GOLD PRED, or --gold and --pred.")
     if needs_data and not given["preds"]:
-        raise click.UsageError("Missing option '--pred'.")
+        raise click.UsageError("Give predictions: PRED behind GOLD, or --pred.")
     predictions = name_predictions(given["preds"])
     paths = [path for one in predictions.values() for path in ((one,) if isinstance(one, str) else one)]
     if [given["gold"], *paths].count("-") > 1:
         raise click.UsageError("Only one of --gold and --pred can be standard input (-).")
     if not all(Path(path).is_file() or Path(path).is_dir() for path in (given["gold"] or "-", *paths)):
         keep_interruptible()
-    return Inputs(given["gold"], predictions, read_gold_options(given))
+    return Inputs(given["gold"], predictions)
 
 
 def keep_interruptible() -> None:
@@ -307,6 +224,13 @@ def read_spec_option(given: Mapping[str, Any]) -> Any:
     from fieldassay.spec.language.source import named_source
 
     return named_source(spec, Path.cwd())
+
+
+def read_plan_option(given: Mapping[str, Any]) -> Plan:
+    """Return the plan of the spec of `--spec` or `--protocol`."""
+    from fieldassay.spec.plan.compile import read_plan
+
+    return read_plan(read_spec_option(given))
 
 
 def _protocol(name: str) -> dict[str, Any]:

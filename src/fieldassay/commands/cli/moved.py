@@ -22,3 +22,22 @@ OPTIONS: Mapping[str, Mapping[str, str]] = {
     "score": {"--fail-under": "--gate 'accuracy >= 0.9'"},
 }
 """By command and old option."""
+
+SECTIONS: Mapping[str, str] = {
+    **{f"--{key.replace('_', '-')}": f"data: {{{key}: {value}}}" for key, value in (
+        ("gold_key", "KEY"), ("pred_key", "KEY"), ("systems_key", "KEY"), ("id_key", "KEY"), ("wrap", "KEY"),
+        ("group", "true"), ("encoding", "NAME"), ("names", "loose"), ("match_ids", "FORM"),
+        ("max_unpacked", "SIZE"),
+    )},
+    **{f"--{key}": f"statistics: {{{key}: {value}}}" for key, value in (
+        ("level", "SHARE"), ("bootstrap", "N"), ("seed", "N"), ("correction", "holm"),
+        ("compare", "[METRIC]"), ("reference", "NAME"),
+    )},
+}  # fmt: skip
+"""By an option that `score` alone has: the line of the spec, which every command reads."""
+
+
+def find_today(command: str, option: str) -> str | None:
+    """Return what to write today for an option of old; None for one that never was."""
+    line = SECTIONS.get(option)
+    return OPTIONS.get(command, {}).get(option) or (None if line is None else f"{line}, in the spec")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option
-from fieldassay.commands.cli.inputs import read_spec_option, spec_options
+from fieldassay.commands.cli.inputs import read_plan_option, spec_options
 from fieldassay.commands.cli.regressions import default_baseline
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ _MOST_TOLD = 20
     help="The gold that the labels go into: JSON lines, JSON, a folder of JSON files, or CSV.",
 )
 @spec_options
-@click.option("--gold-key", metavar="KEY", help="Where in a gold row the record is.")
-@click.option("--id-key", "id_keys", metavar="KEY", multiple=True, help="The key of the id in gold.")
 @click.option("--add", "is_adding", is_flag=True, help="Add the documents that gold does not have.")
 @click.option(
     "--unreadable", "takes_unreadable", is_flag=True, help="Take labels that the spec cannot read, too."
@@ -63,17 +61,13 @@ def promote(**given: Any) -> int:
     """  # fmt: skip
     from fieldassay.review.promotion.promote import PromoteOptions
     from fieldassay.review.promotion.promote import promote as apply
-    from fieldassay.spec.plan.compile import read_plan
 
     if (given["folder"] is None) == (not given["labels"]):
         raise click.UsageError("Give the folder of a review, or --labels.")
     has_spec = given["spec"] is not None or given["protocol"] is not None
-    plan = read_plan(read_spec_option(given)) if has_spec else None
-    names = tuple(given["id_keys"]) or None
+    plan = read_plan_option(given) if has_spec else None
     options = PromoteOptions(
         plan,
-        names,
-        given["gold_key"],
         adds_documents=given["is_adding"],
         takes_unreadable=given["takes_unreadable"],
     )
@@ -129,19 +123,18 @@ def _promote_review(given: Mapping[str, Any], options: PromoteOptions) -> None:
     from fieldassay.review.log.store import Store
     from fieldassay.review.promotion.from_review import compare_gold, read_review, remember_gold
     from fieldassay.review.promotion.promote import promote as apply
-    from fieldassay.scoring.inputs.options import InputOptions
 
     store, gold = Store(given["folder"]), given["gold"]
-    inputs = InputOptions(gold_key=given["gold_key"], id_names=tuple(given["id_keys"]) or None)
-    standing, reviewed = compare_gold(store, gold, inputs), read_review(store)
+    reviewed = read_review(store)
     plan = options.plan or reviewed.plan
+    standing = compare_gold(store, gold, plan)
     found = apply(
         gold, reviewed.sheets, replace(options, plan=plan, changed=standing.changed, own=standing.own)
     )
     if not given["is_dry"] and found.files:
         store.write(lambda _: None)  # gold is not written where the review cannot keep how it was left
         found.write()
-        remember_gold(store, gold, inputs, found.written, standing)
+        remember_gold(store, gold, plan, found.written, standing)
     _print(found, given, reviewed.waiting)
 
 

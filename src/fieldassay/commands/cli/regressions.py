@@ -15,13 +15,12 @@ if TYPE_CHECKING:
     from fieldassay.metrics.catalogue.definitions import Vocabulary
     from fieldassay.metrics.catalogue.grammar import Gate
     from fieldassay.metrics.result.decision import Decision
+    from fieldassay.spec.plan.nodes import Plan
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 DEFAULT = "fieldassay-baseline.json"
 BASELINE_HELP = f"The baseline.  [default: {DEFAULT}]"
-REGRESSION_HELP = (
-    "Exit with 1 if a system is worse than the baseline by more than a margin: METRIC or METRIC=MARGIN."
-)
+REGRESSION_HELP = "Exit with 1 if a system is worse than the baseline: METRIC, or METRIC=MARGIN."
 
 
 def baseline_options(command: Command) -> Command:
@@ -56,21 +55,21 @@ class BaselineChoice(NamedTuple):
         return 2 if any(outcome.gate in self.gates and outcome.value is None for outcome in outcomes) else 0
 
 
-def read_baseline_options(given: Mapping[str, Any], spec: Any, asked: Sequence[Gate] = ()) -> BaselineChoice:
+def read_baseline_options(given: Mapping[str, Any], plan: Plan, asked: Sequence[Gate] = ()) -> BaselineChoice:
     """Return the choice by the options, with the gates on regressions of other options.
 
     Raises UsageError for invalid options, `ProblemsError` if a baseline is needed and missing.
     """
-    gates = (*asked, *read_regressions(given["regressions"], spec))
+    gates = (*asked, *read_regressions(given["regressions"], plan))
     path = given["baseline"]
     if path is None and not gates:
         found = default_baseline()
-        return BaselineChoice(found if found is not None and _has_regression(spec) else None)
+        return BaselineChoice(found if found is not None and _has_regression(plan) else None)
     from fieldassay.decisions.baseline.file import read_baseline
 
     path = path or Path(DEFAULT)
     held = read_baseline(path)  # a baseline that is missing or broken is told before anything is scored
-    if not gates and not held.is_frozen and not _has_regression(spec):
+    if not gates and not held.is_frozen and not _has_regression(plan):
         raise click.UsageError(
             "--baseline: no gate compares with it; add --fail-on-regression METRIC, or a gate "
             "`regression(METRIC) > -0.01`."
@@ -83,15 +82,17 @@ def default_baseline() -> Path | None:
     return Path(DEFAULT) if Path(DEFAULT).exists() else None
 
 
-def read_regressions(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
-    """Return the gates for `METRIC[=MARGIN]`, or gates on `regression(…)`, under a spec.
+def read_regressions(texts: Sequence[str], plan: Plan) -> tuple[Gate, ...]:
+    """Return the gates for `METRIC[=MARGIN]`, or gates on `regression(…)`, under a plan.
 
     Raises UsageError for invalid ones.
 
-    >>> [str(gate) for gate in read_regressions(["accuracy", "f1=0.01"], "fields: {total: number}")]
+    >>> from fieldassay.spec.plan.compile import read_plan
+    >>> plan = read_plan("fields: {total: number}")
+    >>> [str(gate) for gate in read_regressions(["accuracy", "f1=0.01"], plan)]
     ['regression(accuracy) >= 0', 'regression(f1) > -0.01']
     """
-    return read_gates(texts, spec, _read)
+    return read_gates(texts, plan, _read)
 
 
 def _read(text: str, vocabulary: Vocabulary) -> Gate:
@@ -116,8 +117,7 @@ def _read(text: str, vocabulary: Vocabulary) -> Gate:
     return gate
 
 
-def _has_regression(spec: Any) -> bool:
+def _has_regression(plan: Plan) -> bool:
     from fieldassay.metrics.catalogue.grammar import parse_gate
-    from fieldassay.spec.plan.compile import read_plan
 
-    return any(parse_gate(text).function == "regression" for text in read_plan(spec).spec.gates)
+    return any(parse_gate(text).function == "regression" for text in plan.spec.gates)

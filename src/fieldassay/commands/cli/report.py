@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from fieldassay.commands.cli.grouping import option
+from fieldassay.commands.cli.grouping import GroupedCommand, option
 from fieldassay.commands.cli.storing import lookup_option
 from fieldassay.reports.formats import FORMATS
 
@@ -112,16 +112,14 @@ def write_reports(
 
 
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "losses": ("system", "points", "said"),
     "suspicious-gold": ("doc", "path", "gold", "agreed", "systems", "of", "diagnosis"),
     "fields": ("system", "field", "precision", "recall", "f1-score", "support"),
-    "pairs": ("system", "doc", "gold_path", "similarity", "gold", "pred"),
 }
 """The tables that can also be printed, with their columns there."""
-_NUMBERS = ("points", "systems", "of", "precision", "recall", "f1-score", "support", "similarity")
+_NUMBERS = ("systems", "of", "precision", "recall", "f1-score", "support")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option(
     "-f",
@@ -249,18 +247,16 @@ def _table(given: Mapping[str, Any]) -> int:
 
 def _print_table(folder: Path, name: str, system: str | None) -> None:
     from fieldassay.commands.cli.output import screen, write
-    from fieldassay.reports.export.detail import list_classification_of_run, list_pairs_of_run
-    from fieldassay.reports.export.tables import list_losses_of_run, list_suspicious_gold_of_run
+    from fieldassay.reports.export.detail import list_classification_of_run
+    from fieldassay.reports.export.tables import list_suspicious_gold_of_run
     from fieldassay.reports.writers.page import Column, Page
     from fieldassay.runs.run import Run, corrupt_run_errors
 
     run = Run.open(folder)
     with corrupt_run_errors(run):
         makers = (
-            list_losses_of_run,
             list_suspicious_gold_of_run,
             list_classification_of_run,
-            list_pairs_of_run,
         )
         listing: Listing = dict(zip(LISTS, makers, strict=True))[name](run, system)
     shown = LISTS[name]

@@ -10,8 +10,14 @@ import click
 
 from fieldassay.commands.cli.agreement import agreement
 from fieldassay.commands.cli.exchange import export
-from fieldassay.commands.cli.grouping import GroupedCommand, GroupedCommands, json_option, option
-from fieldassay.commands.cli.inputs import reading_options, spec_options
+from fieldassay.commands.cli.grouping import (
+    GroupedCommand,
+    GroupedCommands,
+    json_option,
+    option,
+    record_option,
+)
+from fieldassay.commands.cli.inputs import spec_options
 from fieldassay.commands.cli.promote import promote
 from fieldassay.commands.cli.storing import lookup_option
 
@@ -30,7 +36,8 @@ _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(path_type=Path
 
 
 def _share(flag: str, name: str, told: str) -> Callable[[Any], Any]:
-    return option(flag, name, group="Work", type=float, help=told)
+    place = "fieldassay.review.sheets.draw:Shares"
+    return record_option(place, name, flag, group="Work", metavar="SHARE", help=told)
 
 
 @click.group(cls=GroupedCommands)
@@ -59,7 +66,6 @@ def review() -> None:
     help="The predictions of one system, or of one variant, m/raw=PATH. Without them every field is asked, "
     "and nothing shown.",
 )
-@option("--pred-key", group="Inputs", metavar="KEY", help="Where in a row of predictions the record is.")
 @option(
     "-g",
     "--gold",
@@ -67,7 +73,6 @@ def review() -> None:
     metavar="PATH",
     help="Trusted gold of some documents: the accuracy of reviewers stands on it.",
 )
-@option("--gold-key", group="Inputs", metavar="KEY", help="Where in a gold row the record is.")
 @option(
     "--documents",
     group="Inputs",
@@ -75,7 +80,6 @@ def review() -> None:
     type=click.Path(path_type=Path, exists=True),
     help="The documents, by id, with or without the ending of the file.",
 )
-@reading_options
 @option(
     "--policy",
     group="Work",
@@ -107,7 +111,6 @@ def review() -> None:
 @_share("--withhold", "withheld", "With --mode audit: values whose prediction is hidden.  [default: 0.1]")
 @_share("--empty", "empty", "With --mode audit: fields without a prediction that are asked.  [default: 0.05]")
 @_share("--audited", "audited", "With --policy: accepted values that are asked, blind.  [default: 0.03]")
-@option("--seed", group="Work", type=int, default=0, show_default=True, help="The seed of all draws.")
 @lookup_option
 def new(folder: Path, **given: Any) -> int:
     """Make a review of the predictions of one system, for gold or for an audit.
@@ -140,7 +143,6 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     from fieldassay.commands.cli.inputs import (
         keep_interruptible,
         name_predictions,
-        read_gold_options,
         read_spec_option,
     )
     from fieldassay.decisions.calibration.policy import read_policy
@@ -162,11 +164,8 @@ def _make(folder: Path, given: dict[str, Any]) -> Made:
     names = name_predictions(given["preds"])
     if policy is not None and len(names) == 1 and "=" not in given["preds"][0]:
         names = {policy.system: next(iter(names.values()))}
-    inputs = read_gold_options({"systems_key": None, "where": (), "match_ids": None, **given})
     spec = read_spec_option(given) if needs_spec else None
-    return make_review(
-        folder, Request(spec, names, policy, given["gold"], given["documents"], shares, inputs)
-    )
+    return make_review(folder, Request(spec, names, policy, given["gold"], given["documents"], shares))
 
 
 def _shares(given: dict[str, Any]) -> Shares:
@@ -186,7 +185,7 @@ def _shares(given: dict[str, Any]) -> Shares:
         raise click.UsageError(
             f"--{option} goes with --mode audit: making gold asks every field once, and hides nothing."
         )
-    return replace(GOLD if mode == "gold" else Shares(), **audit, seed=given["seed"])
+    return replace(GOLD if mode == "gold" else Shares(), **audit)
 
 
 @review.command("open")

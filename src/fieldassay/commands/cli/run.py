@@ -18,8 +18,8 @@ from fieldassay.commands.cli.extract import (
     show_estimates,
     work_options,
 )
-from fieldassay.commands.cli.grouping import SHARE, GroupedCommand, option
-from fieldassay.commands.cli.inputs import bootstrap_option, gold_options, spec_options
+from fieldassay.commands.cli.grouping import GroupedCommand, option, record_option
+from fieldassay.commands.cli.inputs import gold_option, spec_options
 from fieldassay.commands.cli.report import VERBOSE
 
 if TYPE_CHECKING:
@@ -54,16 +54,15 @@ _PATH = click.Path(path_type=Path)
     "readings, '{reading}/{id}.txt'. Default: the same names, or as one pattern fits all.",
 )
 @spec_options
-@gold_options
+@gold_option
 @work_options
-@option(
-    "--holdout",
+@record_option(
+    "fieldassay.commands.run:SweepOptions",
+    "holdout",
     group="Statistics",
     metavar="SHARE",
-    type=SHARE,
     help="Choose the best system without this share of the documents, and say how good it is on them.",
 )
-@bootstrap_option
 @option(
     "-o",
     "--out",
@@ -86,7 +85,7 @@ def run(**given: Any) -> int:
     fieldassay run systems.yaml --docs scans --spec spec.yaml --gold gold.jsonl --out sweep
     fieldassay run --corpus --out out
     """
-    from fieldassay.commands.cli.inputs import read_gold_options, read_spec_option
+    from fieldassay.commands.cli.inputs import read_spec_option
     from fieldassay.commands.cli.output import keep_output_clean
     from fieldassay.commands.cli.progress import show_extraction
     from fieldassay.commands.run import SweepOptions, estimate
@@ -96,7 +95,7 @@ def run(**given: Any) -> int:
     _check_inputs(given)
     options = SweepOptions(
         read_work_options(given),
-        ScoreOptions(replicates=given["bootstrap"], seed=given["seed"], inputs=read_gold_options(given)),
+        ScoreOptions(),
         tuple(given["names"]),
         given["match_docs"],
         given["holdout"],

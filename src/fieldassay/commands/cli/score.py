@@ -9,33 +9,34 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import click
 
-from fieldassay.commands.cli.grouping import SHARE, GroupedCommand, Shape, option
-from fieldassay.commands.cli.inputs import bootstrap_option, data_options, spec_options
+from fieldassay.commands.cli.grouping import GroupedCommand, Shape, option, record_option
+from fieldassay.commands.cli.inputs import (
+    data_options,
+    read_section_options,
+    section_options,
+    spec_options,
+    with_paths,
+)
 from fieldassay.commands.cli.regressions import BaselineChoice, baseline_options, read_baseline_options
 from fieldassay.commands.cli.report import VERBOSE, read_report_options, report_options, write_reports
 from fieldassay.commands.cli.storing import read_sources, store_options
 
 if TYPE_CHECKING:
-    from fieldassay.commands.cli.inputs import Inputs
     from fieldassay.metrics.catalogue.grammar import Gate
     from fieldassay.runs.run import Run
     from fieldassay.scoring.inputs.options import ScoreOptions
 
 
 _PATH = click.Path(path_type=Path)
+_RECORD = "fieldassay.scoring.inputs.options:ScoreOptions"
 _SHAPES = ("table", "markdown", "junit")
 
 
-def _read_engine(text: str) -> str:
-    name, mark, address = text.partition("=")
-    if text == "local" or (name == "ray" and (address or not mark)):
-        return text
-    raise click.BadParameter(f"{text!r} is neither local nor ray nor ray=ADDRESS.")
-
-
 @click.command(cls=GroupedCommand)
+@click.argument("paths", metavar="[GOLD PRED…]", nargs=-1)
 @spec_options
 @data_options
+@section_options
 @baseline_options
 @store_options
 @report_options
@@ -65,11 +66,12 @@ def _read_engine(text: str) -> str:
     help="Print errors and failed gates alone.",
 )
 @option("-v", "--verbose", "is_verbose", group="Output", is_flag=True, help=VERBOSE)
-@option(
-    "--evidence",
+@record_option(
+    _RECORD,
+    "evidence",
     group="Output",
     is_rare=True,
-    type=click.Choice(["all", "errors", "none"]),
+    metavar="[all|errors|none]",
     help="Which judged values are kept.  [default: all with --out or --report]",
 )
 @option(
@@ -87,51 +89,6 @@ def _read_engine(text: str) -> str:
     metavar="KEY",
     multiple=True,
     help="Results by the values of this key, too; repeat for more.",
-)
-@option(
-    "--reference",
-    group="Statistics",
-    is_rare=True,
-    metavar="NAME",
-    help="The system that the others are compared with.  [default: the first]",
-)
-@option(
-    "--compare",
-    group="Statistics",
-    is_rare=True,
-    metavar="LIST",
-    multiple=True,
-    help="Compare systems by these metrics.  [default: accuracy and F1]",
-)
-@option(
-    "--correction",
-    group="Statistics",
-    is_rare=True,
-    type=click.Choice(["min_p", "holm"]),
-    default="min_p",
-    show_default=True,
-    help="The adjustment of p values: by the joint distribution of all comparisons, or by Holm.",
-)
-@option(
-    "--level",
-    group="Statistics",
-    is_rare=True,
-    metavar="SHARE",
-    type=SHARE,
-    default=0.95,
-    show_default=True,
-    help="The level of intervals, above 0, below 1.",
-)
-@bootstrap_option
-@option(
-    "--seed",
-    group="Statistics",
-    is_rare=True,
-    metavar="N",
-    type=click.IntRange(0),
-    default=0,
-    show_default=True,
-    help="The seed of the bootstrap.",
 )
 @option(
     "--gate",
@@ -156,6 +113,17 @@ def _read_engine(text: str) -> str:
     help="Exit with 0 even if a gate or a threshold failed.",
 )
 @option(
+    "--where",
+    group="Inputs",
+    is_rare=True,
+    metavar="KEY=VALUE",
+    multiple=True,
+    help=(
+        "Take the documents with this value in gold only, by a key of --slice; repeat for more: "
+        "another value of a key is or, another key and."
+    ),
+)
+@option(
     "--only",
     group="Inputs",
     is_rare=True,
@@ -171,44 +139,40 @@ def _read_engine(text: str) -> str:
     multiple=True,
     help="Score these top-level fields only, separated by commas.",
 )
-@option(
-    "--limit",
+@record_option(
+    _RECORD,
+    "limit",
     group="Work",
     is_rare=True,
     metavar="N",
-    type=click.IntRange(1),
     help="Score the first N documents only.",
 )
-@option(
+@record_option(
+    _RECORD,
+    "workers",
     "-w",
     "--workers",
     group="Work",
     is_rare=True,
     metavar="N",
-    type=click.IntRange(1),
-    default=1,
-    show_default=True,
-    help="Processes that share the work.",
+    help="Processes that share the work.  [default: 1]",
 )
-@option(
-    "--batch",
+@record_option(
+    _RECORD,
+    "batch",
     group="Work",
     is_rare=True,
     metavar="N",
-    type=click.IntRange(1),
-    default=2000,
-    show_default=True,
-    help="Documents judged at a time.",
+    help="Documents judged at a time.  [default: 2000]",
 )
-@option(
-    "--engine",
+@record_option(
+    _RECORD,
+    "engine",
     group="Work",
     is_rare=True,
     metavar="local|ray[=ADDRESS]",
-    default="local",
-    show_default=True,
-    callback=lambda _, __, text: _read_engine(text),
-    help="The place of the work: this machine, Ray on this machine, or the Ray cluster at an address.",
+    help="The place of the work: this machine, Ray on this machine, or the Ray cluster at an address.  "
+    "[default: local]",
 )
 @option(
     "--check",
@@ -220,11 +184,12 @@ def _read_engine(text: str) -> str:
 def score(**given: Any) -> int:
     """Score predictions against gold.
 
-    Prints the best system, the verdict of the gates, and what to fix first.
+    Prints the best system, the verdict of the gates, and what to fix first. Without --spec, how values are
+    read is guessed from gold, and told.
 
     \b
+    fieldassay score gold.xlsx answers/
     fieldassay score --spec spec.yaml --gold gold.jsonl --pred llama=a.jsonl --pred qwen=b.jsonl --out run
-    fieldassay score --check --spec spec.yaml --gold gold.jsonl
     """
     import sys
 
@@ -232,15 +197,15 @@ def score(**given: Any) -> int:
     from fieldassay.commands.cli.progress import show_progress
     from fieldassay.commands.cli.thresholds import read_thresholds
 
-    shape = _shape(given)
+    given, shape = with_paths(given), _shape(given)
     if given["checks"]:
         return _check(given, shape)
     sources = read_sources(given)
-    inputs, spec, given = sources.inputs, sources.spec, dict(sources.given)
-    asked = read_thresholds(given["thresholds"], spec)
+    inputs, plan, given = sources.inputs, sources.plan, dict(sources.given)
+    asked = read_thresholds(given["thresholds"], plan)
     thresholds = tuple(gate for gate in asked if gate.function != "regression")
-    baseline = read_baseline_options(given, spec, [gate for gate in asked if gate.function == "regression"])
-    options = score_options(given, inputs, (*thresholds, *baseline.gates))
+    baseline = read_baseline_options(given, plan, [gate for gate in asked if gate.function == "regression"])
+    options = score_options(given, (*thresholds, *baseline.gates))
     reports = read_report_options(given)
     keeps_rows = bool(reports) or (shape != "json" and not given["quiet"])
     is_quiet = given["quiet"]
@@ -251,7 +216,7 @@ def score(**given: Any) -> int:
     request = Request(
         inputs.gold,
         inputs.predictions,
-        spec,
+        plan,
         options,
         out=given["out"],
         store=given["store"],
@@ -261,6 +226,8 @@ def score(**given: Any) -> int:
         facts=sources.facts,
         watch=partial(show_progress, is_quiet),
     )
+    if not is_quiet and sources.guess:
+        complain(sources.guess)
     with run_scoring(request if is_quiet else replace(request, tell=complain)) as run:
         if not given["quiet"]:
             shown = Shown(given["is_verbose"], bool(given["metrics"]), bool(given["slices"]))
@@ -278,7 +245,12 @@ def _check(given: Mapping[str, Any], shape: str) -> int:
 
     inputs, spec = read_inputs(given, needs_data=False), read_spec_option(given)
     checked = validate(
-        spec, inputs.gold, inputs.predictions, inputs.options, lists_violations=shape == "json"
+        spec,
+        inputs.gold,
+        inputs.predictions,
+        lists_violations=shape == "json",
+        where=given["where"],
+        **read_section_options(given),
     )
     if shape == "json":
         from fieldassay.io.json_value import json_text
@@ -302,36 +274,25 @@ def _shape(given: Mapping[str, Any]) -> str:
     return "json" if given["is_json"] else given["shape"] or "table"
 
 
-def score_options(given: Mapping[str, Any], inputs: Inputs, thresholds: tuple[Gate, ...]) -> ScoreOptions:
+def score_options(given: Mapping[str, Any], thresholds: tuple[Gate, ...]) -> ScoreOptions:
     """Return the options of scoring that the command line's mean."""
-    from fieldassay.commands.cli.texts import split_outside
+    from fieldassay.commands.cli.texts import split_calls
     from fieldassay.scoring.inputs.options import ScoreOptions
 
-    metrics = tuple(part for text in given["metrics"] for part in split_outside(text))
-    compared = tuple(part for text in given["compare"] for part in split_outside(text))
     evidence: Literal["all", "errors", "none"] = given["evidence"] or (
         "all"
         if given["out"] or given["store"] or given["reports"] or given["opens"] or given["shape"] == "junit"
         else "errors"
     )
     return ScoreOptions(
-        metrics=metrics or None,
+        metrics=split_calls(given["metrics"]) or None,
         slices=tuple(given["slices"]) or None,
         gates=tuple(map(str, thresholds)),
-        replicates=given["bootstrap"],
-        seed=given["seed"],
-        level=given["level"],
-        correction=given["correction"],
         evidence=evidence,
-        workers=given["workers"],
-        engine=given["engine"],
-        batch=given["batch"],
-        limit=given["limit"],
+        **{name: given[name] for name in ("workers", "engine", "batch", "limit") if given[name] is not None},
         only=tuple(given["only"]) or None,
         fields=split_list(given["fields"]) or None,
-        inputs=inputs.options,
-        reference=given["reference"],
-        compare=compared or None,
+        where=tuple(given["where"]),
     )
 
 

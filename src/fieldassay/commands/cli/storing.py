@@ -10,21 +10,20 @@ import click
 
 from fieldassay.commands.cli.grouping import option
 from fieldassay.commands.cli.inputs import (
-    OPTION_OF,
     Inputs,
     keep_interruptible,
     read_inputs,
-    read_spec_option,
+    read_plan_option,
+    read_section_options,
 )
 
 if TYPE_CHECKING:
-    from fieldassay.runs.run import Run
+    from fieldassay.runs.run_file import RunFile
+    from fieldassay.spec.plan.nodes import Plan
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 STORE = Path("runs")
 """The default store of runs."""
-
-_OPTION_OF = {"replicates": "bootstrap"}
 
 
 def store_options(command: Command) -> Command:
@@ -66,20 +65,27 @@ def lookup_option(command: Command) -> Command:
 
 
 class Sources(NamedTuple):
-    """The sources of a scoring run: inputs, spec, the effective options, and their record in the run."""
+    """The sources of a scoring run: inputs, plan, the effective options, and their record in the run."""
 
     inputs: Inputs
-    spec: Any
+    plan: Plan
     given: Mapping[str, Any]
     facts: Mapping[str, Any] = {}
+    guess: str = ""
+    """How values are read where no spec says it."""
 
 
 def read_sources(given: Mapping[str, Any]) -> Sources:
     """Return the sources by the options of `score`; those not given are of the run that is scored again."""
     if given["out"] is not None and given["store"] is not None:
         raise click.UsageError("--out names one run, --runs a store of runs; give one of them.")
+    from fieldassay.spec.plan.restrict import with_sections
+
     if given["rerun"] is None:
-        return Sources(read_inputs(given), read_spec_option(given), given)
+        inputs = read_inputs(given)
+        has_spec = given["spec"] is not None or given["protocol"] is not None
+        guess, plan = ("", read_plan_option(given)) if has_spec else _guess(inputs, given)
+        return Sources(inputs, with_sections(plan, **read_section_options(given)), given, guess=guess)
     if given["preds"]:
         raise click.UsageError("--run takes the predictions of a run; leave out --pred.")
     from fieldassay.runs.run import Run
@@ -88,24 +94,43 @@ def read_sources(given: Mapping[str, Any]) -> Sources:
     folder = find_run(given["rerun"], given["store"] or STORE)
     run = Run.open(folder)
     run.check_inputs(needs_gold=given["gold"] is None)
-    from msgspec.structs import replace
-
     made_from = run.inputs.given
     assert made_from is not None
     keep_interruptible()
     named = given["spec"] is not None or given["protocol"] is not None
-    spec = read_spec_option(given) if named else run.spec
+    plan = read_plan_option(given) if named else run.plan
     meant = {
         **given,
-        **_recorded(run),
+        **_recorded(run.file),
         "gold": given["gold"] or made_from.gold,
         "store": _new_place(given, folder),
     }
-    told = {name: meant[option] for name, option in OPTION_OF.items() if meant[option]}
-    inputs = Inputs(
-        meant["gold"], run.inputs.by_system(made_from.predictions), replace(run.input_options, **told)
-    )
-    return Sources(inputs, spec, meant, {"rescored_from": run.file.id})
+    inputs = Inputs(meant["gold"], run.inputs.by_system(made_from.predictions))
+    plan = with_sections(plan, **read_section_options(given))
+    return Sources(inputs, plan, meant, {"rescored_from": run.file.id})
+
+
+_DECIDING = {
+    "thresholds": "--gate",
+    "baseline": "--baseline",
+    "regressions": "--fail-on-regression",
+    "strict": "--strict",
+}
+
+
+def _guess(inputs: Inputs, given: Mapping[str, Any]) -> tuple[str, Plan]:
+    """Return how values of gold are read, in words, and the plan of that."""
+    from fieldassay.commands.init import keeping, spec_from_gold
+
+    keeps = keeping(inputs.gold)
+    named = next((flag for name, flag in _DECIDING.items() if given[name]), None)
+    if named is not None:
+        raise click.UsageError(
+            f"{named} needs a written spec, since a guess may change with the data: {keeps}, then "
+            "--spec spec.yaml."
+        )
+    draft = spec_from_gold(inputs.gold)
+    return f"{draft.guess}\nkeep it with: {keeps}", draft.plan
 
 
 def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
@@ -122,25 +147,25 @@ def _new_place(given: Mapping[str, Any], folder: Path) -> Path | None:
     return folder.parent
 
 
-def _recorded(run: Run) -> dict[str, Any]:
+def _recorded(file: RunFile) -> dict[str, Any]:
     """Return the options of the run that the command line does not give itself."""
     from click.core import ParameterSource
     from msgspec.structs import asdict
 
-    assert run.file.options is not None
+    assert file.options is not None
     context = click.get_current_context()
     found: dict[str, Any] = {}
-    for name, value in asdict(run.file.options).items():
-        option = _OPTION_OF.get(name, name)
-        if context.get_parameter_source(option) in (ParameterSource.DEFAULT, None):
-            found[option] = (
-                tuple(value)
-                if isinstance(value, list)
-                else ()
-                if value is None and option in _LISTS
-                else value
+    for name, value in {
+        **asdict(file.options),
+        "limit": file.limit,
+        "only": file.only,
+        "where": file.where,
+    }.items():
+        if context.get_parameter_source(name) in (ParameterSource.DEFAULT, None):
+            found[name] = (
+                tuple(value) if isinstance(value, list) else () if value is None and name in _LISTS else value
             )
     return found
 
 
-_LISTS = frozenset({"metrics", "slices", "compare", "only", "fields"})
+_LISTS = frozenset({"metrics", "slices", "only", "fields", "where"})

@@ -54,6 +54,15 @@ def option_value(text: str) -> Any:
     return data["value"] if isinstance(data, dict) and set(data) == {"value"} else text
 
 
+def split_calls(texts: Sequence[str]) -> tuple[str, ...]:
+    """Return the metrics in texts that separate them by commas.
+
+    >>> split_calls(["f1(granularity=slot, regime=filled), accuracy", "recall"])
+    ('f1(granularity=slot, regime=filled)', 'accuracy', 'recall')
+    """
+    return tuple(part for text in texts for part in split_outside(text))
+
+
 def split_outside(text: str, separator: str = ",") -> list[str]:
     """Return the parts of a text between separators outside brackets and quotes.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fieldassay.metrics.catalogue.definitions import Vocabulary
     from fieldassay.metrics.catalogue.grammar import Gate
     from fieldassay.metrics.result.decision import Decision, GateOutcome
+    from fieldassay.spec.plan.nodes import Plan
 
 EXAMPLE = "write a gate, such as accuracy >= 0.9 or field_accuracy[total] >= .97"
 _PERCENTAGE = lazy_regex(r"(\d{1,3}(?:\.\d{1,9})?)\s*%\s*$", re.ASCII)
@@ -22,26 +23,26 @@ FAILED, INCONCLUSIVE = 1, 4
 """The exit codes of a failed gate, and, on request, of an undecided one."""
 
 
-def read_thresholds(texts: Sequence[str], spec: Any) -> tuple[Gate, ...]:
-    """Return the gates for texts such as `accuracy >= 0.9` or `accuracy=0.9` under a spec.
+def read_thresholds(texts: Sequence[str], plan: Plan) -> tuple[Gate, ...]:
+    """Return the gates for texts such as `accuracy >= 0.9` or `accuracy=0.9` under a plan.
 
     Raises UsageError for invalid ones.
 
+    >>> from fieldassay.spec.plan.compile import read_plan
     >>> texts = ["f1(granularity=slot)[total]=0.9", "lower(accuracy) > .8"]
-    >>> [str(gate) for gate in read_thresholds(texts, "fields: {total: number}")]
+    >>> [str(gate) for gate in read_thresholds(texts, read_plan("fields: {total: number}"))]
     ['f1(granularity=slot)[total] >= 0.9', 'lower(accuracy) > 0.8']
     """
-    return read_gates(texts, spec, _read)
+    return read_gates(texts, plan, _read)
 
 
-def read_gates(texts: Sequence[str], spec: Any, read: Callable[[str, Vocabulary], Gate]) -> tuple[Gate, ...]:
+def read_gates(texts: Sequence[str], plan: Plan, read: Callable[[str, Vocabulary], Gate]) -> tuple[Gate, ...]:
     """Return the gates that a function reads from texts with the metrics of a spec."""
     if not texts:
         return ()
-    from fieldassay.spec.plan.compile import read_plan
     from fieldassay.spec.plan.expressions import vocabulary_of
 
-    vocabulary = vocabulary_of(read_plan(spec).spec)
+    vocabulary = vocabulary_of(plan.spec)
     return tuple(read(text, vocabulary) for text in texts)
 
 

@@ -34,11 +34,12 @@ from fieldassay.metrics.result.decision import Decision
 from fieldassay.metrics.result.pairing import DocumentStatistics, PairedData, is_comparable, list_parts
 from fieldassay.metrics.result.statistics_file import name_statistic
 from fieldassay.metrics.statistics.sums import add_sums
+from fieldassay.options import OptionRecord
 from fieldassay.runs.run import Run
 from fieldassay.scoring.provenance.plans import freeze_recorded
 
 
-class BaselineRequest(Struct, frozen=True):
+class BaselineRequest(OptionRecord, frozen=True):
     """The contents of a baseline: systems and metrics (empty: all), hashing of ids, its reason, freezing."""
 
     systems: tuple[str, ...] = ()

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from fieldassay.decisions.calibration.certificate import Certificate, Promise, make_certificate
 from fieldassay.decisions.calibration.measures import Group, Standing, measure, thin
 from fieldassay.decisions.calibration.observations import (
-    SCALES,
     Confidences,
     Observations,
+    Scale,
     count_rows,
     read_confidences,
     read_observations,
@@ -29,16 +29,15 @@ from fieldassay.io.json_value import record_data
 from fieldassay.io.returned import Brief
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
+from fieldassay.options import OptionRecord
 
 SCHEMA_VERSION = 3
 FEW_DOCUMENTS = 20
-LEAST_RISK = 1e-6
-"""No smaller risk can be asked for: it would take millions of labels."""
 JSON_POINTS = 200
 """Points of a risk-coverage curve that JSON gets at most."""
 
 
-class CalibrationOptions(Struct, frozen=True):
+class CalibrationOptions(OptionRecord, frozen=True):
     """What to calibrate (one system, all its fields unless some are named), and the promise to make.
 
     `scale` is that of the confidences: `probability`, `percent` or `logprob`. `slices` are the keys of
@@ -48,7 +47,7 @@ class CalibrationOptions(Struct, frozen=True):
     system: str | None = None
     fields: tuple[str, ...] = ()
     promise: Promise = field(default_factory=Promise)
-    scale: str = "probability"
+    scale: Scale = "probability"
     slices: tuple[str, ...] = ()
     chance: BootstrapSettings = field(default_factory=BootstrapSettings)
     is_brief: bool = False
@@ -60,7 +59,7 @@ class CalibrationPage(Brief, Struct, frozen=True):
     run: str
     system: str
     promise: Promise
-    scale: str
+    scale: Scale
     pooled: Group
     certificate: Certificate
     fields: tuple[Group, ...] = ()
@@ -128,7 +127,6 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
     (40, 1.0, None)
     """
     options = options or CalibrationOptions()
-    check_options(options.promise, options.scale)
     given = run if isinstance(run, Confidences) else read_confidences(run, options.system)
     fields = _choose_fields(given, options)
     given = given.of_fields(fields)
@@ -149,23 +147,6 @@ def calibrate(run: Path | Result | Confidences, options: CalibrationOptions | No
         slices={key: tuple(_measure_slices(given, seen, key, options.chance)) for key in options.slices},
     )
     return Calibrated(replace(page, remarks=tuple(remark(page, seen))), given, seen)
-
-
-def check_options(promise: Promise, scale: str = "probability") -> None:
-    """Raise `ProblemsError` for a promise or a scale that cannot be meant."""
-    problems = [
-        Problem(name, f"{value!r} does not lie between {least:g} and 1", "write 5% as 0.05", "invalid_option")
-        for name, value, least in (
-            ("risk", promise.risk, LEAST_RISK),
-            ("confidence", promise.confidence, 0.0),
-        )
-        if not least < value < 1.0
-    ]
-    if scale not in SCALES:
-        what = f"no scale {scale[:40]!r}"
-        problems.append(Problem("scale", what, nearest(scale[:40], SCALES), "unknown_name"))
-    if problems:
-        raise ProblemsError(problems)
 
 
 def _choose_fields(given: Confidences, options: CalibrationOptions) -> tuple[str, ...]:

@@ -16,10 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import log, log1p
+from typing import Annotated
 
 import numpy as np
 import numpy.typing as npt
-from msgspec import Struct
+from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from fieldassay.decisions.calibration.measures import Standing, discriminate
@@ -35,16 +36,17 @@ from fieldassay.metrics.uncertainty.weights import (
     weight_table,
     weights,
 )
+from fieldassay.options import OptionRecord
 
 
-class Promise(Struct, frozen=True):
+class Promise(OptionRecord, frozen=True):
     """At most the share `risk` of the accepted values is wrong, every document counted once.
 
     It is made by a method that errs in at most 1 - `confidence` of cases.
     """
 
-    risk: float = 0.02
-    confidence: float = 0.95
+    risk: Annotated[float, Meta(gt=1e-6, lt=1, examples=[0.02])] = 0.02
+    confidence: Annotated[float, Meta(gt=0, lt=1, examples=[0.95])] = 0.95
 
     @property
     def delta(self) -> float:
@@ -83,7 +85,7 @@ class Certificate(Struct, frozen=True):
     """
 
     fields: tuple[str, ...]
-    threshold: float | None = None
+    threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
     labels: int = 0
     support: int = 0
     errors: int = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,7 @@ COLUMNS = ("doc", "field", "pred_path", "outcome", "confidence")
 JUDGED = ("match", "partial", "mismatch", "spurious")
 
 
+Scale = Literal["probability", "percent", "logprob"]
 SCALES: dict[str, Callable[[Floats], Floats]] = {
     "probability": lambda given: given,
     "percent": lambda given: given / 100.0,

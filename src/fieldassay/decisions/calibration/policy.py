@@ -26,6 +26,7 @@ from fieldassay.decisions.calibration.certificate import (
 from fieldassay.decisions.calibration.observations import (
     SCALES,
     Observations,
+    Scale,
     ValueCounts,
     count_rows,
     is_judged,
@@ -43,7 +44,6 @@ from fieldassay.metrics.uncertainty.intervals import BootstrapSettings
 from fieldassay.public import public
 from fieldassay.runs.run import Run
 from fieldassay.scoring.inputs.open_inputs import open_predictions
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.without_gold import judge_without_gold
 from fieldassay.spec.plan.compile import read_plan
 from fieldassay.spec.plan.nodes import Plan
@@ -84,7 +84,7 @@ class ReviewPolicy(Struct, frozen=True):
     basis: Basis = Basis()
     digests: dict[str, str] = field(default_factory=dict)
     spec: str = ""
-    scale: str = "probability"
+    scale: Scale = "probability"
     created: str = ""
     fieldassay: str = ""
 
@@ -157,24 +157,9 @@ def read_policy(path: Path) -> ReviewPolicy:
         raise FORMAT.malformed(path, error) from None
     except UnicodeEncodeError:
         raise FORMAT.refusal(path, "holds half a character, which is no text") from None
-    faults = _find_faults(policy)
-    if not faults and content.get("seal") != checksum(sealed):
-        faults = ["its promise was edited by hand, so nothing stands behind it"]
-    if faults:
-        raise FORMAT.refusal(path, "; ".join(faults))
+    if content.get("seal") != checksum(sealed):
+        raise FORMAT.refusal(path, "its promise was edited by hand, so nothing stands behind it")
     return policy
-
-
-def _find_faults(policy: ReviewPolicy) -> list[str]:
-    """Return what cannot be meant."""
-    threshold, faults = policy.certificate.threshold, []
-    if threshold is not None and not 0.0 <= threshold <= 1.0:
-        faults.append("a threshold is not from 0 to 1")
-    if policy.scale not in SCALES:
-        faults.append(f"the scale {policy.scale[:40]!r} is unknown")
-    if not (0.0 < policy.promise.risk < 1.0 and 0.0 < policy.promise.confidence < 1.0):
-        faults.append("risk and confidence must lie between 0 and 1")
-    return faults
 
 
 class PromiseStatus(StrEnum):
@@ -412,9 +397,7 @@ def check_ending(target: Path) -> str:
     return ending
 
 
-def queue_reviews(
-    policy: ReviewPolicy, predictions: Any, spec: Any = None, inputs: InputOptions | None = None
-) -> Queue:
+def queue_reviews(policy: ReviewPolicy, predictions: Any, spec: Any = None) -> Queue:
     """Return the predicted values for review, the least sure first.
 
     `spec` must be the spec of the policy (None: that of the run in `policy.basis`, if it still exists).
@@ -422,7 +405,7 @@ def queue_reviews(
     or with no field of the policy.
     """
     plan = find_plan(policy, spec)
-    sources = open_predictions(plan, {policy.system: predictions}, inputs or InputOptions())
+    sources = open_predictions(plan, {policy.system: predictions})
     source = sources.get(policy.system)
     if source is None or len(sources) > 1:
         what = (
@@ -459,7 +442,7 @@ def queue_reviews(
 def find_plan(policy: ReviewPolicy, spec: Any) -> Plan:
     """Return the plan of the spec that the policy was made with."""
     if spec is not None:
-        plan = spec if isinstance(spec, Plan) else read_plan(spec)
+        plan = read_plan(spec)
     else:
         try:
             plan = Run.open(Path(policy.basis.run)).plan

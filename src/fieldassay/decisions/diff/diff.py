@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from fieldassay.decisions.diff.changes import find_changes
 from fieldassay.decisions.diff.comparability import Ground, find_ground, rows_of
@@ -30,32 +29,27 @@ from fieldassay.metrics.comparisons.pairwise import (
     slice_values,
 )
 from fieldassay.metrics.result.comparison import Comparison, Ranking
-from fieldassay.metrics.result.pairing import Correction, PairedData, list_parts
+from fieldassay.metrics.result.pairing import PairedData, list_parts
+from fieldassay.options import OptionRecord
 from fieldassay.runs.run import corrupt_run_errors
 
 _FAILURES = ("missing", "invalid", "error", "timeout")
 
 
-class DiffOptions(Struct, frozen=True):
+class DiffOptions(OptionRecord, frozen=True):
     """The options for comparing runs.
 
-    `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `reference` is the
-    system for comparing the others with (None: the first). `systems` choose one of the first and one of the
-    second run. `is_common`: where the runs have other documents, compare the common ones. `runs` is the store
-    of runs for looking up references. `replicates`, `seed` and `level` are the first run's where they are
-    None; p values are adjusted by `correction`. `target` is the output file, refused if it is part of a run.
+    `metrics` (None: those compared in all runs) and `slices` (None: the runs') are names. `systems` choose
+    one of the first and one of the second run. `is_common`: where the runs have other documents, compare the
+    common ones. `runs` is the store of runs for looking up references. `target` is the output file, refused
+    if it is part of a run.
     """
 
     metrics: tuple[str, ...] | None = None
     slices: tuple[str, ...] | None = None
-    reference: str | None = None
     systems: tuple[str | None, str | None] = (None, None)
     is_common: bool = False
     runs: Path = Path("runs")
-    replicates: int | None = None
-    seed: int | None = None
-    level: float | None = None
-    correction: Correction = "min_p"
     target: Path | None = None
 
 
@@ -68,13 +62,13 @@ def diff_runs(*references: str | Path, options: DiffOptions = DiffOptions()) -> 
     """
     if not references:
         raise problem("diff", "no run is named", "name one or more", "unclear_system")
-    entries = _order(
-        find_entries([str(one) for one in references], options.runs, options.systems), options.reference
-    )
+    entries = find_entries([str(one) for one in references], options.runs, options.systems)
+    if len(references) == 1 and options.systems == (None, None):
+        entries = _put_reference_first(entries)
     if options.target is not None:
         _check_target(options.target, entries)
     ground = find_ground(entries, is_common=options.is_common)
-    data = _draw(join_data([entry.contestant for entry in entries], ground.documents), options)
+    data = join_data([entry.contestant for entry in entries], ground.documents)
     metrics = _choose_metrics(data, options.metrics)
     keys = _choose_slices(data, options.slices)
     contest = compare_systems(
@@ -116,26 +110,10 @@ def _check_target(target: Path, entries: Sequence[Entry]) -> None:
         raise problem(target, "is a folder", "name a file", "export_target")
 
 
-def _order(entries: tuple[Entry, ...], reference: str | None) -> tuple[Entry, ...]:
-    """Return the systems, the reference first."""
-    if reference is None:
-        return entries
-    named = [entry for entry in entries if reference in (entry.contestant.label, entry.contestant.system)]
-    if len(named) != 1:
-        labels = [entry.contestant.label for entry in entries]
-        what = (
-            f"there is no system {reference[:100]!r}"
-            if not named
-            else f"{len(named)} systems are called {reference[:100]!r}"
-        )
-        raise problem("reference", what, nearest(reference[:100], labels), "unknown_name")
-    return (*named, *(entry for entry in entries if entry is not named[0]))
-
-
-def _draw(data: PairedData, options: DiffOptions) -> PairedData:
-    """Return the data with the options that say how to draw."""
-    asked = {name: getattr(options, name) for name in ("replicates", "seed", "level", "correction")}
-    return replace(data, **{name: value for name, value in asked.items() if value is not None})
+def _put_reference_first(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    """Return the systems of a run with the one first that it compared the others with."""
+    reference = entries[0].run.run.statistics.reference
+    return tuple(sorted(entries, key=lambda one: one.contestant.system != reference))
 
 
 def _choose_metrics(data: PairedData, names: Sequence[str] | None) -> tuple[BoundMetric, ...]:

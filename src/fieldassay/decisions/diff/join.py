@@ -43,7 +43,9 @@ def join_data(contestants: Sequence[Contestant], documents: Collection[str] | No
     first = contestants[0].data
     systems = tuple(replace(_restrict(one.statistics, documents), system=one.label) for one in contestants)
     slices = tuple(key for key in first.slices if all(key in one.data.slices for one in contestants))
-    joined = PairedData((), systems, slices, first.replicates, first.seed, first.level, first.vocabulary)
+    joined = PairedData(
+        (), systems, slices, first.replicates, first.seed, first.level, first.vocabulary, first.correction
+    )
     calls = [{bound.call for bound in one.data.metrics} for one in contestants]
     shared = (bound for bound in first.metrics if all(bound.call in known for known in calls))
     return replace(joined, metrics=tuple(bound for bound in shared if joined.can_compare(bound)))

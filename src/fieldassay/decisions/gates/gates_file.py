@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from fieldassay.errors import problem
+from fieldassay.errors import kind_of, problem
 from fieldassay.metrics.catalogue.grammar import Gate, parse_gate
-from fieldassay.spec.language.cursor import Cursor, kind_of
+from fieldassay.spec.language.cursor import Cursor
 from fieldassay.spec.language.report import Places, Report
 from fieldassay.spec.language.source import read_source
 from fieldassay.spec.language.yaml_text import read_yaml

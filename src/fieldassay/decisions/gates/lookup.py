@@ -8,10 +8,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from fieldassay.decisions.gates.regression import BaselineMatch
-from fieldassay.errors import nearest
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import Gate, MetricCall
-from fieldassay.metrics.catalogue.selection import bind_metric
+from fieldassay.metrics.catalogue.selection import ask_for, bind_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import HIGHEST, format_in_unit
 from fieldassay.metrics.result.result import Result
@@ -230,13 +229,13 @@ class Holdings(Struct, frozen=True, eq=False):
         if call.name in FROM_RECORDS and not self.records:
             return f"{call.name} comes from a records file, and none is given"
         if call.name not in names:
-            near = nearest(call.name, names)
+            near = ask_for(call.name, names)
             there = (
                 near
-                if near.startswith("did you mean")
+                if near.startswith(("did you mean", "score with"))
                 else f"there are: {', '.join(sorted(names)[:MOST_NAMED])} …"
             )
-            return f"there is no metric {call.name!r}" + (f"; {there}" if names else "")
+            return f"the run has no metric {call.name!r}" + (f"; {there}" if names else "")
         if call.slice is not None and not self._values(call.slice[0]):
             return f"there is no {call}: the run is not broken down by {call.slice[0]!r}"
         return f"there is no estimate {call}: no such field, slice or parameter in the run"

@@ -12,14 +12,14 @@ from typing import Annotated, Any
 
 from msgspec import Meta, Struct, field
 
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
 from fieldassay.io.files.typed_json import convert
 from fieldassay.io.files.whole_files import open_file
 from fieldassay.io.json_value import id_text
 from fieldassay.io.text.delimited import find_delimiter, read_rows
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.regex import lazy_regex
-from fieldassay.spec.language.cursor import Cursor, kind_of
+from fieldassay.spec.language.cursor import Cursor
 from fieldassay.spec.language.report import Report
 from fieldassay.spec.language.source import Source, read_source
 

@@ -20,6 +20,7 @@ from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.extraction.examples.examples import Scored, Shown, fit_examples
 from fieldassay.extraction.fields import plan_of_spec
 from fieldassay.extraction.strategy import Example
+from fieldassay.records.envelope import gold_options
 from fieldassay.records.options import SourceOptions
 from fieldassay.records.sources.source import open_source
 from fieldassay.spec.language.model import Spec
@@ -31,8 +32,6 @@ class Given:
 
     docs: Path | None = None
     files: Sequence[DocumentFile] = ()
-    reading: SourceOptions | None = None
-    """How the records of examples are read; by default as the spec says."""
     groups_of: Callable[[str], Collection[str]] = lambda key: ()  # noqa: ARG005
     """The groups of the documents by the name of their key, as far as gold says them."""
     loaded: dict[tuple[Path, Path, str], tuple[Example, ...]] = field(default_factory=dict, compare=False)
@@ -60,7 +59,7 @@ def load_examples(shown: Shown, spec: Spec, given: Given, folder: Path) -> tuple
         raise problem(source, "examples without documents", remedy, "invalid")
     key = (source, docs, shown.group)
     if key not in given.loaded:
-        found, problems = read_examples(source, docs, given.reading or example_options(spec), shown.group)
+        found, problems = read_examples(source, docs, gold_options(plan_of_spec(spec)), shown.group)
         if problems:
             raise ProblemsError(problems)
         _check_fields(found, spec, source)
@@ -101,22 +100,8 @@ def _check_fields(examples: Sequence[Example], spec: Spec, source: Path) -> None
     if examples and names != {""} and not any(names & one.record.keys() for one in examples):
         keys = sorted({key for one in examples for key in one.record})[:10]
         what = f"no record has a field of the spec; their keys are {', '.join(keys)}"
-        remedy = "name the key of the record: `data: {gold: KEY}`"
+        remedy = "name the key of the record: `data: {gold_key: KEY}`"
         raise problem(source, what, remedy, "invalid")
-
-
-def example_options(spec: Spec) -> SourceOptions:
-    """Return the options for reading the records of examples: those of gold."""
-    plan = plan_of_spec(spec)
-    return SourceOptions(
-        id_names=spec.id or None,
-        data_keys=spec.gold_keys,
-        declared=frozenset(name for one in spec.fields for name in (one.name, *one.names)),
-        nested=frozenset(one.name for one in spec.fields if one.items is not None or one.fields),
-        is_gold=True,
-        group=spec.groups_rows,
-        other_names=plan.root.other_names,
-    )
 
 
 def _only(files: Sequence[DocumentFile]) -> DocumentFile:

@@ -14,12 +14,12 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import ProblemsError, nearest
+from fieldassay.errors import ProblemsError, kind_of, nearest
 from fieldassay.extraction.endpoints.endpoint import Endpoint
 from fieldassay.io.json_value import Json
 from fieldassay.regex import lazy_regex
 from fieldassay.registry import Catalogue
-from fieldassay.spec.language.cursor import Cursor, kind_of
+from fieldassay.spec.language.cursor import Cursor
 from fieldassay.spec.language.report import Report
 from fieldassay.spec.language.source import read_source
 

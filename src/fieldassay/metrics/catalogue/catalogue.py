@@ -280,9 +280,7 @@ def _list_quality() -> list[Metric]:
         Metric("accuracy", "accuracy", lambda options: _document_mean(options, False), _RATED),
         Metric("accuracy_strict", "accuracy", lambda options: _document_mean(options, True), _RATED),
         Metric("accuracy_pooled", "accuracy", soft, _RATED),
-        Metric("accuracy_pooled_strict", "accuracy", strict, _RATED),
         Metric("accuracy_by_field", "accuracy", _average(soft), _RATED),
-        Metric("accuracy_by_field_strict", "accuracy", _average(strict), _RATED),
         Metric("accuracy_weighted", "accuracy", _weighted, _RATED),
         Metric(
             "critical_accuracy",
@@ -298,10 +296,6 @@ def _list_quality() -> list[Metric]:
 
 def _list_detection() -> list[Metric]:
     both = {"precision": ("C", "C+W+S"), "recall": ("C", "C+W+M"), "f1": ("2C", "2C+2W+M+S")}
-    both |= {
-        f"soft_{name}": (numerator.replace("C", "T"), denominator)
-        for name, (numerator, denominator) in both.items()
-    }
     made = [
         Metric(name, "f1", _compare(*formulas), _COUNTED, scope="both") for name, formulas in both.items()
     ]
@@ -310,10 +304,10 @@ def _list_detection() -> list[Metric]:
         for name, formulas in both.items()
     ]
     made += [
-        Metric(f"weighted_{name}", "report", _weigh(_compare(*both[name])), _COUNTED)
-        for name in ("precision", "recall", "f1")
+        Metric(f"weighted_{name}", "f1", _weigh(_compare(*formulas)), _COUNTED)
+        for name, formulas in both.items()
     ]
-    made.append(Metric("support", "report", _count("C+W+M"), _COUNTED, "higher", "count", "both"))
+    made.append(Metric("support", "f1", _count("C+W+M"), _COUNTED, "higher", "count", "both"))
     presence = {"fda": "C+W+A", "hr": "S", "mr": "M", "rfa": "T"}
     populations = {"fda": "C+W+M+S+A", "hr": "S+A", "mr": "C+W+M", "rfa": "C+W"}
     for name, numerator in presence.items():

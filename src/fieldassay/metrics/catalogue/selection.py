@@ -16,8 +16,24 @@ from fieldassay.metrics.catalogue.grammar import MetricCall, Value, parse_metric
 from fieldassay.metrics.catalogue.metric import Metric, Parameter
 from fieldassay.metrics.statistics.recipes import Recipe
 
-DEFAULT_METRICS = ("accuracy", "f1", "presence", "items", "counts", "latency", "cost")
-"""The groups computed by default."""
+DEFAULT = "default"
+"""The name of the metrics computed by default, written like a group: `default, tokens`."""
+
+DEFAULT_METRICS = (
+    "accuracy",
+    "critical_accuracy",
+    "field_accuracy",
+    "perfect_documents",
+    "precision",
+    "recall",
+    "f1",
+    "hr",
+    "mr",
+    "item_f1",
+    "latency_p50",
+    "cost_usd",
+)
+"""The metrics computed by default, at most twelve; those of gates and repeated runs come beside them."""
 
 
 class BoundMetric(Struct, frozen=True):
@@ -57,16 +73,17 @@ class BoundMetric(Struct, frozen=True):
 
 
 def select_metrics(
-    texts: Iterable[str] = DEFAULT_METRICS, vocabulary: Vocabulary = CATALOGUE
+    texts: Iterable[str] = (DEFAULT,), vocabulary: Vocabulary = CATALOGUE
 ) -> tuple[MetricCall, ...]:
     """Return the metrics of the expressions in order, groups expanded, each once.
 
     Raises ValueError for the first problem.
 
     A name alone means a spec's own definition, else its group if there is one (`f1` is precision, recall, F1
-    and their soft and macro variants); with parameters, a field or a slice it means the one metric. A group's
-    parameters go to those of its members that have them. The value `each` stands for every possible value:
-    `type=each` for the types of the spec's fields, `threshold=each` for 0 to 1 in steps of 0.05.
+    and their means over fields); with parameters, a field or a slice it means the one metric. `default` means
+    the metrics computed by default. A group's parameters go to those of its members that have them. The value
+    `each` stands for every possible value: `type=each` for the types of the spec's fields, `threshold=each`
+    for 0 to 1 in steps of 0.05.
 
     >>> [str(call) for call in select_metrics(["accuracy(regime=baseline)", "cost"])]
     ['accuracy(regime=baseline)', 'cost_usd', 'cost_usd_total']
@@ -106,7 +123,8 @@ def list_groups() -> Mapping[str, tuple[str, ...]]:
 def _expand(call: MetricCall, vocabulary: Vocabulary) -> Sequence[MetricCall]:
     if call.name in vocabulary.own:
         return [call]
-    members = list_groups().get(call.name, ()) if call.name != "extras" else ()
+    groups = {**list_groups(), DEFAULT: DEFAULT_METRICS, "extras": ()}
+    members = groups.get(call.name, ())
     is_bare = not call.parameters and call.field is None and call.slice is None
     if not members or (not is_bare and call.name in list_metrics()):
         return [call]
@@ -169,11 +187,28 @@ def _recipe(name: str, options: tuple[tuple[str, Any], ...]) -> Recipe:
     return list_metrics()[name].build(dict(options))
 
 
-_ELSEWHERE = {
+def ask_for(name: str, names: Iterable[str]) -> str:
+    """Return the remedy for a metric that a run lacks: how to ask for it, or the nearest of the run's names.
+
+    >>> ask_for("tokens", ["accuracy"]), ask_for("acuracy", ["accuracy"])
+    ('score with --metrics default,tokens', "did you mean 'accuracy'?")
+    """
+    known = {*list_metrics(), *list_groups()} - {"extras"}
+    return f"score with --metrics {DEFAULT},{name}" if name in known else nearest(name, names)
+
+
+_INSTEAD = {
     "attributable": "shares of stages are gates of `fieldassay attribute RUN --gate`: scoring does not look "
-    "at the text that was sent"
+    "at the text that was sent",
+    **dict.fromkeys(("soft_precision", "soft_recall", "soft_f1"), "write accuracy_pooled"),
+    **dict.fromkeys(
+        ("macro_soft_precision", "macro_soft_recall", "macro_soft_f1"), "write accuracy_by_field"
+    ),
+    "accuracy_pooled_strict": "write accuracy_strict",
+    "accuracy_by_field_strict": "write macro_f1",
+    "report": "write f1",
 }
-"""What to do about names that are metrics of other commands."""
+"""What to write instead of names that are metrics of other commands, or were metrics."""
 
 
 def _meant(name: str, vocabulary: Vocabulary) -> str:
@@ -181,9 +216,9 @@ def _meant(name: str, vocabulary: Vocabulary) -> str:
     field = next((path for path in vocabulary.fields if path.casefold() == name.casefold()), None)
     if field is not None:
         return f"it is a field: field_accuracy[{field}]"
-    if name in _ELSEWHERE:
-        return _ELSEWHERE[name]
-    return nearest(name, {*vocabulary.names(), *list_groups()} - {"extras"})
+    if name in _INSTEAD:
+        return _INSTEAD[name]
+    return nearest(name, {*vocabulary.names(), *list_groups(), DEFAULT} - {"extras"})
 
 
 def _check_field(call: MetricCall, metric: Metric) -> None:

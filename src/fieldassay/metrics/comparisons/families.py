@@ -11,9 +11,9 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from fieldassay.metrics.comparisons.pair import Floats, Pair
+from fieldassay.metrics.recorded import Correction
 from fieldassay.metrics.result.comparison import Comparison, Outcome, RankedPair, Ranking, excludes_zero
 from fieldassay.metrics.result.comparisons_file import Comparisons
-from fieldassay.metrics.result.pairing import Correction
 from fieldassay.metrics.uncertainty.signs import MOST_ENUMERATED, group_columns, signed_sums, sums_of_halves
 
 

@@ -12,7 +12,8 @@ from fieldassay.metrics.result.result import Result
 MAIN = ("overall_accuracy", "accuracy")
 """The preferred metrics where the spec names no score; without them it is the first ratio."""
 POOLED = ("pooled_accuracy", "accuracy_pooled")
-PER_FIELD = ("field_accuracy",)
+TIMES = {"latency_mean": "average", "latency_p50": "median"}
+"""The metrics of the time of a document, the preferred first, and the word for each."""
 
 
 def find_main(result: Result) -> Estimate | None:
@@ -82,7 +83,7 @@ def list_fields(result: Result, system: str) -> dict[str, Estimate]:
     found: dict[str, Estimate] = {}
     for estimate in result.estimates:
         if (
-            estimate.metric in PER_FIELD
+            estimate.metric == "field_accuracy"
             and estimate.system == system
             and estimate.field is not None
             and not estimate.slice

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +11,7 @@ from msgspec import Struct
 
 from fieldassay.metrics.catalogue.definitions import CATALOGUE, Vocabulary
 from fieldassay.metrics.catalogue.selection import BoundMetric
+from fieldassay.metrics.recorded import Correction
 from fieldassay.metrics.result.documents import DocumentValues
 from fieldassay.metrics.statistics.packing import PackedInts, PackedSum, PackedSums
 from fieldassay.metrics.statistics.recipes import (
@@ -29,8 +29,6 @@ from fieldassay.metrics.statistics.statistics import RowSum, Statistic
 from fieldassay.metrics.statistics.sums import Sum, join_fields
 
 Ints = npt.NDArray[np.int64]
-
-Correction: TypeAlias = Literal["min_p", "holm"]
 
 
 class DocumentStatistics(Struct, frozen=True, eq=False):

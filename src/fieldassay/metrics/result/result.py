@@ -14,7 +14,7 @@ from fieldassay.io.returned import DataFrame, Unchanging
 from fieldassay.io.text.shown import format_count
 from fieldassay.metrics.catalogue.catalogue import list_metrics
 from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
-from fieldassay.metrics.catalogue.selection import bind_metric
+from fieldassay.metrics.catalogue.selection import ask_for, bind_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.comparison import Comparison, Ranking
 from fieldassay.metrics.result.lazy import Lazy
@@ -242,7 +242,7 @@ class Result(Struct, frozen=True, eq=False):
             return f"fields: {nearest(call.field, fields)}"
         names = {estimate.metric for estimate in self.estimates}
         if call.name not in names:
-            return nearest(call.name, names)
+            return ask_for(call.name, names)
         return (
             f"{call.name} was computed otherwise: for another field, slice or regime, "
             "or with other parameters"

@@ -25,7 +25,7 @@ from fieldassay.records.options import RATIO, UNPACKED, SourceOptions
 
 CHUNK = 1 << 20
 GZIP, ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
-NAME_ENCODING = "name it with --encoding (in Python: `encoding`)"
+NAME_ENCODING = "name it: `data: {encoding: NAME}`"
 _DESCRIPTORS = tuple(map(Path, ("/dev/fd", "/proc/self/fd")))
 
 
@@ -64,7 +64,7 @@ class Input:
         self.head = _read_head(self.path)
         if not self.head.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
             raise problem(self.label, "is empty", "give a file with at least one record", "empty_input")
-        self.format = find_format(self.label, self.path, self.head, options)
+        self.format = find_format(self.label, self.path, self.head)
         self.encoding, self._errors = "utf-8", "replace"
         if self.format not in BINARY:
             self._settle_encoding(options.encoding)
@@ -199,7 +199,7 @@ def too_large(label: str, bound: int) -> ProblemsError:
     return problem(
         label,
         f"unpacks to more than {size}",
-        "if it may, allow more with --max-unpacked (in Python: `unpacked`)",
+        "if it may, allow more: `data: {max_unpacked: SIZE}`",
         "too_large",
     )
 

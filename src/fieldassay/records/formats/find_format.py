@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fieldassay.errors import ProblemsError, nearest, problem
+from fieldassay.errors import ProblemsError, problem
 from fieldassay.io.text.encoding import detect_encoding
-from fieldassay.records.options import FORMATS, SourceOptions
 from fieldassay.regex import lazy_regex
 
 BINARY = ("parquet", "xlsx")
@@ -70,12 +69,8 @@ def split_sheet(path: str | Path) -> tuple[str, str | None]:
     return (found[1], found[2]) if found else (str(path), None)
 
 
-def find_format(label: str, path: Path, head: bytes, options: SourceOptions) -> str:
-    """Return the format of a file by the options, else by unmistakable first bytes, its suffix, its text."""
-    if options.format is not None:
-        if options.format not in FORMATS:
-            raise _refusal(label, f"unknown format {options.format!r}", nearest(options.format, FORMATS))
-        return options.format
+def find_format(label: str, path: Path, head: bytes) -> str:
+    """Return the format of a file by unmistakable first bytes, its suffix, its text."""
     if head.startswith(b"PAR1"):
         return "parquet"
     suffixes = [

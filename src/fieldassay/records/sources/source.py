@@ -38,7 +38,7 @@ def read_records(source: Input, options: SourceOptions) -> tuple[Rows, tuple[Pro
 
     Where no row has an id, all documents may stand in one value, or each under its id: see `find_set`.
     """
-    has_lines = source.format == "jsonl" and (options.format is not None or _has_lines(source))
+    has_lines = source.format == "jsonl" and _has_lines(source)
     rows, problems = (read_lines if has_lines else read_array)(source, options)
     found: DocumentSet | None = None
     every: list[Row] = []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
-from urllib.parse import quote
 
 from fieldassay.io.text.shown import format_count, format_markdown
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import NOTHING, format_cost, format_in_unit, format_seconds, format_value
 from fieldassay.metrics.result.decision import Decision
-from fieldassay.metrics.result.headline import by_system, find_main, find_named, list_fields
+from fieldassay.metrics.result.headline import TIMES, by_system, find_main, find_named, list_fields
 from fieldassay.metrics.result.result import Result
 from fieldassay.reports.findings.findings import describe_loss, name_lost
 from fieldassay.reports.findings.losses import Loss
@@ -32,15 +31,14 @@ MOST_REPAIRS = 3
 def render_executive(
     result: Result,
     generated: str = "",
-    drawing: str = "",
     losses: Mapping[str, Sequence[Loss]] | None = None,
     decisions: Sequence[Decision] = (),
 ) -> str:
     """Return the comparison as GitHub-flavored Markdown. `generated` is the time of the run.
 
-    `drawing` is the file of the dashboard beside it, if any; `losses` are the costliest of each system, the
-    costliest first. A system leads only if the difference to every other one is beyond chance; otherwise it
-    is `highest`. The recommendation is that of all reports, by the gates' `decisions`.
+    `losses` are the costliest of each system, the costliest first. A system leads only if the difference to
+    every other one is beyond chance; otherwise it is `highest`. The recommendation is that of all reports, by
+    the gates' `decisions`.
     """
     spec = result.run.get("spec")
     name = str(spec.get("name") or "") if isinstance(spec, Mapping) else ""
@@ -50,11 +48,6 @@ def render_executive(
     )
     main = find_main(result)
     parts = ["# Executive comparison", "  \n".join(head)]
-    parts += (
-        ["## Performance dashboard", f"![Accuracy by system, with intervals]({quote(drawing)})"]
-        if drawing
-        else []
-    )
     parts.append("## Summary")
     for system in result.systems:
         parts += [f"### {format_markdown(system)}", "\n".join(_facts(result, main, system))]
@@ -87,11 +80,12 @@ def _documents(result: Result) -> int:
 
 def _facts(result: Result, main: Estimate | None, system: str) -> list[str]:
     accuracy = None if main is None else by_system(result, main).get(system)
-    seconds, throughput = (find_named(result, system, (name,)) for name in ("latency_mean", "throughput"))
+    seconds, throughput = (find_named(result, system, names) for names in (tuple(TIMES), ("throughput",)))
     perfect, cost = (find_named(result, system, (name,)) for name in ("perfect_documents", "cost_usd"))
     lines = [f"- **Average accuracy**: {NOTHING if accuracy is None else describe_estimate(accuracy)}"]
     if seconds is not None and seconds.value is not None:
-        lines.append(f"- **Average processing time**: {format_value(seconds)} (n = {seconds.n:,})")
+        kind = TIMES[seconds.metric].capitalize()
+        lines.append(f"- **{kind} processing time**: {format_value(seconds)} (n = {seconds.n:,})")
     if throughput is not None and throughput.value is not None:
         lines.append(
             f"- **Throughput**: {format_value(throughput).removesuffix('/min')} documents per minute"
@@ -179,15 +173,15 @@ def _rank(result: Result, main: Estimate, chosen: tuple[str, str] | None) -> str
 
 def _fastest(result: Result) -> str:
     found = [
-        (estimate.value, system)
+        (estimate.value, system, TIMES[estimate.metric])
         for system in result.systems
-        if (estimate := find_named(result, system, ("latency_mean",))) and estimate.value
+        if (estimate := find_named(result, system, tuple(TIMES))) and estimate.value
     ]
     if len(found) < 2:
         return ""
-    value, system = min(found)
-    others = ", ".join(f"{name} {format_seconds(other)}" for other, name in sorted(found)[1:])
-    return f"{system} has the shortest average processing time, {format_seconds(value)} ({others})"
+    value, system, kind = min(found)
+    others = ", ".join(f"{name} {format_seconds(other)}" for other, name, _ in sorted(found)[1:])
+    return f"{system} has the shortest {kind} processing time, {format_seconds(value)} ({others})"
 
 
 def _advice(

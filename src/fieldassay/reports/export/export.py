@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,14 +15,12 @@ from fieldassay.io.files.parquet import write_parquet
 from fieldassay.io.files.spreadsheets import Sheet, csv_text, format_hidden, show_names, workbook_bytes
 from fieldassay.io.files.whole_files import write_whole
 from fieldassay.io.json_value import json_line
-from fieldassay.io.text.shown import escape_xml
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.curves import trace_curves
 from fieldassay.metrics.result.result import Result
 from fieldassay.public import public
 from fieldassay.reports.content.run.run_decisions import decisions_of_run
-from fieldassay.reports.export.dashboard import draw_dashboard
-from fieldassay.reports.export.detail import list_classification_of_run, list_pairs_of_run
+from fieldassay.reports.export.detail import list_classification_of_run
 from fieldassay.reports.export.executive import render_executive
 from fieldassay.reports.export.guide import guide_result
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
@@ -30,7 +28,6 @@ from fieldassay.reports.export.run_errors import error_report_of_run
 from fieldassay.reports.export.tables import (
     Listing,
     check_system,
-    list_losses_of_run,
     list_suspicious_gold_of_run,
 )
 from fieldassay.reports.findings.losses import find_losses
@@ -144,23 +141,18 @@ def _json(asked: _Asked) -> Iterator[str]:
 
 
 def _markdown(asked: _Asked) -> Iterator[str]:
-    """Return the comparison; the drawing that it shows is written beside it first."""
     if asked.system is not None:
         raise problem(
             asked.run.folder, "a comparison is of all systems", "leave out --system", "invalid_option"
         )
     result, rows = asked.run.result, asked.run.evidence
-    drawing = asked.target.with_suffix(".svg")
-    _check_target(asked.run, drawing)
     losses = (
         {}
         if rows is None or result.documents is None
         else find_losses(rows, result.documents, result.systems)
     )
     started, decisions = str(asked.run.facts.get("started") or ""), decisions_of_run(asked.run)
-    text = render_executive(result, started, drawing.name, losses, decisions)
-    write_whole(drawing, [draw_dashboard(result)])
-    yield text
+    yield render_executive(result, started, losses, decisions)
 
 
 def _errors(asked: _Asked) -> Iterator[str]:
@@ -219,13 +211,9 @@ def _parquet(asked: _Asked) -> Iterator[bytes]:
                 yield portion
 
 
-def _curve_csv(asked: _Asked) -> Iterator[str]:
+def _curve(asked: _Asked) -> Iterator[str]:
     steps = _curves(asked)
     yield csv_text([steps.columns, *map(show_names, steps.iter_rows())])
-
-
-def _curve_svg(asked: _Asked) -> Iterator[str]:
-    yield draw_curves(_curves(asked))
 
 
 Writer: TypeAlias = Callable[[_Asked], Iterable[str] | Iterable[bytes]]
@@ -250,15 +238,13 @@ TABLES: Mapping[str, Table] = {
     "results": Table("results by system", {".json": _json}),
     "comparison": Table("comparison of the systems", {".md": _markdown}),
     "errors": Table("error report", {".md": _errors}),
-    "curve": Table("F(t)", {".csv": _curve_csv, ".svg": _curve_svg}),
-    "losses": Table("what to fix first", _listing(list_losses_of_run)),
+    "curve": Table("F(t)", {".csv": _curve}),
     "fields": Table("precision, recall and F1 of fields", _listing(list_classification_of_run)),
-    "pairs": Table("pairs that are least alike", _listing(list_pairs_of_run)),
     "suspicious-gold": Table("suspicious gold values", _listing(list_suspicious_gold_of_run)),
 }
 """The tables by their names for `report --table`."""
 
-BY_ENDING = {".csv": "values", ".xlsx": "values", ".parquet": "values", ".json": "results", ".svg": "curve"}
+BY_ENDING = {".csv": "values", ".xlsx": "values", ".parquet": "values", ".json": "results"}
 """The table that a file is without a name of one."""
 
 
@@ -300,91 +286,3 @@ def _shown(value: Any) -> str:
     """Return a value with its own line breaks, and without other control characters."""
     text = "" if value is None else value if isinstance(value, str) else json_line(value)
     return text if text.isprintable() else "\n".join(map(format_hidden, text.split("\n")))
-
-
-_LEFT, _TOP, _SIDE = 56, 24, 360
-_WIDTH, _ROW = 720, 20
-_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000")
-_DASHES = ("none", "7 3", "2 3")
-MOST_CURVES = 21
-"""The most curves drawn: more cannot be distinguished by colors and dashes."""
-
-
-def draw_curves(curves: pl.DataFrame, title: str = "F(t)") -> str:
-    """Return an SVG drawing of the curves of whole systems (slice ``) from `trace_curves`.
-
-    Each has the area under it; only the first `MOST_CURVES` are drawn.
-    """
-    import polars as pl
-
-    whole = curves.filter(pl.col("slice") == "")
-    fields = whole["field"].n_unique()
-    parts = [
-        (str(system) if fields < 2 else f"{system} {field}", part.select("t", "share").rows())
-        for (system, field), part in whole.group_by("system", "field", maintain_order=True)
-    ][:MOST_CURVES]
-    height = max(_TOP + _SIDE + 48, _TOP + _ROW * (len(parts) + 1))
-    lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" font-family="sans-serif" '
-        'font-size="12" role="img">'
-    ]
-    lines += [
-        f"<title>{escape_xml(title)}</title>",
-        f'<rect width="{_WIDTH}" height="{height}" fill="#fff"/>',
-        *_axes(),
-    ]
-    for number, (name, steps) in enumerate(parts):
-        lines += _curve(name, steps, number)
-    return "\n".join([*lines, "</svg>"]) + "\n"
-
-
-def area(steps: list[tuple[float, float]]) -> float:
-    """Return the area under a curve's steps (t, share).
-
-    >>> area([(0.0, 1.0), (0.25, 0.8), (1.0, 0.4)])
-    0.5
-    """
-    pairs = pairwise(steps)
-    return sum((after - before) * share for (before, _), (after, share) in pairs)
-
-
-def _axes() -> list[str]:
-    bottom, right = _TOP + _SIDE, _LEFT + _SIDE
-    lines = []
-    for tick in range(6):
-        share = tick / 5
-        x, y = _x(share), _y(share)
-        lines.append(f'<path d="M{_LEFT} {y:g}H{right}M{x:g} {_TOP}V{bottom}" stroke="#ddd" fill="none"/>')
-        lines.append(f'<text x="{_LEFT - 8}" y="{y + 4:g}" text-anchor="end">{share:.1f}</text>')
-        lines.append(f'<text x="{x:g}" y="{bottom + 18}" text-anchor="middle">{share:.1f}</text>')
-    lines.append(f'<path d="M{_LEFT} {_TOP}V{bottom}H{right}" stroke="#000" fill="none"/>')
-    lines.append(f'<text x="{_LEFT + _SIDE // 2}" y="{bottom + 38}" text-anchor="middle">t</text>')
-    lines.append(
-        f'<text x="16" y="{_TOP + _SIDE // 2}" text-anchor="middle" transform="rotate(-90 16 '
-        f'{_TOP + _SIDE // 2})">F(t)</text>'
-    )
-    return lines
-
-
-def _curve(name: str, steps: list[tuple[float, float]], number: int) -> list[str]:
-    """Return a curve, which falls just behind each of its points, and its line of the legend."""
-    color, dash = _COLORS[number % len(_COLORS)], _DASHES[number // len(_COLORS) % len(_DASHES)]
-    style = f'stroke="{color}" stroke-width="2" stroke-dasharray="{dash}" fill="none"'
-    path = f"M{_x(0):g} {_y(steps[0][1]):.2f}" + "".join(
-        f"V{_y(share):.2f}H{_x(t):.2f}" for t, share in steps[1:]
-    )
-    x, y = _LEFT + _SIDE + 24, _TOP + _ROW * (number + 1)
-    shown = escape_xml(name if len(name) <= 30 else f"{name[:29]}…")
-    return [
-        f'<path d="{path}V{_y(0):g}" {style}/>',
-        f'<path d="M{x} {y - 4}h24" {style}/>',
-        f'<text x="{x + 32}" y="{y}">{shown} ({area(steps):.3f})</text>',
-    ]
-
-
-def _x(t: float) -> float:
-    return _LEFT + _SIDE * t
-
-
-def _y(share: float) -> float:
-    return _TOP + _SIDE * (1 - share)

@@ -12,6 +12,7 @@ from fieldassay.metrics.result.headline import POOLED, find_main, find_named, li
 from fieldassay.metrics.result.result import Result
 from fieldassay.public import public
 from fieldassay.reports.export.judgements import Judgement, counts_silence, list_judgements
+from fieldassay.reports.findings.losses import JUDGED
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,8 +26,8 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
     """Return one system's result as the guide's programmatic evaluation does; any spec will do.
 
     `overall_accuracy` is the main metric (the spec's score, else the accuracy); `overall_correct` and
-    `overall_total` are numerator and denominator of the pooled one; `scores` has every metric of the run.
-    What the run has no metric for is None; without `field_accuracy` no field is listed. Each field has
+    `overall_total` are numerator and denominator of the pooled one: the sum of scores, and the number of
+    values; `scores` has every metric of the run. Without `field_accuracy` no field is listed. Each field has
     `accuracy`, `correct` (a sum of scores) and `total`; each image its accuracy and its fields. A missing
     value is None, and so is an undefined figure. `best_fields` and `worst_fields` pair names and figures.
 
@@ -53,11 +54,13 @@ def guide_result(result: Result, system: str | None = None) -> dict[str, Any]:
         for field, estimate in fields.items()
     }
     own = documents.filter(documents["system"] == name)
+    judged = evidence["outcome"].is_in(JUDGED) & (evidence["kind"] == "value")
+    values = evidence.filter(judged & (evidence["system"] == name))
     perfect = find_named(result, name, ("perfect_documents",))
     return {
         "overall_accuracy": None if overall is None else overall.value,
-        "overall_correct": None if pooled is None else _numerator(pooled),
-        "overall_total": None if pooled is None else pooled.n,
+        "overall_correct": float(values["score"].sum()) if pooled is None else _numerator(pooled),
+        "overall_total": len(values) if pooled is None else pooled.n,
         "field_accuracies": table,
         "detailed_results": _images(
             own, list(list_judgements(evidence.lazy(), name, with_silence=counts_silence(result)))

@@ -1,4 +1,4 @@
-"""Tables of a run for further work: the costliest losses, and suspicious gold values."""
+"""Tables of a run for further work, and suspicious gold values."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ from fieldassay.errors import nearest, problem
 from fieldassay.io.files.spreadsheets import csv_text, show_names
 from fieldassay.io.json_value import json_text
 from fieldassay.io.text.shown import format_markdown
-from fieldassay.metrics.result.headline import find_main
-from fieldassay.reports.findings.findings import describe_loss, name_lost
-from fieldassay.reports.findings.losses import find_losses
 from fieldassay.runs.run import Run
-
-MOST_LOSSES = 20
-"""So many losses of each system are exported."""
 
 
 class Listing(Struct, frozen=True):
@@ -46,50 +40,6 @@ class Listing(Struct, frozen=True):
         ]
         extent = f"{self.extent[:1].upper()}{self.extent[1:]}.\n\n" if self.extent else ""
         yield f"# {self.title}\n\n{extent}" + "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
-
-
-def list_losses_of_run(run: Run, system: str | None = None) -> Listing:
-    """Return the costliest losses of accuracy of each system of a run, or of one of them.
-
-    Raises `ProblemsError` for an unknown system.
-    """
-    result, rows = run.result, run.judged_values()
-    check_system(run, system)
-    found = find_losses(rows, run.documents, result.systems if system is None else [system], MOST_LOSSES)
-    losses = [loss for of_system in found.values() for loss in of_system]
-    columns = (
-        "system",
-        "field",
-        "cause",
-        "points",
-        "low",
-        "high",
-        "count",
-        "values",
-        "documents",
-        "of",
-        "doc",
-        "gold",
-        "pred",
-        "said",
-    )
-    lines, lost = [], name_lost(find_main(result))
-    for one in losses:
-        low, high = one.interval or (None, None)
-        size = (one.points, low, high, one.count or one.values, one.values, one.documents, one.of)
-        lines.append(
-            (
-                one.system,
-                one.field or None,
-                one.diagnosis,
-                *size,
-                one.doc,
-                one.gold,
-                one.pred,
-                describe_loss(one, lost),
-            )
-        )
-    return Listing("What to fix first", columns, tuple(lines))
 
 
 def list_suspicious_gold_of_run(run: Run, system: str | None = None) -> Listing:

@@ -35,7 +35,6 @@ class Standing(Struct, frozen=True):
     critical: Estimate | None
     perfect: Estimate | None
     median: Estimate | None
-    slow: Estimate | None
     cost: Estimate | None
 
 
@@ -105,15 +104,15 @@ def _stand(
     result: Result, main: Estimate | None, system: str, place: str, decision: Mapping[str, Any]
 ) -> Standing:
     verdicts = [str(gate["verdict"]) for gate in decision.get("gates", ())]
-    names = ("critical_accuracy", "perfect_documents", "latency_p50", "latency_p95", "cost_usd")
+    names = ("critical_accuracy", "perfect_documents", "latency_p50", "cost_usd")
     found = [find_named(result, system, (name,)) for name in names]
-    critical, perfect, median, slow, cost = (
+    critical, perfect, median, cost = (
         one if one is not None and one.value is not None else None for one in found
     )
     return Standing(
         system, place, str(decision.get("answer") or ""),
         verdicts.count("PASS"), len(verdicts) - verdicts.count("SKIPPED"),
-        main, critical, perfect, median, slow, cost,
+        main, critical, perfect, median, cost,
     )  # fmt: skip
 
 

@@ -18,15 +18,8 @@ from fieldassay.reports.wording.folders import name_of
 from fieldassay.reports.wording.meanings import LETTERS, MEANINGS
 from fieldassay.reports.wording.terms import DIAGNOSES, FLAGS, OUTCOMES
 
-_ALWAYS = (
-    "accuracy",
-    "accuracy_strict",
-    "field_accuracy",
-    "field_accuracy_strict",
-    "precision",
-    "recall",
-    "f1",
-)
+_ALWAYS = ("accuracy", "field_accuracy")
+"""The metrics that losses and changes of fields are points of, whatever the run computed."""
 
 
 class MetricNote(Struct, frozen=True):

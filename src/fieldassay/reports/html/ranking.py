@@ -58,7 +58,7 @@ class RankingTable(Struct, frozen=True):
 
 _HEADS = (
     ("critical fields", "critical_accuracy"), ("perfect documents", "perfect_documents"),
-    ("time, median / p95", "latency_p50"), ("cost of 1,000 documents", "cost_usd"),
+    ("median time", "latency_p50"), ("cost of 1,000 documents", "cost_usd"),
 )  # fmt: skip
 
 
@@ -162,10 +162,9 @@ def _behind(one: Standing, first: Standing) -> str:
 
 def _cells(one: Standing, timed: str, priced: str) -> tuple[str, ...]:
     """Return the cells in the order of `_HEADS`, the documents behind the last two with them."""
-    times = [part.value for part in (one.median, one.slow) if part is not None and part.value is not None]
+    time = _NOTHING if one.median is None or one.median.value is None else format_seconds(one.median.value)
     cost = _NOTHING if one.cost is None or one.cost.value is None else format_cost(one.cost.value)
-    told = " / ".join(map(format_seconds, times)) or _NOTHING
-    return (_share(one.critical), _share(one.perfect), told + timed, cost + priced)
+    return (_share(one.critical), _share(one.perfect), time + timed, cost + priced)
 
 
 def _share(one: Estimate | None) -> str:

@@ -12,7 +12,8 @@ from fieldassay.reports.html.overview import NAMES, Overview
 from fieldassay.reports.html.source import ReportSource
 from fieldassay.reports.wording.sentences import describe_comparison
 
-LATENCIES = ("latency_min", "latency_p50", "latency_p90", "latency_p95", "latency_p99", "latency_max")
+LATENCIES = {"min": 0.0, "p50": 0.5, "p90": 0.9, "p95": 0.95, "p99": 0.99, "max": 1.0}
+"""The quantiles of the time of a document that the chart of latency shows."""
 
 
 def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
@@ -34,7 +35,7 @@ def describe_systems(source: ReportSource, page: Overview) -> dict[str, Any]:
         "slices": [_row(one) for one in whole if len(one.slice) == 1 and found and _is_alike(one, found[0])],
         "gate": page.table.gate,
         "cost": _beside(whole, found, "cost_usd"),
-        "latency": _latency(whole, source.systems),
+        "latency": _latency(source),
     }
 
 
@@ -128,17 +129,20 @@ def _beside(whole: list[Estimate], main: list[Estimate], metric: str) -> list[di
     ]
 
 
-def _latency(whole: list[Estimate], systems: tuple[str, ...]) -> list[dict[str, Any]]:
-    rows = []
-    for system in systems:
-        own = {
-            one.metric: one
-            for one in whole
-            if one.system == system and not one.slice and one.metric in LATENCIES and one.value is not None
+def _latency(source: ReportSource) -> list[dict[str, Any]]:
+    """Return the quantiles of the times of each system's documents, in milliseconds."""
+    table = source.result.documents
+    if table is None or "duration_ms" not in table.columns:
+        return []
+    times = {
+        name: table.filter(table["system"] == name)["duration_ms"].drop_nulls() for name in source.systems
+    }
+    return [
+        {
+            "system": system,
+            **{name: known.quantile(share, "linear") for name, share in LATENCIES.items()},
+            "n": len(known),
         }
-        if "latency_p50" in own:
-            numbers = {
-                name.removeprefix("latency_"): own[name].value if name in own else None for name in LATENCIES
-            }
-            rows.append({"system": system, **numbers, "n": own["latency_p50"].n})
-    return rows
+        for system, known in times.items()
+        if len(known)
+    ]

@@ -14,9 +14,7 @@ LETTERS: dict[str, str] = {
 
 NAMES: dict[str, str] = {
     "f1": "F1",
-    "soft_f1": "soft F1",
     "macro_f1": "macro F1",
-    "macro_soft_f1": "macro soft F1",
     "item_f1": "item F1",
     "field_accuracy": "accuracy",
     "field_accuracy_strict": "accuracy, strict",
@@ -40,14 +38,9 @@ MEANINGS: dict[str, tuple[str, str]] = {
         "How much of all values together is right; long documents weigh more.",
         "T / (C+W+M+S)",
     ),
-    "accuracy_pooled_strict": ("The same, but a value is right or wrong.", "C / (C+W+M+S)"),
     "accuracy_by_field": (
         "How right a field is, on average over the fields; rare fields weigh as much as common ones.",
         "mean over fields of T / (C+W+M+S)",
-    ),
-    "accuracy_by_field_strict": (
-        "The same, but a value is right or wrong.",
-        "mean over fields of C / (C+W+M+S)",
     ),
     "accuracy_weighted": (
         "Accuracy in which fields count as much as their weight in the spec.",
@@ -91,15 +84,9 @@ MEANINGS: dict[str, tuple[str, str]] = {
     "precision": ("Of the values that were predicted, how many are right.", "C / (C+W+S)"),
     "recall": ("Of the values that gold has, how many were found and are right.", "C / (C+W+M)"),
     "f1": ("Precision and recall in one number, their harmonic mean.", "2C / (2C+2W+M+S)"),
-    "soft_precision": ("Precision in which nearly right values count in part.", "T / (C+W+S)"),
-    "soft_recall": ("Recall in which nearly right values count in part.", "T / (C+W+M)"),
-    "soft_f1": ("F1 in which nearly right values count in part.", "2T / (2C+2W+M+S)"),
     "macro_precision": ("Precision, on average over the fields.", "mean over fields"),
     "macro_recall": ("Recall, on average over the fields.", "mean over fields"),
     "macro_f1": ("F1, on average over the fields.", "mean over fields"),
-    "macro_soft_precision": ("Soft precision, on average over the fields.", "mean over fields"),
-    "macro_soft_recall": ("Soft recall, on average over the fields.", "mean over fields"),
-    "macro_soft_f1": ("Soft F1, on average over the fields.", "mean over fields"),
     "fda": (
         "Fill-decision accuracy: how often filling a field, or leaving it empty, was the right decision.",
         "(C+W+A) / (C+W+M+S+A)",

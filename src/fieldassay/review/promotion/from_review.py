@@ -21,7 +21,6 @@ from fieldassay.review.log.store import Store, read_facts
 from fieldassay.review.sheets.form_of import read_form
 from fieldassay.review.sheets.forms import Form
 from fieldassay.scoring.inputs.open_inputs import open_gold
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.spec.plan.nodes import Plan
 
 _SLOT = 1_000_000
@@ -107,7 +106,7 @@ class Standing(Struct, frozen=True):
     own: Mapping[str, frozenset[str]] = {}
 
 
-def compare_gold(store: Store, gold: Path, inputs: InputOptions) -> Standing:
+def compare_gold(store: Store, gold: Path, plan: Plan) -> Standing:
     """Return how gold stands to what the review knows of it.
 
     A review that was made without gold knows nothing of a document before it promotes it.
@@ -116,7 +115,7 @@ def compare_gold(store: Store, gold: Path, inputs: InputOptions) -> Standing:
         begun = dict(db.execute("SELECT name, gold_digest FROM document"))
         promoted = read_facts(db).get(_PROMOTED, {})
     changed, own, is_beside = set[str](), dict[str, frozenset[str]](), any(begun.values())
-    for record in _records(store, gold, inputs) if is_beside or promoted else ():
+    for record in _records(gold, plan) if is_beside or promoted else ():
         before = promoted.get(record.id)
         if before is not None and before["digest"] == _digest(record):
             own[record.id] = frozenset(before["paths"])
@@ -126,12 +125,12 @@ def compare_gold(store: Store, gold: Path, inputs: InputOptions) -> Standing:
 
 
 def remember_gold(
-    store: Store, gold: Path, inputs: InputOptions, written: Mapping[str, Iterable[str]], own: Standing
+    store: Store, gold: Path, plan: Plan, written: Mapping[str, Iterable[str]], own: Standing
 ) -> None:
     """Keep how a promotion left the documents that it wrote, and the paths in each."""
     with store.reading() as db:
         promoted: dict[str, Any] = dict(read_facts(db).get(_PROMOTED, {}))
-    for record in _records(store, gold, inputs):
+    for record in _records(gold, plan):
         if record.id in written:
             paths = {*written[record.id], *own.own.get(record.id, ())}
             promoted[record.id] = {"digest": _digest(record), "paths": sorted(paths)}
@@ -143,6 +142,6 @@ def _digest(record: Record) -> str:
     return checksum([record.data, *beside])
 
 
-def _records(store: Store, gold: Path, inputs: InputOptions) -> Iterator[Record]:
+def _records(gold: Path, plan: Plan) -> Iterator[Record]:
     if gold.exists():
-        yield from open_gold(read_form(store)[0].plan, str(gold), inputs)
+        yield from open_gold(plan, str(gold))

@@ -506,7 +506,7 @@ def _open_table(path: Path, data: bytes, id_names: Sequence[str], separators: Ma
     header = [cell.strip() for cell in lines[0][1]]
     id_at = next((header.index(name) for name in id_names if name in header), None)
     if id_at is None:
-        raise problem(path, "has no column of ids", "name it with --id-key", "no_id")
+        raise problem(path, "has no column of ids", "name it: `data: {id_key: NAME}`", "no_id")
     ids = ((number, {"id": [*cells, *[""] * id_at][id_at]}, cells) for number, cells in lines[1:])
     cells = _by_id(path, ids, ["id"], [])
     end = "\r\n" if "\r\n" in text else "\n"

@@ -37,6 +37,7 @@ from fieldassay.review.promotion.gold import (
 from fieldassay.review.sheets.forms import Form, find_problem, show
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.spec.language.names import ID_NAMES
+from fieldassay.spec.language.sections import DataOptions
 from fieldassay.spec.plan.nodes import Leaf, ListNode, ObjectNode, Plan, single_values
 
 Labels = Mapping[str, Label]
@@ -47,14 +48,9 @@ _CHANGED = (
 
 
 class PromoteOptions(Struct, frozen=True):
-    """How gold is read. `plan` reads values: what means the same is not changed.
-
-    `id_names` and `gold_key` are as for scoring.
-    """
+    """How gold is read, by the spec of `plan`: what means the same is not changed."""
 
     plan: Plan | None = None
-    id_names: tuple[str, ...] | None = None
-    gold_key: str | None = None
     takes_unreadable: bool = False
     """True: labels that the spec cannot read become gold; False: they are left out, and told."""
     changed: frozenset[str] = frozenset()
@@ -124,11 +120,12 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
     document has no label for is unreviewed: neither a value nor absent.
     """
     plan = options.plan
-    names = options.id_names or (plan.spec.id if plan is not None else None)
+    data = DataOptions() if plan is None else plan.spec.data
     file = open_gold(
-        gold, names or ID_NAMES, bool(names), {} if plan is None else dict(_separators(plan.root))
+        gold, data.id_key or ID_NAMES, bool(data.id_key), {} if plan is None else dict(_separators(plan.root))
     )
-    records = {name: _open(row, options.gold_key) for name, row in file.rows.items()}
+    key = _settle_key(data.gold_key, file.rows.values())
+    records = {name: _open(row, key) for name, row in file.rows.items()}
     form = None if plan is None else Form(plan)
     meaning = Meaning(form)
     problems: list[Problem] = []
@@ -160,7 +157,7 @@ def promote(gold: Path, sheets: Iterable[Sheet], options: PromoteOptions) -> Pro
             _name_unreviewed(record, labels, {*fields(record), *asked[document]})
         if document not in records or any(change.is_changed for change in effects):
             unreviewed += [(document, path) for path in sorted(named_places(record, UNREVIEWED_FIELDS))]
-            rows[document] = _close(file.rows.get(document, {}), record, options.gold_key)
+            rows[document] = _close(file.rows.get(document, {}), record, key)
     files: dict[Path, bytes] = {}
     try:
         files = file.rewritten(rows)
@@ -419,6 +416,13 @@ def _renamed(labels: Labels, record: Mapping[str, Any], plan: Plan | None) -> La
         first, *rest = split_path(path)
         renamed[join_path([keys.get(str(first), first), *rest])] = label
     return renamed
+
+
+def _settle_key(keys: str | tuple[str, ...], rows: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return the key of the record: the one that is named, or the first of several that a row has."""
+    if isinstance(keys, str):
+        return keys
+    return next((key for row in rows for key in keys if locate(row, key)[0]), None)
 
 
 def _open(row: Mapping[str, Any], key: str | None) -> dict[str, Any]:

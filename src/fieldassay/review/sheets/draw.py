@@ -7,14 +7,13 @@ the probability of every choice is known.
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Sequence
 from enum import StrEnum
+from typing import Annotated
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import Meta
 
-from fieldassay.errors import Problem, ProblemsError
+from fieldassay.options import OptionRecord
 
 
 class Shown(StrEnum):
@@ -38,7 +37,10 @@ class Reason(StrEnum):
     CONTEXT = "context"
 
 
-class Shares(Struct, frozen=True):
+Share = Annotated[float, Meta(ge=0, le=1, examples=[0.1])]
+
+
+class Shares(OptionRecord, frozen=True):
     """The shares of an audit, fixed when the review is made.
 
     `double` of the documents are labeled twice, blind; the prediction is withheld of `withheld` of the values
@@ -46,20 +48,11 @@ class Shares(Struct, frozen=True):
     values that the policy accepts are asked nevertheless.
     """
 
-    double: float = 0.1
-    withheld: float = 0.1
-    empty: float = 0.05
+    double: Share = 0.1
+    withheld: Share = 0.1
+    empty: Share = 0.05
     seed: int = 0
-    audited: float = 0.03
-
-    def __post_init__(self) -> None:
-        bad = [
-            Problem(f"--{name}", f"{share!r} is no share", "write 10% as 0.1", "invalid_option")
-            for name, share in asdict(self).items()
-            if name != "seed" and not (math.isfinite(share) and 0.0 <= share <= 1.0)
-        ]
-        if bad:
-            raise ProblemsError(bad)
+    audited: Share = 0.03
 
     def is_double(self, document: str) -> bool:
         """Return whether a document is labeled by two people, each blind.

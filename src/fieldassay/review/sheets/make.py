@@ -32,7 +32,6 @@ from fieldassay.review.sheets.questions import Document, Interview, Predicted, Q
 from fieldassay.runs.run import Run
 from fieldassay.scoring.engine.applicability import canonical_type
 from fieldassay.scoring.inputs.open_inputs import open_gold, open_predictions
-from fieldassay.scoring.inputs.options import InputOptions
 from fieldassay.scoring.without_gold import judge_without_gold
 from fieldassay.spec.language.write import write_spec
 from fieldassay.spec.plan.compile import read_plan
@@ -55,7 +54,6 @@ class Request(Struct, frozen=True):
     gold: Any = None
     documents: Path | None = None
     shares: Shares = GOLD
-    inputs: InputOptions = InputOptions()
     actor: str = "command"
 
 
@@ -86,7 +84,10 @@ class _Known(Struct, frozen=True, eq=False):
 
 def make_review(folder: Path, request: Request) -> Made:
     """Return a new review in a folder. Raises `ProblemsError` with the problems of the inputs."""
-    known = _read(request)
+    policy = request.policy
+    plan = read_plan(request.spec) if policy is None else find_plan(policy, request.spec)
+    request = replace(request, shares=replace(request.shares, seed=plan.spec.statistics.seed))
+    known = _read(plan, request)
     form = Form(known.plan)
     interview = Interview(form, request.shares, known.system is not None)
     kind_of = _kinds(known)
@@ -114,11 +115,7 @@ def make_suspicious_review(folder: Path, run: Run, request: Request) -> Made:
     return _create(folder, request, known, {name: ask_blind(asked) for name, asked in places.items()})
 
 
-def _read(request: Request) -> _Known:
-    if request.policy is not None:
-        plan = find_plan(request.policy, request.spec)
-    else:
-        plan = request.spec if isinstance(request.spec, Plan) else read_plan(request.spec)
+def _read(plan: Plan, request: Request) -> _Known:
     if request.predictions:
         known = _read_predictions(plan, request)
     elif request.documents is not None:
@@ -130,7 +127,7 @@ def _read(request: Request) -> _Known:
 
 
 def _read_predictions(plan: Plan, request: Request) -> _Known:
-    sources = open_predictions(plan, request.predictions, request.inputs)
+    sources = open_predictions(plan, request.predictions)
     if len(sources) != 1:
         raise _several(sources, request)
     [(system, source)] = sources.items()
@@ -187,7 +184,7 @@ def _several(systems: Iterable[str], request: Request) -> ProblemsError:
 
 def _with_gold(known: _Known, request: Request) -> _Known:
     """Return what is known with the truth of documents that have trusted gold."""
-    source = open_gold(known.plan, request.gold, request.inputs)
+    source = open_gold(known.plan, request.gold)
     rows, _ = judge_without_gold(known.plan, source)
     wanted = set(known.names)
     truth: dict[str, dict[str, str]] = {}

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.errors import Problem, ProblemsError, problem
 from fieldassay.io.text.shown import format_count
-from fieldassay.paths import Pattern
-from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES
+from fieldassay.records.envelope import GOLD_ONLY, META_SHAPES, gold_options, pred_options
 from fieldassay.records.formats.find_format import split_sheet
 from fieldassay.records.matching import Matching, find_duplicates, match
 from fieldassay.records.options import SourceOptions
@@ -21,105 +20,40 @@ from fieldassay.records.sources.memory import hold_records
 from fieldassay.records.sources.repeats import are_runs, name_repeats, split_runs
 from fieldassay.records.sources.source import Source, open_source, open_systems
 from fieldassay.records.sources.variants import split_variants
-from fieldassay.records.value_objects import Scalars
 from fieldassay.scoring.inputs.choosing import Choice, choose_documents
-from fieldassay.scoring.inputs.options import InputOptions
-from fieldassay.spec.plan.nodes import AnyNode, Leaf, ListNode, Node, ObjectNode, Plan
-
-"""Gold records looked at together."""
+from fieldassay.spec.plan.nodes import Plan
 
 Records: TypeAlias = Any
 """A path, `-`, a list of objects, a mapping from id to object, a Polars or pandas frame."""
-
-
-def gold_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
-    """Return the options for reading gold under a plan."""
-    others = dict(plan.root.other_names)
-    declared = frozenset((*plan.slots, *(key for keys in others.values() for key in keys), *data_names(plan)))
-    containers = [child.name for child in plan.root.children if not isinstance(child, Leaf) or child.is_list]
-    if inputs.names not in ("exact", "loose"):
-        raise problem("names", f"unknown form {inputs.names!r}", nearest(inputs.names, ("exact", "loose")))
-    return SourceOptions(
-        has_loose_names=inputs.names == "loose" or plan.spec.has_loose_names,
-        id_names=inputs.id_names or plan.spec.id or None,
-        data_key=inputs.gold_key,
-        data_keys=() if inputs.gold_key is not None else plan.spec.gold_keys,
-        wrap=inputs.wrap,
-        encoding=inputs.encoding,
-        unpacked=inputs.unpacked,
-        item_lists=tuple(_item_lists(plan.root.children)),
-        group=inputs.group or plan.spec.groups_rows,
-        declared=declared,
-        nested=frozenset(key for name in containers for key in (name, *others.get(name, ()))),
-        is_gold=True,
-        other_names=plan.root.other_names,
-        answer_keys=named_keys(plan),
-        fields=plan.root,
-    )
-
-
-def _item_lists(nodes: Sequence[Node], prefix: str = "") -> Iterator[tuple[str, frozenset[str]]]:
-    """Yield the path of each list of objects outside other lists, with the names of its items' fields."""
-    for node in nodes:
-        if isinstance(node, ListNode) and isinstance(node.items, ObjectNode):
-            yield prefix + node.name, frozenset(child.name for child in node.items.children)
-        elif isinstance(node, ObjectNode):
-            yield from _item_lists(node.children, f"{prefix}{node.name}.")
-
-
-def pred_options(plan: Plan, inputs: InputOptions) -> SourceOptions:
-    """Return the options for reading predictions under a plan."""
-    keys = () if inputs.pred_key is not None or inputs.systems_key is not None else plan.spec.pred_keys
-    options = replace(gold_options(plan, inputs), is_gold=False, data_key=inputs.pred_key, data_keys=keys)
-    declared = options.declared - data_names(plan)
-    return replace(
-        options,
-        systems_key=inputs.systems_key,
-        declared=declared,
-        scalars=scalars_of(plan.root),
-    )
-
-
-def scalars_of(node: ObjectNode) -> Scalars:
-    """Return the fields of an object, by all their names, with the places of single values."""
-    found: dict[str, Any] = {}
-    others = dict(node.other_names)
-    for child in node.children:
-        items = child.items if isinstance(child, ListNode) else child
-        if isinstance(items, Leaf | ObjectNode):
-            found |= dict.fromkeys(
-                (child.name, *others.get(child.name, ())),
-                None if isinstance(items, Leaf) else scalars_of(items),
-            )
-    return found
 
 
 def open_inputs(
     plan: Plan,
     gold: Records,
     predictions: Mapping[str, Records] | Records,
-    inputs: InputOptions,
+    where: Sequence[str] = (),
     wanted: Sequence[str] | None = None,
 ) -> Matching:
     """Return gold and every system's predictions, matched by id.
 
-    `wanted` are the top-level fields whose data is kept (None: all). Raises `ProblemsError` with all problems
+    `where` chooses documents (see `choose_documents`), `wanted` are the top-level fields whose data is kept
+    (None: all). Raises `ProblemsError` with all problems
     of all of them.
     """
     left_out = _left_out(plan, wanted)
-    options = replace(gold_options(plan, inputs), left_out=left_out)
-    of_predictions = replace(pred_options(plan, inputs), left_out=left_out)
+    options = replace(gold_options(plan), left_out=left_out)
+    of_predictions = replace(pred_options(plan), left_out=left_out)
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
     repeats: dict[str, Repeat] = {}
     opened: Source | None = None
     chosen: Choice | None = None
     try:
-        opened = _open(gold, options, "gold")
+        opened = open_records(gold, options, "gold")
         if options.is_tree:
             opened, as_data = survey_tree(opened)
             of_predictions = replace(of_predictions, declared=of_predictions.declared | as_data)
-        chosen = choose_documents(plan, opened, inputs.where)
+        chosen = choose_documents(plan, opened, where)
     except ProblemsError as error:
         problems += error.problems
     for name, records in _named(predictions).items():
@@ -133,7 +67,7 @@ def open_inputs(
         repeats |= own
     if problems or opened is None:
         raise ProblemsError(problems)
-    matching = match(opened, sources, inputs.match_ids, None if chosen is None else chosen.positions)
+    matching = match(opened, sources, plan.spec.data.match_ids, None if chosen is None else chosen.positions)
     matching = replace(matching, repeats=repeats) if repeats else matching
     return matching if chosen is None else replace(matching, notes=(chosen.note, *matching.notes))
 
@@ -149,40 +83,38 @@ def _left_out(plan: Plan, wanted: Sequence[str] | None) -> frozenset[str]:
     )
 
 
-def open_gold(plan: Plan, gold: Records, inputs: InputOptions) -> Source:
+def open_gold(plan: Plan, gold: Records) -> Source:
     """Return gold alone. Raises `ProblemsError` where it cannot be read."""
-    return _open(gold, gold_options(plan, inputs), "gold")
+    return open_records(gold, gold_options(plan), "gold")
 
 
-def gold_ids(plan: Plan, gold: Records, inputs: InputOptions) -> tuple[str, ...]:
+def gold_ids(plan: Plan, gold: Records) -> tuple[str, ...]:
     """Return the ids of gold in their order. Raises `ProblemsError` where it cannot be read."""
-    return tuple(open_gold(plan, gold, inputs).ids())
+    return tuple(open_gold(plan, gold).ids())
 
 
-def gold_values(plan: Plan, gold: Records, inputs: InputOptions, name: str) -> dict[str, str]:
+def gold_values(plan: Plan, gold: Records, name: str) -> dict[str, str]:
     """Return what gold records have under a name, declared or not, by id; records without it are left out."""
-    records = open_gold(plan, gold, inputs)
+    records = open_gold(plan, gold)
     found = ((record.id, (record.data or {}).get(name)) for record in records)
     return {id_: str(value) for id_, value in found if value}
 
 
-def gold_twins(plan: Plan, gold: Records, inputs: InputOptions) -> dict[str, tuple[str, str]]:
+def gold_twins(plan: Plan, gold: Records) -> dict[str, tuple[str, str]]:
     """Return, for each gold record that names its `twin_of`, the id of the other, and the `degradation`."""
     return {
         record.id: (named["twin_of"], named.get("degradation", "degraded"))
-        for record in open_gold(plan, gold, inputs)
+        for record in open_gold(plan, gold)
         if "twin_of" in (named := record.meta.attributes)
     }
 
 
-def open_predictions(
-    plan: Plan, predictions: Mapping[str, Records], inputs: InputOptions
-) -> dict[str, Source]:
+def open_predictions(plan: Plan, predictions: Mapping[str, Records]) -> dict[str, Source]:
     """Return every system's predictions, all of them, without gold.
 
     Raises `ProblemsError` with all problems of all of them.
     """
-    options = pred_options(plan, inputs)
+    options = pred_options(plan)
     problems: list[Problem] = []
     sources: dict[str, Source] = {}
     for name, records in predictions.items():
@@ -254,7 +186,8 @@ def system_name(path: str | Path) -> str:
     return "stdin" if str(path) == "-" else Path(path).name.split(".")[0] or str(path)
 
 
-def _open(records: Records, options: SourceOptions, label: str) -> Source:
+def open_records(records: Records, options: SourceOptions, label: str) -> Source:
+    """Return records of any kind: a path, or what is held in memory. Raises `ProblemsError`."""
     if isinstance(records, (str, Path)):
         return open_source(records, options)
     return hold_records(records, options, label)
@@ -294,7 +227,7 @@ def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) ->
             problems.append(Problem(label, "a key of systems, and several runs", remedy, "systems_key"))
             continue
         try:
-            found = split_variants(name, _open(one, options, label))
+            found = split_variants(name, open_records(one, options, label))
         except ProblemsError as error:
             problems += error.problems
             continue
@@ -309,7 +242,7 @@ def _open_runs(name: str, records: Sequence[Records], options: SourceOptions) ->
 
 def _open_predictions(name: str, records: Records, options: SourceOptions) -> dict[str, Source]:
     if options.systems_key is None:
-        return split_variants(name, _open(records, options, name))
+        return split_variants(name, open_records(records, options, name))
     if not isinstance(records, (str, Path)):
         remedy = "give a mapping from system to records instead"
         raise problem(name, "a key of systems needs a file", remedy, "systems_key")
@@ -319,14 +252,6 @@ def _open_predictions(name: str, records: Records, options: SourceOptions) -> di
         for system, found in opened.items()
         for part, source in split_variants(system, found).items()
     }
-
-
-def data_names(plan: Plan) -> frozenset[str]:
-    """Return the keys that are data in gold, but would be metadata beside declared fields.
-
-    Of a tree, all of it is data but its id.
-    """
-    return frozenset(META_SHAPES.keys() - GOLD_ONLY) if "" in plan.slots else frozenset()
 
 
 def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
@@ -361,21 +286,3 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
     if gold.options.key_of({}) is None:
         found |= {key for key in GOLD_ONLY if not taken[key]}
     return replace(gold, notes=(*gold.notes, *notes)), frozenset(found)
-
-
-def named_keys(plan: Plan) -> frozenset[str]:
-    """Return the top-level keys in the path patterns and checks of a spec without declared fields."""
-    trees = [child for child in plan.root.children if isinstance(child, AnyNode) and not child.path]
-    if not trees:
-        return frozenset()
-    patterns = [Pattern(path) for tree in trees for path, _ in tree.patterns] + [
-        planned.pattern for planned in plan.checks
-    ]
-    named = [pattern.parts[0] for pattern in patterns if pattern.parts]
-    named += [
-        key
-        for planned in plan.checks
-        if not planned.pattern.parts
-        for key in getattr(planned.check, "keys", ())
-    ]
-    return frozenset(key for key in named if isinstance(key, str))

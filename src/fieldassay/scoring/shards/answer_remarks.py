@@ -21,7 +21,7 @@ _REMARKS: Mapping[str, str] = {
     "wrapped": "had their record in another object, which was taken off",
     "several_wrapped": (
         "had no declared key and several objects inside that have some, of which none was taken; name its "
-        "key with --pred-key"
+        "key: `data: {pred_key: KEY}`"
     ),
     "json_in_text": "had texts in place of lists or objects; what stands in the texts was taken",
     "one_text": (

@@ -17,7 +17,6 @@ from msgspec import Struct, field
 from fieldassay.errors import list_names
 from fieldassay.io.json_value import Json
 from fieldassay.io.text.shown import format_count
-from fieldassay.metrics.catalogue.selection import DEFAULT_METRICS
 from fieldassay.metrics.result.violations import CheckCount, Violation
 from fieldassay.paths import Pattern, Step, join_path
 from fieldassay.records.record import Record
@@ -33,7 +32,7 @@ NUMBER, CLAIM = "check_violations", "has_violations"
 """The columns of the table of documents: a document's number of violations, and whether it has any."""
 
 CHECK_METRICS = "checks"
-"""The group of metrics that is computed by default if a spec has checks."""
+"""The group of metrics that count violations."""
 
 MOST_EXAMPLES = 3
 MOST_NAMED = 5
@@ -127,14 +126,6 @@ class CheckedRecords(Struct, frozen=True, eq=False):
     def claims(self) -> npt.NDArray[np.bool_]:
         """Return whether each record has violations."""
         return np.nan_to_num(self.counts) > 0
-
-
-def default_metrics(plan: Plan) -> tuple[str, ...]:
-    """Return the metrics to compute by default: the usual groups, and that of checks if the spec has any.
-
-    Defaults apply where neither user nor spec chooses.
-    """
-    return (*DEFAULT_METRICS, CHECK_METRICS) if plan.checks else DEFAULT_METRICS
 
 
 def check_records(

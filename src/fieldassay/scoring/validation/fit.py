@@ -167,7 +167,7 @@ def _describe_apart(gold: Source, source: Source, system: str) -> str | None:
             f"gold has the keys {_listed([*ours])}",
             f"{clip(source.label, _LONGEST_NAME)} has {_listed([*theirs])}",
             _hint(source, frozenset(ours))
-            or next(near, "name the key that holds the record: `--pred-key KEY`"),
+            or next(near, "name the key that holds the record: `data: {pred_key: KEY}`"),
         )
     )
 
@@ -359,9 +359,9 @@ def _name_alike(plan: Plan, undeclared: Iterable[str]) -> str:
             pairs[path] = f"{clip(path, _LONGEST_NAME)!r} is {join_path(own)!r}: {line}"
             owners.add(own)
     told = "differ from fields by case or separators only, and the spec may name them"
-    loose = ", or `--names loose` takes them"
+    loose = ", or `data: {names: loose}` takes them"
     if len(owners) < len(pairs):
-        loose = "; of several for one field `--names loose` takes none"
+        loose = "; of several for one field `names: loose` takes none"
     return f"{told} ({list_names([*pairs.values()], MOST_NAMED)}){loose}" if pairs else ""
 
 
@@ -382,8 +382,8 @@ def _hint(source: Source, declared: frozenset[str] = frozenset()) -> str:
         declared or options.declared,
         ("raw",),
     )
-    option = "--gold-key" if options.is_gold else "--pred-key"
-    return "" if key is None else f"did you mean `{option} {clip(key, _LONGEST_NAME)}`?"
+    name = "gold_key" if options.is_gold else "pred_key"
+    return "" if key is None else f"did you mean `data: {{{name}: {clip(key, _LONGEST_NAME)}}}`?"
 
 
 def _spec_name(plan: Plan) -> str:
@@ -403,7 +403,11 @@ def _remedy(plan: Plan, names: Sequence[str], keys: Sequence[str]) -> str:
 
 def _without_ids(plan: Plan, undeclared: Counter[str]) -> list[tuple[str, int]]:
     """Return the undeclared keys with their counts, the most frequent first, without those of the id."""
-    return [(path, count) for path, count in _ranked(undeclared) if path not in (plan.spec.id or ID_NAMES)]
+    return [
+        (path, count)
+        for path, count in _ranked(undeclared)
+        if path not in (plan.spec.data.id_key or ID_NAMES)
+    ]
 
 
 def _ranked(undeclared: Counter[str]) -> list[tuple[str, int]]:

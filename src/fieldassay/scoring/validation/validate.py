@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -11,13 +11,14 @@ from msgspec.structs import replace
 
 from fieldassay.errors import NothingEvaluatedError, Problem, ProblemsError
 from fieldassay.io.returned import Brief
+from fieldassay.metrics.catalogue.selection import DEFAULT_METRICS
 from fieldassay.metrics.result.violations import CheckCount
 from fieldassay.public import public
 from fieldassay.records.sources.source import Source
 from fieldassay.scoring.inputs.key_census import fold_keys_of_matching, fold_keys_of_sources
 from fieldassay.scoring.inputs.open_inputs import Records, open_inputs, open_predictions
-from fieldassay.scoring.inputs.options import InputOptions
-from fieldassay.scoring.validation.checking import Findings, default_metrics, name_idle
+from fieldassay.scoring.inputs.options import ScoreOptions, with_keywords
+from fieldassay.scoring.validation.checking import Findings, name_idle
 from fieldassay.scoring.validation.data_profile import DataProfile, survey, survey_data, survey_predictions
 from fieldassay.scoring.validation.fit import describe_empty, find_misfits
 from fieldassay.spec.language.model import Spec
@@ -83,13 +84,14 @@ def validate(
     spec: Any,
     gold: Records | None = None,
     predictions: Mapping[str, Records] | None = None,
-    inputs: InputOptions | None = None,
     *,
     lists_violations: bool = False,
+    **keywords: Any,
 ) -> Validation:
     """Return the problems of a spec and of data, and the effect of the spec; no error for user mistakes.
 
     Predictions need no gold. `lists_violations`: every violation of a check is kept, not only counted.
+    `keywords` are as for `score`.
 
     >>> found = validate("fields: {total: number}", [{"id": 1, "total": "5"}, {"id": 2, "total": "five"}])
     >>> [(example.document, example.value) for example in found.surveys[""].findings["total"].examples]
@@ -99,13 +101,14 @@ def validate(
     """
     problems: list[Problem] = []
     plan, is_sound = _read(spec, problems)
+    plan, options = with_keywords(plan, ScoreOptions(), keywords)
     found = _of_spec(plan) if is_sound else Validation(())
     findings = Findings(plan, violations=[] if lists_violations else None)
-    given, options = predictions or {}, inputs or InputOptions()
+    given = predictions or {}
     if gold is not None:
-        found = _of_data(found, gold, given, options, findings, problems)
+        found = _of_data(found, gold, given, options.where, findings, problems)
     elif given:
-        found = _of_predictions(found, given, options, findings, problems)
+        found = _of_predictions(found, given, options.where, findings, problems)
     notes = (*found.notes, *(name_idle(plan, findings.tallies) if findings.tallies else ()))
     return replace(
         found,
@@ -118,14 +121,14 @@ def validate(
 
 def _of_spec(plan: Plan) -> Validation:
     """Return the validation of a sound spec alone."""
-    metrics = tuple(plan.spec.metrics or default_metrics(plan))
+    metrics = tuple(plan.spec.metrics or DEFAULT_METRICS)
     return Validation((), tuple(describe(plan)), metrics, checks=tuple(describe_checks(plan)))
 
 
 def _of_predictions(
     found: Validation,
     given: Mapping[str, Records],
-    options: InputOptions,
+    where: Sequence[str],
     findings: Findings,
     problems: list[Problem],
 ) -> Validation:
@@ -133,11 +136,11 @@ def _of_predictions(
 
     Where the spec is not sound, their files are only opened.
     """
-    if options.where:
+    if where:
         what = "takes documents by their gold, and none is given"
         problems.append(Problem("--where", what, "add --gold", "no_gold"))
     try:
-        sources = open_predictions(findings.plan, given, options)
+        sources = open_predictions(findings.plan, given)
         if problems:
             return found
         plan = fold_keys_of_sources(findings.plan, sources.values())
@@ -153,7 +156,7 @@ def _of_data(
     found: Validation,
     gold: Records,
     given: Mapping[str, Records],
-    options: InputOptions,
+    where: Sequence[str],
     findings: Findings,
     problems: list[Problem],
 ) -> Validation:
@@ -163,7 +166,7 @@ def _of_data(
     """
     plan = findings.plan
     try:
-        matching = open_inputs(plan, gold, given, options)
+        matching = open_inputs(plan, gold, given, where)
         found = replace(found, documents=len(matching))
         if problems:
             return found

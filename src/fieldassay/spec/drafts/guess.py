@@ -18,6 +18,8 @@ from fieldassay.values.types.column import Reading
 from fieldassay.values.types.dates.calendars import is_installed
 
 _MOST_READ, _FIRST_READ, _LONGEST = 1_000, 20, 200
+_MOST_WORDS, _LEAST_TIMES = 12, 5
+"""So many different words may an enum have, each seen so often at least: anything else is an open set."""
 _OPTION = {
     "date": "order", "datetime": "order", "phone": "region",
     "integer": "decimal", "number": "decimal", "money": "decimal", "quantity": "decimal",
@@ -28,7 +30,8 @@ _WORDS = {
     "money": """amount price cost balance subtotal total gst vat tax fee paid charge salary revenue betrag
         gesamtbetrag netto brutto mwst ust summe gesamt preis einzelpreis saldo montant prix tva importe
         precio importo prezzo bedrag prijs kwota cena""",
-    "count": "count qty quantity quantities pages items rate percent pct units",
+    "count": "count qty quantity quantities pages items units",
+    "rate": "rate percent percentage pct share ratio satz prozent taux tasa tipo aliquota",
     "number": "no number num",
     "code": """id no number num code abn acn sku ref reference account iban zip postcode isbn serial version
         release section chapter clause ip""",
@@ -105,6 +108,10 @@ CANDIDATES = (
     _Candidate("time", r"^[^\t-]*\d:\d\d[^\t-]*\t", named="clock"),
     _Candidate("money", r"(?i)[cd]r\.?\t", 1e-9, {"signs": (("CR", "-"), ("DR", "+"))},
                "CR was taken as minus, DR as plus: some banks mean the opposite"),
+    _Candidate("number", r"%\s*\t", 1, needs="rate"),
+    _Candidate("number", r"\t(?:0|1|0?\.\d+)$", 1, {"percent": "fraction"}, "a share: 19% is 0.19",
+               needs="rate"),
+    _Candidate("number", named="rate", needs="rate"),
     _Candidate("money", r" \D\S*$", 0.5),
     _Candidate("money", r"^#|[.,]\d\d\)?\t", 0.5, needs="money", never=("count", "number"),
                remark="money because of its name; make it `number` if it is not"),
@@ -148,9 +155,9 @@ def guess_type(name: str, values: Sequence[Scalar], locale: str | None = None) -
                 remarks += tuple(filter(None, (candidate.remark, doubt, unfit)))
                 return Guess(candidate.type, options, remarks, marks)
             unread = unread or f"{candidate.type} would leave some unread, e.g. {missed[:40]!r}"
-    is_few = 2 <= len(texts) <= min(12, len(values) / 5) and len(values) >= 20 and not remarks
-    is_plain = len(max(texts, key=len)) <= 40 and len({*map(str.casefold, texts)}) == len(texts)
-    if is_few and is_plain and min(every.values()) >= 2:
+    is_few = 2 <= len(texts) <= _MOST_WORDS and min(every.values()) >= _LEAST_TIMES and not remarks
+    are_words = all(map(str.isalpha, texts)) and len({*map(str.casefold, texts)}) == len(texts)
+    if is_few and are_words:
         return Guess("enum", {"values": tuple(texts)})
     return Guess("text", remarks=remarks or tuple(filter(None, (unread,))), marks=marks)
 
@@ -170,7 +177,8 @@ class _Column(Struct):
     def __post_init__(self) -> None:
         words = set(re.split(r"[\W_]+", re.sub(r"([a-z0-9])([A-Z])", r"\1 \2", self.name[:_LONGEST]).lower()))
         words |= {word.removesuffix("s") for word in words}
-        self.named = frozenset(kind for kind, known in _WORDS.items() if words & {*known.split()})
+        kinds = {kind for kind, known in _WORDS.items() if words & {*known.split()}}
+        self.named = frozenset(kinds | ({"rate"} if "%" in self.name else set()))
         texts = [value for value in self.counts if isinstance(value, str)]
         digits = [len(text) for text in texts if text.isdigit()]
         self.is_mixed = 0 < len(texts) < len(self.counts)

@@ -17,6 +17,7 @@ from fieldassay.spec.drafts.sightings import DEEPEST, Sightings, find_document_i
 from fieldassay.spec.language.freeze import freeze_options
 from fieldassay.spec.language.model import DocumentType, Field, Spec
 from fieldassay.spec.language.report import Steps
+from fieldassay.spec.language.sections import DataOptions
 
 Place = tuple[str, ...]
 
@@ -61,15 +62,16 @@ def infer_seen(
     if locale is not None:
         walk = _Walk(count, locale)
         fields = walk.fields(members)
-    heads: dict[Place, str] = {("id",): id_reason, ("locale",): reason}
+    heads: dict[Place, str] = {("data",): id_reason, ("locale",): reason}
     if locale is None:
-        heads = {("id",): id_reason, ("fields",): reason}
+        heads = {("data",): id_reason, ("fields",): reason}
     if key is None:
-        heads[("fields",)] = "\n".join(filter(None, (heads.pop(("id",)), heads.get(("fields",)))))
+        heads[("fields",)] = "\n".join(filter(None, (heads.pop(("data",)), heads.get(("fields",)))))
     nulls = {text.casefold(): text for text, _ in reversed(root.nulls.most_common())}
     ids = () if key is None else (key,)
     kinds = _document_type(members)
-    spec = Spec(name, fields, 1, ids, tuple(sorted(nulls.values())), locale, document_type=kinds)
+    data, empty = DataOptions(id_key=ids), tuple(sorted(nulls.values()))
+    spec = Spec(name, fields, data=data, null_values=empty, locale=locale, document_type=kinds)
     return Inferred(spec, {**walk.comments, **heads}, walk.facts)
 
 
@@ -219,11 +221,11 @@ def with_gold(spec: Spec, inferred: Inferred) -> Inferred:
         return replace(ours, fields=tuple(fields))
 
     names = {inner.name for inner in gold.fields}
-    own = tuple(inner for inner in spec.fields if inner.name in names or inner.name not in gold.id)
+    own = tuple(inner for inner in spec.fields if inner.name in names or inner.name not in gold.data.id_key)
     fields = blend(Field("", "object", fields=own), Field("", "object", fields=gold.fields), (), ()).fields
     if lacking:
         remark = f"gold has keys that the schema does not have: {list_names(lacking, _MOST_NAMED)}"
         comments[("fields",)] = "\n".join(filter(None, (comments.get(("fields",)), remark)))
-    gaps = ("id", "locale", "null_values", "document_type")
+    gaps = ("locale", "null_values", "document_type")
     completed = {name: getattr(spec, name) or getattr(gold, name) for name in gaps}
-    return Inferred(replace(spec, fields=fields, **completed), comments)
+    return Inferred(replace(spec, fields=fields, data=gold.data, **completed), comments)

@@ -120,7 +120,8 @@ def find_document_id(root: Sightings, count: int, otherwise: str = "position") -
             return key, f"the usual name of an id, in {count} of {count} documents, all different"
     if not named:
         hints = [
-            f"; if {key} identifies a document, write `id: {key}` and remove the field" for key in unique
+            f"; if {key} identifies a document, write `data: {{id_key: {key}}}` and remove the field"
+            for key in unique
         ]
         why = f"no key has a usual name of one, so documents are matched by {otherwise}"
         return None, "".join((f"no id: {why}", *hints[:1]))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from fieldassay.errors import kind_of
 from fieldassay.regex import lazy_regex
-from fieldassay.spec.language.cursor import as_number, kind_of
+from fieldassay.spec.language.cursor import as_number
 from fieldassay.spec.language.freeze import freeze_options, thaw
 from fieldassay.spec.language.model import Accept, Call
 

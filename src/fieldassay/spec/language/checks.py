@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, TypeAlias
 
+from fieldassay.errors import kind_of
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.calls import FIRST, call_data, parse_call
-from fieldassay.spec.language.cursor import Cursor, kind_of
+from fieldassay.spec.language.cursor import Cursor
 from fieldassay.spec.language.model import Call
 from fieldassay.spec.language.report import Report, Steps
 

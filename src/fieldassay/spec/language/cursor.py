@@ -6,35 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from fieldassay.errors import nearest
+from fieldassay.errors import kind_of, nearest
 from fieldassay.spec.language.report import Report, Steps
-
-_WORDS = {
-    str: "a text",
-    int: "a number",
-    float: "a number",
-    bool: "true or false",
-    list: "a list",
-    dict: "a mapping",
-    type(None): "null",
-}
-
-
-def kind_of(value: Any) -> str:
-    """Return the kind of a value of a spec in words, with the value if it is short.
-
-    >>> kind_of(3), kind_of([1])
-    ('the number 3', 'a list')
-    """
-    if isinstance(value, bool) or value is None:
-        return "null" if value is None else str(value).lower()
-    if isinstance(value, int | float):
-        return f"the number {value}" if len(str(value)) <= 40 else "a number"
-    return (
-        f"the text {value!r}"
-        if isinstance(value, str) and len(value) <= 40
-        else _WORDS.get(type(value), type(value).__name__)
-    )
 
 
 class Cursor:

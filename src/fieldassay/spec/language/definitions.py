@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from fieldassay.errors import kind_of
 from fieldassay.metrics.catalogue.definitions import DIRECTIONS, SCOPES, Definition
 from fieldassay.metrics.catalogue.grammar import is_metric_name
-from fieldassay.spec.language.cursor import Cursor, kind_of
+from fieldassay.spec.language.cursor import Cursor
 
 _KEYS = ("formula", "better", "unit", "scope", "description")
 

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fieldassay.errors import nearest
+from fieldassay.errors import kind_of, nearest
 from fieldassay.paths import Pattern
 from fieldassay.spec.language.calls import parse_accept, parse_call
-from fieldassay.spec.language.cursor import Cursor, kind_of
+from fieldassay.spec.language.cursor import Cursor
 from fieldassay.spec.language.freeze import freeze, freeze_options
 from fieldassay.spec.language.model import ONLY_ITEM, Accept, Call, Field, Find
 from fieldassay.spec.language.names import CATALOGUES, unknown

@@ -9,6 +9,7 @@ from msgspec import Struct
 from fieldassay.io.returned import Brief
 from fieldassay.metrics.catalogue.definitions import Definition
 from fieldassay.paths import ITEM, KEY, Step
+from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 """Options by name, sorted and hashable (lists become tuples, mappings sorted tuples of pairs)."""
@@ -143,8 +144,10 @@ class Spec(Brief, Struct, frozen=True):
     name: str
     fields: tuple[Field, ...]
     version: int = 1
-    id: tuple[str, ...] = ()
-    """Accepted names of the key that holds a document's id; (): the usual ones."""
+    data: DataOptions = DataOptions()
+    """How records are read from their files."""
+    statistics: StatisticsOptions = StatisticsOptions()
+    """How statistics are made."""
     null_values: tuple[str, ...] = ()
     locale: str | None = None
     calendar: str | None = None
@@ -157,17 +160,9 @@ class Spec(Brief, Struct, frozen=True):
     """Metrics defined by the spec, as formulas over others."""
     score: str | None = None
     """The metric for the document's score; None: the document accuracy."""
-    has_loose_names: bool = False
-    """True: keys of records that differ from declared ones by case or separators only are taken for them."""
     skips_absent_fields: bool = False
     """True: declared top-level fields absent from all gold records (a missing column) are not judged."""
     gates: tuple[str, ...] = ()
-    gold_keys: tuple[str, ...] = ()
-    """Names of the key with the record in a gold row; a row without any of them is the record itself."""
-    pred_keys: tuple[str, ...] = ()
-    """The same of predictions."""
-    groups_rows: bool = False
-    """True: table rows with equal ids are the items of one record."""
     slices: tuple[str, ...] = ()
     prices: Options = ()
     """Price table: model name -> ((token kind, USD per million tokens), …)."""

@@ -24,11 +24,16 @@ FIELD_KEYS = (
 """Keys of a field with one meaning for all types; any other key is an option of its reader or comparator."""
 
 SPEC_KEYS = (
-    "fieldassay", "name", "version", "description", "citation", "protocol", "id", "null_values", "locale",
+    "fieldassay", "name", "version", "description", "citation", "protocol", "null_values", "locale",
     "calendar", "unreadable_gold", "extra", "document_type", "types", "type", "align", "fields", "data",
-    "names", "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
+    "statistics", "absent_fields", "checks", "definitions", "score", "metrics", "gates", "slices", "prices",
 )  # fmt: skip
 """Keys of a spec."""
+
+MOVED = {
+    ("id",): "id_key", ("names",): "names", ("data", "gold"): "gold_key", ("data", "pred"): "pred_key",
+}  # fmt: skip
+"""The place of an old key, and the key of `data:` to write today."""
 
 
 ID_NAMES = (

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from fieldassay.errors import Problem, ProblemsError, nearest, problem
+from fieldassay.errors import Problem, ProblemsError, kind_of, nearest, problem
+from fieldassay.options import option_names
 from fieldassay.public import public
 from fieldassay.spec.language.checks import parse_checks
-from fieldassay.spec.language.cursor import Cursor, as_number, kind_of
+from fieldassay.spec.language.cursor import Cursor, as_number
 from fieldassay.spec.language.definitions import read_definitions
 from fieldassay.spec.language.fields import Parser, is_patterns, refuse_mixture
 from fieldassay.spec.language.model import DocumentType, Field, Options, Spec, fold_type
-from fieldassay.spec.language.names import SPEC_KEYS, TOKEN_KINDS
+from fieldassay.spec.language.names import MOVED, SPEC_KEYS, TOKEN_KINDS
 from fieldassay.spec.language.report import Places, Report, Steps, in_order
 from fieldassay.spec.language.schema import is_schema, schema_data
+from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 from fieldassay.spec.language.source import Source, read_source
 from fieldassay.spec.language.templates import (
     Templates,
@@ -25,6 +27,7 @@ from fieldassay.spec.language.templates import (
     over_preset_field,
     read_types,
 )
+from fieldassay.spec.language.write import emit_flow
 from fieldassay.spec.language.yaml_text import read_preset
 from fieldassay.spec.presets.catalogue import preset_names, preset_text
 
@@ -72,7 +75,7 @@ def _member(data: Any, step: str | int) -> Any:
 
 
 _VERSION = 1
-_SIDES = ("gold", "pred")
+Section = TypeVar("Section", DataOptions, StatisticsOptions)
 
 
 class ParsedSpec(Struct, frozen=True, eq=False):
@@ -132,7 +135,8 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
     return Spec(
         name=cursor.text("name") or source.stem,
         fields=_fields(cursor, preset if protocol is not None else {}),
-        id=cursor.texts("id"),
+        data=_section(cursor, "data", DataOptions),
+        statistics=_section(cursor, "statistics", StatisticsOptions),
         null_values=cursor.texts("null_values"),
         locale=_locale(cursor),
         calendar=_calendar(cursor),
@@ -142,12 +146,8 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
         metrics=cursor.texts("metrics") or tuple(definition.name for definition in definitions),
         definitions=definitions,
         score=cursor.text("score"),
-        has_loose_names=cursor.choice("names", "exact", ("exact", "loose")) == "loose",
         skips_absent_fields=cursor.choice("absent_fields", "judge", ("judge", "skip")) == "skip",
         gates=cursor.texts("gates"),
-        gold_keys=_data_keys(cursor, "gold"),
-        pred_keys=_data_keys(cursor, "pred"),
-        groups_rows=_groups_rows(cursor),
         slices=cursor.texts("slices"),
         prices=_prices(cursor),
         description=cursor.text("description", "") or "",
@@ -159,7 +159,12 @@ def _spec(data: dict[str, Any], source: Source, report: Report) -> Spec:
 
 
 def _check_head(cursor: Cursor, report: Report) -> None:
-    cursor.refuse_unknown(SPEC_KEYS)
+    cursor.refuse_unknown((*SPEC_KEYS, *(place[0] for place in MOVED)))
+    for place, key in MOVED.items():
+        below = (cursor.mapping(place[0]) if place[1:] else cursor.data).get(place[-1])
+        if below is not None:
+            today = f"write: `data: {{{key}: {emit_flow(below)}}}`"
+            report.add(place, f"no key {'.'.join(place)!r}", today, "unknown_key")
     version = cursor.data.get("fieldassay", _VERSION)
     if version != _VERSION or isinstance(version, bool):
         cursor.refuse(
@@ -244,17 +249,16 @@ def _tree(cursor: Cursor, parser: Parser) -> tuple[Field, ...]:
     return (parser.field("", {"type": "any", **definition}, ()),)
 
 
-def _data_keys(cursor: Cursor, side: str) -> tuple[str, ...]:
-    """Return the names of the key that holds the record in one side's rows."""
-    inner = Cursor(cursor.mapping("data"), ("data",), cursor.report)
-    if side == _SIDES[0]:
-        inner.refuse_unknown((*_SIDES, "group"))
-    return inner.texts(side)
-
-
-def _groups_rows(cursor: Cursor) -> bool:
-    inner = Cursor(cursor.mapping("data"), ("data",), cursor.report)
-    return inner.flag("group")
+def _section(cursor: Cursor, key: str, kind: type[Section]) -> Section:
+    """Return the options of a section; those that do not fit are noted."""
+    inner = Cursor(cursor.mapping(key), (key,), cursor.report)
+    inner.refuse_unknown((*option_names(kind), *(place[-1] for place in MOVED if place[:-1] == (key,))))
+    try:
+        return kind(**{name: inner.data[name] for name in option_names(kind) if inner.has(name)})
+    except ProblemsError as error:
+        for misfit in error.problems:
+            inner.refuse(misfit.where, misfit.what, misfit.remedy, misfit.kind)
+        return kind()
 
 
 def _locale(cursor: Cursor) -> str | None:

@@ -10,10 +10,10 @@ from typing import Any
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from fieldassay.errors import ProblemsError
+from fieldassay.errors import ProblemsError, kind_of
 from fieldassay.paths import Step, join_path
 from fieldassay.regex import lazy_regex
-from fieldassay.spec.language.cursor import as_text, kind_of
+from fieldassay.spec.language.cursor import as_text
 from fieldassay.spec.language.report import Report, Steps
 from fieldassay.spec.language.schema_unions import merged_all, merged_definitions, union_of, without_null
 from fieldassay.spec.language.templates import as_definition

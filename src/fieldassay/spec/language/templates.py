@@ -7,19 +7,18 @@ from typing import Any
 
 from msgspec import Struct, field
 
-from fieldassay.spec.language.cursor import kind_of
+from fieldassay.errors import kind_of
 from fieldassay.spec.language.names import FIELD_KEYS, is_type, type_names
 from fieldassay.spec.language.report import Report, Steps
 
 _INHERITED = (
-    "id",
     "data",
+    "statistics",
     "null_values",
     "locale",
     "calendar",
     "unreadable_gold",
     "document_type",
-    "names",
     "absent_fields",
     "definitions",
     "score",
@@ -30,6 +29,7 @@ _INHERITED = (
     "description",
     "checks",
 )
+_JOINED = ("data", "statistics", "definitions")
 
 
 class Templates(Struct, frozen=True):
@@ -123,14 +123,15 @@ def _joined(types: dict[str, dict[str, Any]], steps: Steps, report: Report) -> d
 def over_preset(data: dict[str, Any], preset: Mapping[str, Any]) -> dict[str, Any]:
     """Return a spec's data on top of a preset's.
 
-    Its own keys win, `types` are joined, and its own `fields` replace the preset's.
+    Its own keys win, `types` and the sections are joined, and its own `fields` replace the preset's.
     """
     merged = {key: preset[key] for key in _INHERITED if key in preset}
     merged.update({key: value for key, value in data.items() if value is not None})
     own, given = data.get("types"), preset.get("types", {})
     merged["types"] = {**given, **own} if isinstance(own, dict) else given
-    if isinstance(data.get("definitions"), dict):
-        merged["definitions"] = {**preset.get("definitions", {}), **data["definitions"]}
+    for key in _JOINED:
+        if isinstance(data.get(key), dict):
+            merged[key] = {**preset.get(key, {}), **data[key]}
     if "fields" not in data and "type" not in data:
         merged.update({key: preset[key] for key in ("fields", "type", "align") if key in preset})
     return merged

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from fieldassay.options import OptionRecord, fit, options_of
 from fieldassay.public import public
 from fieldassay.regex import lazy_regex
 from fieldassay.spec.language.calls import accept_data, call_data
@@ -165,27 +166,19 @@ def spec_data(spec: Spec) -> dict[str, Any]:
 
 def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
     """Return the part before the fields."""
-    names = "loose" if spec.has_loose_names else None
-    texts = {"protocol": spec.protocol, "version": spec.edition, "citation": spec.citation, "names": names}
+    texts = {"protocol": spec.protocol, "version": spec.edition, "citation": spec.citation}
     told: dict[str, Any] = {
         "fieldassay": spec.version,
         "name": spec.name,
         **{key: text for key, text in texts.items() if text},
     }
-    places = (("gold", spec.gold_keys), ("pred", spec.pred_keys))
     given = {
         "description": (spec.description, ""),
-        "id": (spec.id[0] if len(spec.id) == 1 else list(spec.id), []),
         "null_values": (list(spec.null_values), []),
         "unreadable_gold": (spec.unreadable_gold, "text"),
         "extra": (spec.extra, "ignore"),
-        "data": (
-            {
-                **{side: list(keys) for side, keys in places if keys},
-                **({"group": True} if spec.groups_rows else {}),
-            },
-            {},
-        ),
+        "data": (section_data(spec.data, says_all=says_all), {}),
+        "statistics": (section_data(spec.statistics, says_all=says_all), {}),
     }
     told |= {key: value for key, (value, plain) in given.items() if says_all or value != plain}
     told |= {name: value for name in ("locale", "calendar") if (value := getattr(spec, name)) is not None}
@@ -196,6 +189,23 @@ def _head_data(spec: Spec, says_all: bool) -> dict[str, Any]:
             "aliases": {name: list(texts) for name, texts in kind.aliases},
         }
     return told
+
+
+def section_data(section: OptionRecord, *, says_all: bool = False) -> dict[str, Any]:
+    """Return the options of a section, without defaults unless `says_all`."""
+    given = {option: getattr(section, option.name) for option in options_of(type(section))}
+    return {
+        option.name: _plain(type(section), option.name, value)
+        for option, value in given.items()
+        if (says_all and value is not None) or not option.is_default(value)
+    }
+
+
+def _plain(kind: type[OptionRecord], name: str, value: Any) -> Any:
+    """Return the value of an option as plain data, a list of one as its text where that means the same."""
+    if not isinstance(value, tuple):
+        return value
+    return value[0] if len(value) == 1 and fit(kind, name, value[0]) == value else list(value)
 
 
 def _measuring_data(spec: Spec, says_all: bool) -> dict[str, Any]:

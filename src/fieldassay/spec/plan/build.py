@@ -5,14 +5,16 @@ from __future__ import annotations
 import dataclasses
 import types
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from fieldassay.errors import ProblemsError, nearest
+import msgspec
+
+from fieldassay.errors import ProblemsError, kind_of, nearest
 from fieldassay.options import REQUIRED, option_names, options_of, undefined_methods
 from fieldassay.registry import Catalogue
 from fieldassay.spec.language.calls import FIRST, parse_call
-from fieldassay.spec.language.cursor import kind_of
 from fieldassay.spec.language.freeze import freeze, thaw
 from fieldassay.spec.language.model import Call
 from fieldassay.spec.language.names import unknown
@@ -170,22 +172,6 @@ def _nested(annotation: Any) -> tuple[Catalogue, bool] | None:
     return None
 
 
-def _is_of(annotation: Any, value: Any) -> bool:
-    """Return whether an option is of its type as it stands, so that Pydantic is not needed for it.
-
-    >>> _is_of(str | None, "a"), _is_of(tuple[str, ...], ("a", "b")), _is_of(float, 1)
-    (True, True, False)
-    """
-    origin, parts = get_origin(annotation), get_args(annotation)
-    if origin in (Union, types.UnionType):
-        return any(_is_of(part, value) for part in parts)
-    if origin is Literal:
-        return type(value) is str and value in parts
-    if origin is tuple and parts[1:] == (...,):
-        return isinstance(value, tuple) and value != () and all(_is_of(parts[0], one) for one in value)
-    return annotation in (str, int, float, bool) and type(value) is annotation
-
-
 @lru_cache(maxsize=512)
 def _adapter(annotation: Any) -> TypeAdapter[Any]:
     from pydantic import ConfigDict, TypeAdapter
@@ -198,8 +184,10 @@ def _adapter(annotation: Any) -> TypeAdapter[Any]:
 
 def _plain(annotation: Any, option: str, raw: Any, steps: Steps, report: Report) -> Any:
     """Return the value validated as lists and mappings, else as tuples, else as a list of one."""
-    if _is_of(annotation, raw):
-        return raw
+    is_flat = not isinstance(raw, tuple) or (raw != () and not any(isinstance(one, tuple) for one in raw))
+    with suppress(msgspec.ValidationError, TypeError):
+        if is_flat:  # without Pydantic, which takes long to load
+            return msgspec.convert(thaw(raw), annotation)
     if get_origin(annotation) is Literal and type(raw) is str:
         *others, last = map(repr, get_args(annotation))
         report.add(

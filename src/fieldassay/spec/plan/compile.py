@@ -83,14 +83,14 @@ _BELOW = {"list": "the items", "map": "`values:`", "object": "one of the fields"
 
 @public
 def read_plan(source: Any) -> Plan:
-    """Return the plan of a spec's source (see `read_spec`).
+    """Return the plan of a spec's source (see `read_spec`); a plan is its own.
 
     Problems of the text and of its options are raised together.
 
     >>> read_plan("fields: {total: money}").slots
     ('total',)
     """
-    return plan_of(parse_spec(source))
+    return source if isinstance(source, Plan) else plan_of(parse_spec(source))
 
 
 def plan_of(parsed: ParsedSpec) -> Plan:

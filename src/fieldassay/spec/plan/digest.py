@@ -10,14 +10,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from fieldassay.spec.language.model import Field, Find, Spec
+from fieldassay.spec.language.sections import DataOptions, StatisticsOptions
 from fieldassay.spec.language.write import spec_data
 
 
 def digest_of(spec: Spec) -> str:
     """Return the SHA-256 of the scoring-relevant content of a spec, in hexadecimal.
 
-    Names, descriptions and labels, metrics and their definitions, gates, slices and prices have no
-    effect; nor has the order of fields. The order of patterns counts, since the first match decides.
+    Names, descriptions and labels, metrics and their definitions, gates, slices, prices and statistics have
+    no effect; nor have the places of records in files, and the order of fields. The order of patterns counts,
+    since the first match decides.
 
     >>> other = Spec("b", (Field("x", description="new"),), metrics=("f1",))
     >>> digest_of(Spec("a", (Field("x"),))) == digest_of(other)
@@ -44,8 +46,13 @@ def scoring_data(spec: Spec) -> dict[str, Any]:
         slices=(),
         protocol=None,
         fields=fields,
+        metrics=(),
+        definitions=(),
+        score=None,
+        prices=(),
+        statistics=StatisticsOptions(),
+        data=DataOptions(names=spec.data.names),
     )
-    bare = replace(bare, metrics=(), definitions=(), score=None, prices=())
     data: dict[str, Any] = _ordered({key: value for key, value in spec_data(bare).items() if key != "name"})
     if "checks" in data:  # the first pattern that matches a value counts
         data["checks"] = list(data["checks"].items())

@@ -1,14 +1,18 @@
-"""A plan for only some of its fields."""
+"""A plan for only some of its fields, or with other options of its sections."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from fieldassay.errors import Problem, ProblemsError, nearest
+from fieldassay.options import option_names
 from fieldassay.spec.language.model import Field
+from fieldassay.spec.language.sections import SECTIONS
 from fieldassay.spec.plan.compile import compile_plan
+from fieldassay.spec.plan.digest import digest_of
 from fieldassay.spec.plan.nodes import Plan
 
 
@@ -42,6 +46,23 @@ def restrict(plan: Plan, names: Sequence[str]) -> Plan:
     if problems:
         raise ProblemsError(problems)
     return compile_plan(replace(plan.spec, fields=chosen, document_type=kind, extra="ignore", protocol=None))
+
+
+def with_sections(plan: Plan, **options: Any) -> Plan:
+    """Return the plan with these options in place of those of the sections of its spec.
+
+    >>> from fieldassay.spec.plan.compile import read_plan
+    >>> with_sections(read_plan("fields: {total: money}"), level=0.9).spec.statistics.level
+    0.9
+    """
+    sections: dict[str, Any] = {
+        key: replace(
+            getattr(plan.spec, key), **{name: options[name] for name in option_names(kind) if name in options}
+        )
+        for key, kind in SECTIONS.items()
+    }
+    spec = replace(plan.spec, **sections)
+    return replace(plan, spec=spec, digest=digest_of(spec)) if spec != plan.spec else plan
 
 
 def _unknown(name: str, known: Mapping[str, Field]) -> Problem:

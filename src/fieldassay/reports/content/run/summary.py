@@ -15,7 +15,7 @@ from fieldassay.metrics.catalogue.grammar import MetricCall, parse_metric
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.notation import FEW, format_share, is_narrow
 from fieldassay.metrics.result.decision import Decision
-from fieldassay.metrics.result.headline import find_main, is_same_metric
+from fieldassay.metrics.result.headline import find_main, is_same_metric, tabulate_estimates
 from fieldassay.metrics.result.result import Result
 from fieldassay.metrics.result.violations import CheckCount, worst_first
 from fieldassay.reports.content.run.asked import Grid, list_grids
@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 HEADLINE: dict[str, str] = {
     "accuracy": "accuracy",
     "f1": "F1, strict",
+    "precision": "precision",
+    "recall": "recall",
+    "hr": "hallucination rate",
+    "mr": "missing rate",
+    "item_f1": "items, F1",
     "critical_accuracy": "critical accuracy",
     "perfect_documents": "perfect documents",
     "latency_p50": "latency, median",
@@ -45,7 +50,7 @@ HEADLINE: dict[str, str] = {
     "failed": "judgements that failed",
     "check_violations": "violations of checks",
 }
-"""The default metrics at the head of a report, and their names there."""
+"""The metrics at the head of a report, in its order, and their names there."""
 
 SIDE_BY_SIDE = 4
 """The most systems side by side; more are one below the other, with fewer fields each."""
@@ -319,17 +324,9 @@ def _failures(counts: Mapping[str, Any]) -> str:
 
 def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[FieldLine]:
     """Return the fields of a system, the worst first; fields without a judged value are left out."""
-    table: dict[str, dict[str, Estimate]] = {}
-    for estimate in result.estimates:
-        if (
-            estimate.system == system
-            and estimate.field is not None
-            and not estimate.slice
-            and not estimate.parameters
-        ):
-            table.setdefault(estimate.metric, {}).setdefault(estimate.field, estimate)
-    own = next((table[name] for name in _definitions(result) if name in table), {})
-    main = table.get("field_accuracy_strict") or table.get("field_accuracy") or own
+    table = tabulate_estimates(result, system)
+    own = next((table[name] for name in _definitions(result) if any(table.get(name, ()))), {})
+    main = table.get("field_accuracy") or table.get("field_accuracy_strict") or own
     worst: dict[str, Mistake] = {}
     for mistake in mistakes:
         if mistake.system == system:
@@ -343,7 +340,7 @@ def _fields(result: Result, system: str, mistakes: Sequence[Mistake]) -> list[Fi
             worst.get(field),
         )
         for field, estimate in main.items()
-        if estimate.value is not None
+        if field is not None and estimate.value is not None
     ]
     return sorted(lines, key=lambda line: (line.accuracy.value or 0.0, -line.accuracy.n))
 
@@ -356,9 +353,9 @@ def measure_name(lines: Sequence[FieldLine]) -> str:
     """Return the sort key of fields in a word or two.
 
     >>> measure_name(())
-    'strict'
+    'accuracy'
     """
-    name = lines[0].accuracy.metric if lines else "field_accuracy_strict"
+    name = lines[0].accuracy.metric if lines else "field_accuracy"
     return {"field_accuracy_strict": "strict", "field_accuracy": "accuracy"}.get(name, name)
 
 

@@ -1,0 +1,105 @@
+"""The first number: gold and predictions alone, and what was guessed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_runs import Ran
+
+import fieldassay as fa
+
+GOLD = [
+    {"id": f"d{at}", "total": f"{at}.50", "day": f"{at + 12}/04/2025", "paid": at % 2 == 0}
+    for at in range(1, 9)
+]
+PRED = [{**row, "total": "9.99"} if row["id"] == "d1" else row for row in GOLD]
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the current folder, with gold and the predictions of two systems."""
+    monkeypatch.chdir(tmp_path)
+    for name, rows in (("gold", GOLD), ("llama", PRED), ("qwen", GOLD)):
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "answers").mkdir()
+    for row in PRED:
+        (tmp_path / "answers" / f"{row['id']}.json").write_text(json.dumps(row))
+    return tmp_path
+
+
+def accuracies(run: Run, *words: str) -> dict[str, float]:
+    """Return the accuracy of each system by a command."""
+    estimates = json.loads(run(*words, "--json").out)["estimates"]
+    return {
+        one["system"]: one["value"]
+        for one in estimates
+        if one["metric"] == "accuracy" and one["field"] is None and not one["parameters"]
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "systems"),
+    [
+        ("gold.jsonl llama.jsonl", {"llama": 23 / 24}),
+        ("gold.jsonl answers", {"answers": 23 / 24}),
+        ("gold.jsonl llama.jsonl qwen.jsonl", {"llama": 23 / 24, "qwen": 1}),
+        ("gold.jsonl new=llama.jsonl", {"new": 23 / 24}),
+        ("--gold gold.jsonl llama.jsonl", {"llama": 23 / 24}),
+        ("gold.jsonl --pred llama.jsonl", {"llama": 23 / 24}),
+        ("gold.jsonl llama.jsonl --pred qwen.jsonl", {"qwen": 1, "llama": 23 / 24}),
+    ],
+)
+def test_two_paths_give_the_number_that_the_written_guess_gives(
+    run: Run, here: Path, words: str, systems: dict[str, float]
+) -> None:
+    assert accuracies(run, "score", *words.split()) == pytest.approx(systems)
+    assert run("init", "--gold", "gold.jsonl", "-o", "spec.yaml").code == 0
+    assert accuracies(run, "score", *words.split(), "--spec", "spec.yaml") == pytest.approx(systems)
+
+
+def test_the_guess_is_told_with_the_command_that_keeps_it(run: Run, here: Path) -> None:
+    err = run("score", "gold.jsonl", "llama.jsonl").err
+    assert err == (
+        "guessed: locale en_GB, total money, day date (order=dmy), paid boolean\n"
+        "keep it with: fieldassay init --gold gold.jsonl -o spec.yaml\n"
+    )
+    assert run("score", "gold.jsonl", "llama.jsonl", "--quiet").err == ""
+
+
+def test_the_guess_of_many_fields_takes_six_lines(run: Run, here: Path) -> None:
+    rows = [{"id": at, **{f"a_long_name_of_a_field_{each}": "x" for each in range(100)}} for at in range(3)]
+    Path("wide.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = run("score", "wide.jsonl", "wide.jsonl").err.partition("keep it with")[0]
+    assert len(told.splitlines()) == 6 and told.endswith(" …\n")
+
+
+def test_a_saved_guess_is_the_spec_that_init_writes(run: Run, here: Path) -> None:
+    assert run("score", "gold.jsonl", "llama.jsonl", "--out", "run").code == 0
+    run("init", "--gold", "gold.jsonl", "-o", "spec.yaml")
+    assert run("score", "gold.jsonl", "llama.jsonl", "--spec", "spec.yaml", "--out", "by-spec").code == 0
+    guessed, written = (json.loads(Path(name, "run.json").read_text())["spec"] for name in ("run", "by-spec"))
+    assert guessed == written
+
+
+@pytest.mark.parametrize(
+    "option", ["--gate accuracy>=0.5", "--baseline base.json", "--fail-on-regression accuracy", "--strict"]
+)
+def test_what_decides_needs_a_written_spec(run: Run, here: Path, option: str) -> None:
+    ran = run("score", "gold.jsonl", "llama.jsonl", *option.split())
+    assert (ran.code, ran.out) == (2, "")
+    assert f"{option.split()[0]} needs a written spec" in ran.err
+    assert "fieldassay init --gold gold.jsonl -o spec.yaml" in ran.err
+
+
+@pytest.mark.parametrize("of", [lambda rows: rows, lambda rows: {row["id"]: row for row in rows}])
+def test_in_python_the_guess_is_a_warning(of: Callable[[Any], Any]) -> None:
+    result = fa.score(of(GOLD), {"llama": of(PRED)}, bootstrap=0)
+    assert result.value("accuracy") == pytest.approx(23 / 24)
+    assert result.warnings[0] == "guessed: locale en_GB, total money, day date (order=dmy), paid boolean"
+    with pytest.raises(fa.ProblemsError, match="need a written spec"):
+        fa.score(GOLD, {"llama": PRED}, gates=("accuracy >= 0.5",))
