@@ -196,56 +196,46 @@ def test_a_form_with_an_unknown_column_is_refused():
         items("", '{rows: "{item} {prize}"}')
 
 
-SHOWN = [(f"Zwischensumme {n}.00\nZu zahlen {n + 1}.00\nBar 90.00", f"{n + 1}.00") for n in range(20, 28)]
-PROPOSED = [
-    ("the label that stands beside gold", SHOWN, {"labels": ("Zu zahlen",)}),
-    ("the last of several", [(f"Summe {n}.00\nSumme {n}.50", f"{n}.50") for n in range(9)], {"labels": ("Summe",), "take": "last"}),
-    ("the first of the page", [(f"{n}.00\n9{n}.00", f"{n}.00") for n in range(9)], {"unlabelled": "first"}),
-    ("no name of one document", [(f"Fa. {'abcdefghi'[n] * 9} {n}.00\n1.00", f"{n}.00") for n in range(2, 9)], {"labels": ("Fa",)}),
-    ("nothing where nothing helps", [(f"{n}.00 {n}.10 {n}.20", f"{n}.10") for n in range(9)], None),
-]  # fmt: skip
+TOTAL, ITEMS = {"total": "money"}, {"item": "text", "n": "text", "price": "money"}
+TEA = [{"item": "Green tea", "n": "x2", "price": "4.00"}, {"item": "Milk 3", "n": "1", "price": "1.00"}]
+PROPOSED = {
+    "the label that stands beside gold": (
+        TOTAL, [(f"Zwischensumme {n}.00\nZu zahlen {n + 1}.00\nBar 90.00", {"total": f"{n + 1}.00"}) for n in range(20, 28)],
+        {("total",): (("Zu zahlen",), Find())},
+    ),
+    "the last of several": (
+        TOTAL, [(f"Summe {n}.00\nSumme {n}.50", {"total": f"{n}.50"}) for n in range(9)],
+        {("total",): (("Summe",), Find(take="last"))},
+    ),
+    "the first of the page": (
+        TOTAL, [(f"{n}.00\n9{n}.00", {"total": f"{n}.00"}) for n in range(9)],
+        {("total",): ((), Find(unlabelled="first"))},
+    ),
+    "no word of one document": (
+        TOTAL, [(f"Fa. {'abcdefghi'[n] * 9} {n}.00\n1.00", {"total": f"{n}.00"}) for n in range(2, 9)],
+        {("total",): (("Fa",), Find())},
+    ),
+    "nothing where nothing helps": (TOTAL, [(f"{n}.00 {n}.10 {n}.20", {"total": f"{n}.10"}) for n in range(9)], {}),
+    "how many lines a text has": (
+        {"address": "text"}, [(f"Ship to:\n{n} Elm St\n{n}000 Town\nTel {n}", {"address": f"{n} Elm St {n}000 Town"}) for n in range(1, 6)],
+        {("address",): (("Ship to",), Find(lines=2))},
+    ),
+    "what words with digits of a column look like": (
+        {"lines": {"items": {"fields": ITEMS}}}, [("Green tea x2 4.00\nMilk 3 1 1.00\nTotal 5.00", {"lines": TEA})],
+        {("lines", ITEM, "n"): ((), Find("(?i)[0-9]+|x[0-9]+"))},
+    ),
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("shown", "rule"), [case[1:] for case in PROPOSED], ids=[case[0] for case in PROPOSED]
-)
-def test_gold_proposes_the_rule_that_finds_most_of_it(shown, rule):
-    spec = read_spec({"fields": {"total": "money"}})
-    examples = [
-        Example(document(text, name=f"{at}.pdf"), {"total": gold}) for at, (text, gold) in enumerate(shown)
-    ]
+@pytest.mark.parametrize(("fields", "shown", "rules"), PROPOSED.values(), ids=PROPOSED)
+def test_gold_proposes_the_rules_that_find_it(fields, shown, rules):
+    spec = read_spec({"fields": fields})
+    examples = [Example(document(text), record) for text, record in shown]
     found = propose_rules(spec, examples)
     assert propose_rules(spec, examples) == found
-    if rule is None:
-        assert not found
-        return
-    labels = rule.pop("labels", ()) if (rule := dict(rule)) else ()
-    assert (found[("total",)].labels, found[("total",)].find) == (labels, Find(**rule))
+    assert {steps: (one.labels, one.find) for steps, one in found.items()} == rules
     _, made = play(Rules(), document(shown[0][0]), Task(with_rules(spec, found)))
-    assert made.record == {"total": shown[0][1]} and found[("total",)].right == len(shown)
-
-
-def test_gold_proposes_how_many_lines_a_text_has():
-    spec = read_spec("fields: {address: text}")
-    texts = [f"Ship to:\n{n} Elm St\n{n}000 Town\nTel {n}" for n in range(1, 6)]
-    shown = [
-        Example(document(text, name=f"{n}"), {"address": f"{n} Elm St {n}000 Town"})
-        for n, text in enumerate(texts, 1)
-    ]
-    found = propose_rules(spec, shown)[("address",)]
-    assert (found.labels, found.find, found.right) == (("Ship to",), Find(lines=2), 5)
-
-
-def test_gold_proposes_patterns_for_columns_of_words_with_digits():
-    spec = read_spec("fields: {lines: {items: {fields: {item: text, n: text, price: money}}}}")
-    lines = [{"item": "Green tea", "n": "x2", "price": "4.00"}, {"item": "Milk 3", "n": "1", "price": "1.00"}]
-    text = "Green tea x2 4.00\nMilk 3 1 1.00\nTotal 5.00"
-    found = propose_rules(spec, [Example(document(text), {"lines": lines})])
-    assert {steps: one.find for steps, one in found.items()} == {
-        ("lines", ITEM, "n"): Find("(?i)[0-9]+|x[0-9]+")
-    }
-    _, made = play(Rules(), document(text), Task(with_rules(spec, found)))
-    assert made.record["lines"] == lines
+    assert made.record == shown[0][1] or not rules
 
 
 def test_every_value_has_its_quote_and_a_confidence():

@@ -229,7 +229,7 @@ def _spans(words: Words, column: Column, index: int, is_amount: bool) -> list[tu
     values = words.values(column.leaf, column.find).rows.get(index, [])
     spans = [(one.first, one.end) for one in values]
     if is_amount:
-        return [(first, end) for first, end in spans if "A" in row.kinds[first:end]]
+        return [(first, end) for first, end in spans if row.is_amount(first, end)]
     return spans
 
 
@@ -240,7 +240,7 @@ def _in_columns(
     """Return the segments of a row by the nearest head; those under heads of no column are left out."""
     heads = [(*side, at) for at, side in sides.items()] + [(*side, -1) for side in others]
     found: dict[int, Run] = {}
-    for first, end in _cells(row):
+    for first, end in row.segments:
         left, right = row.tokens[first].left, row.tokens[end - 1].right
         distance, at = min((max(left, one[0]) - min(right, one[1]), one[2]) for one in heads)
         if at >= 0 and at not in found and distance < 10 * row.height:
@@ -248,17 +248,3 @@ def _in_columns(
         elif at in found and columns[at].is_text and found[at][2] == first:
             found[at] = index, found[at][1], end
     return found
-
-
-def _cells(row: Row) -> list[tuple[int, int]]:
-    """Return the segments of a row, with numbers beside each other as cells of their own."""
-    cells: list[tuple[int, int]] = []
-    for first, end in row.segments:
-        start = first
-        for at in range(first + 1, end):
-            pair = row.kinds[at - 1 : at + 1]
-            if "A" in pair and "P" not in pair and pair not in ("TA", "AT"):
-                cells.append((start, at))
-                start = at
-        cells.append((start, end))
-    return cells
