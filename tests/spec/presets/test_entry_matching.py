@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from typing import Any
-from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -18,7 +17,6 @@ from fieldassay.io.files.spreadsheets import csv_text
 from fieldassay.metrics.result.curves import trace_curves
 from fieldassay.metrics.result.decision import Verdict
 from fieldassay.metrics.result.result import Result
-from fieldassay.reports.export.export import draw_curves
 from fieldassay.spec.plan.compile import read_plan
 
 PRODUCT, MEAN = "entry-matching", "entry-matching-mean"
@@ -359,21 +357,6 @@ def test_variants_in_one_file_are_systems_on_the_same_pages() -> None:
         "model/raw": 0.5,
         "model/corrected": 1.0,
     }
-
-
-def test_the_drawing_falls_where_the_curve_does_and_names_its_area() -> None:
-    result = score_pages([GOLD], [[{"name": "Dupond", "pages": [1, 3]}]])
-    drawn = ElementTree.fromstring(draw_curves(trace_curves(result.evidence), "F(t) of <pages>\0"))
-    space = "{http://www.w3.org/2000/svg}"
-    assert drawn.findtext(f"{space}title") == "F(t) of <pages>\ufffd"
-    texts = [text.text for text in drawn.iter(f"{space}text")]
-    assert texts[-1] == "prediction (0.444)"
-    [path] = [
-        found.get("d", "")
-        for found in drawn.iter(f"{space}path")
-        if found.get("stroke-width") == "2" and "h24" not in found.get("d", "")
-    ]
-    assert path == "M56 24.00V204.00H376.00V384.00H416.00V384"  # half from t = 0 on, nothing from 8/9 on
 
 
 def test_the_table_of_the_curve_is_csv() -> None:
