@@ -60,7 +60,6 @@ SHORT, SLOW, GROWTH = 0.0002, 0.002, 30
 
 PLAIN = [
     ("documents.loaders.plain", "_RULE", r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*"),
-    ("extraction.strategies.rules.rows", "_NUMBER", r"[@#*(+-]*(?:[A-Za-z]{1,3}\.?|[$€£¥₹])?[@(+-]*\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)"),
     ("records.answers.answer", "_KEY_BEFORE", r"""["'”＂*;]\s*[:：]\s*(?:\\n\s*)*\[?\s*$"""),
     ("records.answers.text_values", "_OPENING", r"""[\s\u200b]*(?:<[\w:|-]{1,40}>\s*)*(?:```|["'>+]?\s*\\?["']?\s*[\[{(｛［])"""),
     ("reports.content.run.markdown", "_NUMBER", r"[−+-]?\$?[\d,]*\.?\d+(?:e[+-]?\d+)?…?%?(?: (?:s|points|tokens|few)|/min)?(?: \(.*\))?"),

@@ -178,7 +178,7 @@ def _with_rules(inferred: Inferred, gold: Path, docs: Path) -> Inferred:
         place = tuple(
             part for step in steps for part in (("items",) if step == ITEM else ("fields", str(step)))
         )
-        right = f"`rules` finds {one.right} of {one.documents} so"
+        right = f"`labels` and `find` are right for {one.right} of {one.documents}"
         comments[place] = "; ".join(filter(None, (comments.get(place), right)))
     return replace(inferred, spec=with_rules(inferred.spec, proposals), comments=comments)
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
     from fieldassay.io.json_value import Json
     from fieldassay.spec.plan.nodes import Leaf
+    from fieldassay.values.types.base import Reader
     from fieldassay.values.types.column import Reading
     from fieldassay.values.types.enums import EnumReader
 
@@ -357,7 +358,8 @@ class Search:
 
     def readable(self, leaf: Leaf) -> list[Place]:
         """Return every place that the type of a field reads, in order."""
-        return sorted({one for own in self._index(leaf).by_key.values() for one, _ in own}, key=order)
+        read = self._index(leaf, (leaf.reader,)).by_key
+        return sorted({place for places in read.values() for place, _ in places}, key=order)
 
     def _exact(self, value: Json) -> list[Place]:
         return list(dict.fromkeys(place for text in surface_forms(value) for place in self.find(text)))
@@ -381,13 +383,14 @@ class Search:
             if _stands_alone(page.text, *span)
         ]
 
-    def _index(self, leaf: Leaf) -> _Read:
-        name = (leaf.type, repr(leaf.reader))
+    def _index(self, leaf: Leaf, readers: Sequence[Reader] = ()) -> _Read:
+        """Return what some readers read, by default the field's own in every notation."""
+        name = (leaf.type, f"{leaf.reader} {len(readers)}")
         if name not in self._read:
             known = self.known.setdefault(name, {})
             by_key: dict[str, list[tuple[Place, str | None]]] = {}
             places: list[Place] = []
-            readers = variant_readers(leaf.reader)
+            readers = readers or variant_readers(leaf.reader)
             for line in self._lines(leaf):
                 check_time()
                 found: list[tuple[Place, tuple[Key, ...]]] = []

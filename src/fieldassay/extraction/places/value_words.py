@@ -27,6 +27,9 @@ _DIGIT = lazy_regex(r"\d")
 _LETTER = lazy_regex("[A-Za-z]")
 _LONGEST_UNIT = 7
 _DATE_DIGITS = 3
+_NO_DATE = lazy_regex(r"(?<!\d)(?:\d{3}|\d{5}|\d{7}|\d{9,})(?!\d)")
+_MOST_PHONE_DIGITS = 20
+_EDGES = ".,;:()[]*~=|\"'"
 _ORDERS = ("dmy", "mdy", "ymd")
 _GROUPED = lazy_regex(r"(?<!\d)\d{1,3}(?: \d{3})+(?!\d)")
 _DIGITS_OF_DATE = lazy_regex(r"\d{1,4}[ ./-]+\d{1,2}[ ./-]+\d{1,4}")
@@ -41,6 +44,8 @@ def has_digit(text: str) -> bool:
 
 def word_filter(kind: str, reader: Reader) -> Callable[[str], bool] | None:
     """Return whether a word may be part of a value of a type; None where any word may."""
+    if kind == "enum":
+        return _enum_words(reader)
     return _date_words(reader) if kind in DATES else _WORDS.get(kind)
 
 
@@ -121,6 +126,15 @@ def _has_letter(text: str) -> bool:
     return _LETTER.search(text) is not None or (not text.isascii() and any(map(str.isalpha, text)))
 
 
+def _enum_words(reader: Any) -> Callable[[str], bool] | None:
+    """Return whether a word is one of those of a closed set's names; None where the set is open."""
+    keys: frozenset[str] | None = reader.keys
+    if keys is None:
+        return None
+    words = {word.strip(_EDGES) for key in keys for word in key.split()}
+    return lambda word: reader.key(word.strip(_EDGES)) in words
+
+
 def _date_words(reader: Reader) -> Callable[[str], bool]:
     """Return whether a word may be part of a date: a digit, a month, a weekday, or a word between."""
     from fieldassay.values.types.dates.names import fold, names
@@ -135,11 +149,13 @@ def _date_words(reader: Reader) -> Callable[[str], bool]:
 
 
 def _has_digits_of_a_date(text: str) -> bool:
-    return sum(map(str.isdigit, text)) >= _DATE_DIGITS
+    """Return whether a text has digits of a date, and no number that is neither a part nor all of one."""
+    has_digits = sum(map(str.isdigit, text)) >= _DATE_DIGITS
+    return has_digits and (":" in text or not text.isascii() or _NO_DATE.search(text) is None)
 
 
 def _is_phone(text: str) -> bool:
-    return sum(char.isdigit() for char in text) >= 6
+    return 6 <= sum(char.isdigit() for char in text) <= _MOST_PHONE_DIGITS
 
 
 def _is_id(text: str) -> bool:

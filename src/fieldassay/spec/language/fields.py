@@ -30,6 +30,8 @@ _ONLY_FOR = {
 """The types that a key is for; none: lists and single values."""
 CHOICES = ("first", "last", "largest", "only", "none")
 """Which of several values `find` takes; the last two only where no label has a value."""
+MOST_LINES = 20
+"""Lines of a text that `find` takes as one value, at most."""
 MOST_OF_TYPES, MOST_LEVELS = 10_000, 100
 """The most fields that named types have inside, counted at each use of a type, and their levels."""
 
@@ -309,4 +311,13 @@ def _find(cursor: Cursor) -> Find:
                 "rows", f"no column {name[:100]!r}", nearest(name[:100], columns or ()), "unknown_name"
             )
     choices = inner.choice("take", "first", CHOICES[:3]), inner.choice("unlabelled", "", (*CHOICES, ""))
-    return Find(pattern, *choices, rows, inner.texts("until"))
+    lines = inner.number("lines", 1)
+    if lines != int(lines) or not 1 <= lines <= MOST_LINES:
+        inner.refuse(
+            "lines",
+            f"must be a whole number from 1 to {MOST_LINES}",
+            f"write {MOST_LINES} or less",
+            "out_of_range",
+        )
+        lines = 1
+    return Find(pattern, *choices, rows, int(lines), inner.texts("until"))

@@ -55,8 +55,10 @@ class Find(Struct, frozen=True):
     """Which value of the type counts where no label has one: `none`, `only`, `first`, `last`, `largest`."""
     rows: tuple[str, ...] = ()
     """Of a list without a head: what an item looks like, such as `{quantity} {item} {amount}`."""
+    lines: int = 1
+    """Of a text: its lines, at most."""
     until: tuple[str, ...] = ()
-    """Of a list: what the first row after it begins with."""
+    """Of a list, or of a text of several lines: what the first line after it begins with."""
 
 
 class Field(Struct, frozen=True):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from fieldassay.extraction.answers import Steps
-from fieldassay.extraction.evidence import Found
+from fieldassay.extraction.evidence import Found, label_words
 from fieldassay.extraction.places.search import Place
 from fieldassay.extraction.places.value_words import NUMBERS, TEXTS
 from fieldassay.extraction.strategies.rules.rows import Sheet
@@ -142,7 +142,7 @@ class Words:
 
     def __init__(self, sheet: Sheet) -> None:
         self.sheet = sheet
-        self._values: dict[tuple[str, str, str], Values] = {}
+        self._values: dict[tuple[object, ...], Values] = {}
         self._labels: dict[str, list[tuple[int, int, int]]] = {}
         self._rows = {(row.page, row.line): index for index, row in enumerate(sheet.rows)}
 
@@ -179,12 +179,12 @@ class Words:
             found[index].add(first, end)
         return found
 
-    def values(self, leaf: Leaf, pattern: str = "") -> Values:
+    def values(self, leaf: Leaf, find: Find) -> Values:
         """Return the values that a type reads and a pattern matches."""
-        name = (leaf.type, repr(leaf.reader), pattern)
+        name = (leaf.type, repr(leaf.reader), find.pattern, find.lines, find.until)
         if name not in self._values:
             places = self._texts() if leaf.type in TEXTS else self._read(leaf)
-            made = (self.candidate(leaf, pattern, place) for place in places)
+            made = (self.candidate(leaf, find, place) for place in places)
             self._values[name] = Values(one for one in made if one is not None)
         return self._values[name]
 
@@ -202,32 +202,51 @@ class Words:
                 if leaf.type == "id" and _GROUPS.fullmatch(search.text_at(place)):
                     whole = place
 
-    def candidate(self, leaf: Leaf, pattern: str, place: Place) -> Candidate | None:
+    def candidate(self, leaf: Leaf, find: Find, place: Place) -> Candidate | None:
         """Return the value at a place, None where the type cannot read it or the pattern does not match."""
         text = " ".join(self.sheet.search.text_at(place).split())
         if leaf.type == "id" and text.startswith("#") and len(text) > 1:
             place, text = Place(place.page, place.start + 1, place.end), text[1:].strip()
         if leaf.type == "id" and _DATE.fullmatch(text):
             return None
-        reading = leaf.reader.read(text)
         index = self._rows.get(self.sheet.search.line_of(place))
-        if reading.problem is not None or index is None or not any(map(str.isalnum, text)):
+        words = self.sheet.rows[index].words(place) if index is not None else None
+        if index is None or words is None or not any(map(str.isalnum, text)):
             return None
-        if pattern and not is_match(pattern, text):
+        if find.pattern and not is_match(find.pattern, text):
             return None
-        words = self.sheet.rows[index].words(place)
-        if words is None:
+        tokens = self.sheet.rows[index].tokens
+        sides = tokens[words[0]].left, tokens[words[1] - 1].right
+        if leaf.type in TEXTS and find.lines > 1:
+            text = " ".join([text, *self._lines_below(index, sides, find)])
+        reading = leaf.reader.read(text)
+        if reading.problem is not None:
             return None
         is_full = leaf.type not in ("date", "money") or bool(
             _FULL_DATE.fullmatch(reading.canonical) if leaf.type == "date" else _CENTS.fullmatch(text)
         )
-        tokens = self.sheet.rows[index].tokens
-        sides = tokens[words[0]].left, tokens[words[1] - 1].right
         return Candidate(place, index, *words, *sides, text, reading.canonical, is_full)
+
+    def _lines_below(self, index: int, sides: tuple[float, float], find: Find) -> Iterator[str]:
+        """Yield the lines of a text after its first, up to one that begins with a word that ends it."""
+        until = {key_of(text) for text in find.until}
+        page = self.sheet.rows[index].page
+        for row in self.sheet.rows[index + 1 : index + find.lines]:
+            under = [
+                (first, end)
+                for first, end in row.segments
+                if row.tokens[first].left < sides[1] and row.tokens[end - 1].right > sides[0]
+            ]
+            if row.page != page or not under:
+                return
+            first, end = under[0]
+            if any(run in until for _, run in runs(row.keys[:end], first)):
+                return
+            yield " ".join(self.sheet.search.text_at(row.place(first, end)).split())
 
     def hits(self, rule: Rule, label: str, others: Mapping[int, Labels]) -> Iterator[Hit]:
         """Yield the values beside and below a label; `others` are the labels of all fields by row."""
-        values, none = self.values(rule.leaf, rule.find.pattern), Labels()
+        values, none = self.values(rule.leaf, rule.find), Labels()
         for index, first, end in self.labels(label):
             near, row = others.get(index, none), self.sheet.rows[index]
             if near.is_part(first, end):
@@ -257,12 +276,12 @@ class Words:
         if first >= stop:
             return []
         place = row.place(first, min(stop, row.segment_of(first)[1]))
-        one = self.candidate(rule.leaf, rule.find.pattern, place)
+        one = self.candidate(rule.leaf, rule.find, place)
         return [one] if one is not None else []
 
     def unlabelled(self, rule: Rule, take: str) -> Candidate | None:
         """Return the value that counts where no label has one."""
-        full = [one for one in self.values(rule.leaf, rule.find.pattern).all if one.is_full]
+        full = [one for one in self.values(rule.leaf, rule.find).all if one.is_full]
         if not full or take == "none" or (take == "only" and len({one.canonical for one in full}) > 1):
             return None
         return full[-1] if take == "last" else largest(full) if take == "largest" else full[0]
@@ -273,6 +292,15 @@ def is_match(pattern: str, text: str) -> bool:
     from fieldassay.values.checks.texts import Matches
 
     return not Matches(pattern).faults(text)
+
+
+def key_of(text: str) -> str:
+    """Return the letters and digits of a label.
+
+    >>> key_of("Invoice No.:")
+    'invoiceno'
+    """
+    return "".join(label_words(text))
 
 
 def runs(keys: Sequence[str], first: int) -> Iterator[tuple[int, str]]:
@@ -337,7 +365,10 @@ def find_values(words: Words, rules: Mapping[Steps, Rule]) -> dict[Steps, Found]
         if one is not None and one.place not in taken:
             found[steps] = one, UNLABELLED
             taken.add(one.place)
+    quotes = {steps: words.sheet.search.text_at(one.place) for steps, (one, _) in found.items()}
     return {
-        steps: Found(one.text, sure, one.place, "found", words.sheet.search.text_at(one.place))
+        steps: Found(
+            one.text, sure, one.place, "assembled" if rules[steps].find.lines > 1 else "found", quotes[steps]
+        )
         for steps, (one, sure) in found.items()
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from fieldassay.extraction.answers import Steps
+from fieldassay.extraction.evidence import field_steps
 from fieldassay.extraction.places.search import Search
-from fieldassay.extraction.places.value_words import NUMBERS, has_digit
+from fieldassay.extraction.places.value_words import NUMBERS, TEXTS, has_digit
 from fieldassay.extraction.strategies.rules.labels import (
     MOST_BELOW,
     Candidate,
@@ -25,8 +27,9 @@ from fieldassay.extraction.strategies.rules.rows import Row, Sheet
 from fieldassay.extraction.strategies.rules.strategy import rules_of
 from fieldassay.extraction.strategy import Example
 from fieldassay.io.json_value import is_blank
-from fieldassay.paths import leaves_of
+from fieldassay.paths import ITEM, leaves_of
 from fieldassay.spec.language.model import Field, Find, Spec
+from fieldassay.values.checks.texts import Matches
 
 _MOST_LABELS, _MOST_BEFORE = 10, 8
 """Labels of a field, and words between the first word of a label and the value."""
@@ -36,6 +39,10 @@ _WRONG, _INVENTED = 0.25, 0.5
 """The cost of a wrong value where gold has another, and where it has none; a right value gains 1."""
 _GAIN = 1.5
 """What a label must gain, and a choice that is not the usual one."""
+_MOST_LINES = 5
+"""Lines of a text that are tried, at most."""
+_MOST_SHAPES, _NEARLY = 4, 0.9
+"""Forms of words in a column of texts, at most, and the share of its values that they hold, at least."""
 
 
 class Proposal(Struct, frozen=True):
@@ -61,11 +68,35 @@ def propose_rules(spec: Spec, examples: Sequence[Example]) -> dict[Steps, Propos
         golds = [
             one if one and not is_blank(value) else None for one, value in zip(read, values, strict=True)
         ]
-        trial = _Trial(rule, documents, golds)
-        proposal = trial.propose()
+        proposal = _Trial(rule, documents, golds).propose()
+        for lines in range(2, _MOST_LINES + 1) if rule.leaf.type in TEXTS else ():
+            longer = replace(rule, find=replace(rule.find, lines=lines))
+            other = _Trial(longer, documents, golds).propose()
+            proposal = other if other.right > proposal.right else proposal
         if proposal.labels or proposal.find != rule.find:
             found[steps] = proposal
+    for at, listed in rules_of(spec).lists.items():
+        for column in listed.columns:
+            field = (*at, ITEM, *column.steps)
+            pairs = (pair for record in records for pair in record.items())
+            texts = [str(one) for at, one in pairs if field_steps(at) == field and not is_blank(one)]
+            if column.is_text and (pattern := shape_of(texts)):
+                find = Find(pattern)
+                found[field] = Proposal(
+                    (), find, sum(not Matches(pattern).faults(one) for one in texts), len(texts)
+                )
     return found
+
+
+def shape_of(values: Sequence[str]) -> str:
+    """Return a pattern of texts that are one word with digits, empty where few forms do not hold nearly all.
+
+    >>> shape_of(["2", "12x", "x3", "1"])
+    '(?i)[0-9]+|[0-9]+x|x[0-9]+'
+    """
+    shapes = Counter(re.sub("[0-9]+", "[0-9]+", re.escape(one.strip().lower())) for one in values)
+    usual = sorted(one for one, _ in shapes.most_common(_MOST_SHAPES) if "[0-9]+" in one and " " not in one)
+    return f"(?i){'|'.join(usual)}" if sum(shapes[one] for one in usual) > _NEARLY * len(values) else ""
 
 
 def with_rules(spec: Spec, proposals: Mapping[Steps, Proposal]) -> Spec:
@@ -90,7 +121,7 @@ class _Trial:
         """How each run of words that stands near gold is written, in how many documents."""
         for words, gold in zip(documents, golds, strict=True):
             if gold is not None:
-                places = [one for one in words.values(rule.leaf).all if one.canonical == gold]
+                places = [one for one in words.values(rule.leaf, rule.find).all if one.canonical == gold]
                 near = {run: text for one in places for run, text in _near(words.sheet.rows, one)}
                 for run, text in near.items():
                     self.written[run][text] += 1
@@ -114,7 +145,7 @@ class _Trial:
                 rules.append((labels, *self._choose(labels)))
         labels, take, unlabelled = max(rules, key=lambda one: (self.right(*one), one[2] == usual))
         own = [self.written[label].most_common(1)[0][0] for label in labels[len(self.rule.labels) :]]
-        find = Find(take=take, unlabelled="" if unlabelled == usual else unlabelled)
+        find = replace(self.rule.find, take=take, unlabelled="" if unlabelled == usual else unlabelled)
         return Proposal(
             tuple(own),
             find,

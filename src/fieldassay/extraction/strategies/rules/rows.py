@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Sequence
@@ -24,14 +23,10 @@ _CELL = 1000
 _EDGES = ",;:"
 EDGES = _EDGES + "[]*~="
 """Marks that are no part of a value at its ends."""
-_CURRENCIES = frozenset(
-    ("rp", "idr", "usd", "eur", "gbp", "aud", "chf", "jpy", "inr", "$", "€", "£", "¥", "₹", "kr", "zł")
-)
-"""Words before or behind an amount."""
-_NUMBER = lazy_regex(
-    r"[@#*(+-]*+(?:(?:[A-Za-z]{1,3}\.?|[$€£¥₹])[@(+-]*+)?\d[\d.,:/ -]*(?:[A-Za-z%)*]{0,3}|,-)"
-)
-
+_MARKS = frozenset(("", "x", "rp", "idr", "usd", "eur", "gbp", "aud", "chf", "jpy", "inr", "us", "kr", "zł"))
+"""Words beside an amount: marks, a cross, currencies; as letters and digits."""
+_AMOUNT = lazy_regex(r"\d[.,]\d\d(?!\d)|\d\D*+\d\D*+\d\D*+\d")
+"""Cents, or four digits."""
 _WORD = lazy_regex(r"\S+")
 
 
@@ -44,27 +39,6 @@ class Token(Struct, frozen=True, gc=False):
     end: int
     left: float
     right: float
-
-    @property
-    def lower(self) -> str:
-        """Return the word in lower case without marks at its ends."""
-        return self.text.lower().strip(".,;:*()[]")
-
-    @property
-    def kind(self) -> str:
-        """Return the kind of a word.
-
-        `A`: an amount, `N`: a short number, `C`: a currency, `M`: a mixture, `T`: text, `P`: marks.
-        """
-        text = self.text
-        digits = sum(char.isdigit() for char in text)
-        if not digits:
-            if text.strip(".,:").casefold() in _CURRENCIES:
-                return "C"
-            return "T" if any(char.isalpha() for char in text) else "P"
-        if not _NUMBER.fullmatch(text):
-            return "M"
-        return "A" if digits >= 4 or re.search(r"\d[.,]\d\d", text) else "N"
 
 
 class Row(Struct, frozen=True, dict=True):
@@ -86,11 +60,6 @@ class Row(Struct, frozen=True, dict=True):
         return tuple(zip(cuts, [*cuts[1:], len(self.tokens)], strict=True)) if self.tokens else ()
 
     @cached_property
-    def lower(self) -> tuple[str, ...]:
-        """Return the words in lower case without marks at their ends."""
-        return tuple(token.lower for token in self.tokens)
-
-    @cached_property
     def keys(self) -> tuple[str, ...]:
         """Return the letters and digits of each word, in lower case."""
         return tuple("".join(filter(str.isalnum, token.text.lower())) for token in self.tokens)
@@ -99,11 +68,6 @@ class Row(Struct, frozen=True, dict=True):
     def starts(self) -> list[int]:
         """Return the first character of each word."""
         return [token.start for token in self.tokens]
-
-    @cached_property
-    def kinds(self) -> str:
-        """Return the kinds of the words."""
-        return "".join(token.kind for token in self.tokens)
 
     def segment_of(self, at: int) -> tuple[int, int]:
         """Return the segment that holds a word."""
@@ -116,7 +80,11 @@ class Row(Struct, frozen=True, dict=True):
 
     def is_mark(self, at: int) -> bool:
         """Return whether a word is no value: a mark, a currency, or a cross."""
-        return self.kinds[at] in "PC" or self.keys[at] in ("", "x")
+        return self.keys[at] in _MARKS
+
+    def is_amount(self, first: int, end: int) -> bool:
+        """Return whether some words have cents, or four digits."""
+        return _AMOUNT.search(" ".join(token.text for token in self.tokens[first:end])) is not None
 
     def place(self, first: int, end: int, kind: str = "text") -> Place:
         """Return the place of some words, without marks at its ends; brackets are kept in texts."""

@@ -14,7 +14,7 @@ from fieldassay.extraction.answers import Steps, build_record
 from fieldassay.extraction.evidence import as_evidence, label_words
 from fieldassay.extraction.fields import field_labels, leaf_fields, plan_leaves, plan_of_spec
 from fieldassay.extraction.places.search import Search
-from fieldassay.extraction.strategies.rules.labels import Rule, Words, find_values
+from fieldassay.extraction.strategies.rules.labels import Rule, Words, find_values, key_of
 from fieldassay.extraction.strategies.rules.rows import Sheet
 from fieldassay.extraction.strategies.rules.tables import (
     ENDS,
@@ -86,7 +86,7 @@ def rules_of(spec: Spec) -> SpecRules:
         elif steps.count(ITEM) == 1:
             at = steps.index(ITEM)
             columns[steps[:at]].append(
-                Column(steps[at + 1 :], leaf, (*keys, *_name_words(field, keys)), field.find.pattern)
+                Column(steps[at + 1 :], leaf, (*keys, *_name_words(field, keys)), field.find)
             )
     amounts = (rule.labels for rule in scalars.values() if rule.leaf.type == "money")
     ends = frozenset(ENDS).union(*amounts)
@@ -109,7 +109,7 @@ def _find_of(fields: Sequence[Field], steps: Steps) -> Find:
 
 
 def _list_rule(find: Find, columns: tuple[Column, ...], ends: frozenset[str]) -> ListRule:
-    until = frozenset("".join(label_words(text)) for text in find.until) or ends
+    until = frozenset(key_of(text) for text in find.until) or ends
     if not find.rows:
         return usual_rule(columns, until)
     return ListRule(columns, tuple(read_form(text, columns) for text in find.rows), until)

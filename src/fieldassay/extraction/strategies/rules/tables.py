@@ -16,6 +16,7 @@ from fieldassay.extraction.strategies.rules.rows import Row
 from fieldassay.regex import lazy_regex
 
 if TYPE_CHECKING:
+    from fieldassay.spec.language.model import Find
     from fieldassay.spec.plan.nodes import Leaf
 
 ENDS = ("total", "subtotal", "subttl", "sub", "grandtotal", "amountdue", "sum", "summe", "gesamt")
@@ -36,12 +37,12 @@ class Column(Struct, frozen=True):
     steps: Steps
     leaf: Leaf
     labels: tuple[str, ...]
-    pattern: str = ""
+    find: Find
 
     @property
     def is_text(self) -> bool:
         """Return whether it takes any words."""
-        return self.leaf.type in TEXTS and not self.pattern
+        return self.leaf.type in TEXTS and not self.find.pattern
 
 
 class ListRule(Struct, frozen=True):
@@ -63,9 +64,10 @@ def usual_rule(columns: tuple[Column, ...], until: frozenset[str]) -> ListRule:
     """
     places = range(len(columns))
     text = next(([at] for at in places if columns[at].is_text), [])
-    money = [at for at in places if columns[at].leaf.type == "money"]
-    amounts = money or [at for at in places if columns[at].leaf.type in NUMBERS]
-    counts = [at for at in places if not columns[at].is_text and at not in amounts]
+    others = [at for at in places if not columns[at].is_text]
+    money = [at for at in others if columns[at].leaf.type == "money"]
+    amounts = money or [at for at in others if columns[at].leaf.type in NUMBERS] or others[-1:]
+    counts = [at for at in others if at not in amounts]
     forms: list[list[list[int]]] = []
     for own in dict.fromkeys((tuple(counts), ())):
         for first in range(len(amounts)):
@@ -221,11 +223,13 @@ def _spans(words: Words, column: Column, index: int, is_amount: bool) -> list[tu
     """Return the values of a column that stand in a row: the first word and the end of each."""
     row = words.sheet.rows[index]
     if column.leaf.type in TEXTS:
-        return [(at, at + 1) for at, token in enumerate(row.tokens) if is_match(column.pattern, token.text)]
-    values = words.values(column.leaf, column.pattern).rows.get(index, [])
+        return [
+            (at, at + 1) for at, token in enumerate(row.tokens) if is_match(column.find.pattern, token.text)
+        ]
+    values = words.values(column.leaf, column.find).rows.get(index, [])
     spans = [(one.first, one.end) for one in values]
     if is_amount:
-        return [(first, end) for first, end in spans if "A" in row.kinds[first:end]]
+        return [(first, end) for first, end in spans if row.is_amount(first, end)]
     return spans
 
 
@@ -236,7 +240,7 @@ def _in_columns(
     """Return the segments of a row by the nearest head; those under heads of no column are left out."""
     heads = [(*side, at) for at, side in sides.items()] + [(*side, -1) for side in others]
     found: dict[int, Run] = {}
-    for first, end in _cells(row):
+    for first, end in row.segments:
         left, right = row.tokens[first].left, row.tokens[end - 1].right
         distance, at = min((max(left, one[0]) - min(right, one[1]), one[2]) for one in heads)
         if at >= 0 and at not in found and distance < 10 * row.height:
@@ -244,17 +248,3 @@ def _in_columns(
         elif at in found and columns[at].is_text and found[at][2] == first:
             found[at] = index, found[at][1], end
     return found
-
-
-def _cells(row: Row) -> list[tuple[int, int]]:
-    """Return the segments of a row, with numbers beside each other as cells of their own."""
-    cells: list[tuple[int, int]] = []
-    for first, end in row.segments:
-        start = first
-        for at in range(first + 1, end):
-            pair = row.kinds[at - 1 : at + 1]
-            if "A" in pair and "P" not in pair and pair not in ("TA", "AT"):
-                cells.append((start, at))
-                start = at
-        cells.append((start, end))
-    return cells
