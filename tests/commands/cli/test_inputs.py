@@ -432,7 +432,7 @@ REFUSED = [
     ("report run --table valeus -o x.csv", "did you mean 'values'?"),
     ("report run --table values -o x.md", "use one of: .csv, .xlsx, .parquet"),
     ("report run --table values", "give -o FILE"),
-    ("report run -o out.xls", ".csv, .json, .parquet, .xlsx"),
+    ("report run -o out.xls", ".csv, .xlsx, .parquet, .json"),
     ("report run -o out --table values", "use one of: .csv"),
     ("report run -o missing/out.csv", "cannot be written"),
     ("report run -o run/out.csv", "or in its own"),
@@ -723,7 +723,7 @@ KEYS: dict[str, tuple[Any, Callable[[], None]]] = {
     ).encode())),
     "encoding": ("mac_roman", lambda: lay_out(a=text_of(SYSTEMS["a"]).encode("mac_roman"))),
     "names": ("loose", lambda: lay_out(theirs=lambda row: {"id": row["id"], "SHOP": row["shop"]})),
-    "match_ids": ("number", lambda: lay_out(theirs=lambda row: row | {"id": f"00{row['id']}"})),
+    "match_ids": ("x{id}={id}", lambda: lay_out(theirs=lambda row: row | {"id": f"x{row['id']}"})),
     "max_unpacked": ("1K", lambda: lay_out(a=gzip.compress(text_of(SYSTEMS["a"]).encode()))),
     **{name: (value, lay_out) for name, value in (
         ("level", 0.8), ("bootstrap", 50), ("seed", 7), ("correction", "holm"), ("compare", "recall"),
