@@ -272,7 +272,7 @@ def survey_tree(gold: Source) -> tuple[Source, frozenset[str]]:
                 "acceptable_variations": bool(record.meta.accepted_values),
             }
         )
-    remedy = "put the tree under a key of its own and name it with --gold-key, if it is data"
+    remedy = "if it is data, put the tree under a key of its own and name it: `data: {gold_key: KEY}`"
     notes = [
         Problem(
             gold.label,
