@@ -50,7 +50,7 @@ def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool
     """
     from fieldassay.commands.cli.output import complain, write
     from fieldassay.io.text.shown import format_count
-    from fieldassay.review.exchange.formats import export_labels, import_labels
+    from fieldassay.review.exchange.formats import export_labels
     from fieldassay.review.export import finished_sheets, settled_sheets
     from fieldassay.review.log.store import Store
 
@@ -63,10 +63,7 @@ def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool
         store = Store(source)
         sheets = _chosen(settled_sheets(store) if is_settled else finished_sheets(store), reviewer)
     else:
-        imported = import_labels(source)
-        sheets = _chosen(imported.sheets, reviewer)
-        for note in imported.notes:
-            complain(f"{source}: {note}")
+        sheets = _chosen(read_sheets(source), reviewer)
     for what in export_labels(sheets, target):
         complain(f"{target} does not hold {what}")
     labels = format_count(sum(len(sheet.labels) for sheet in sheets), "label")
@@ -74,6 +71,17 @@ def export(source: Path, target: Path, reviewer: str | None, *, is_settled: bool
     if not sheets and source.is_dir():
         complain(_why_empty(Store(source), is_settled=is_settled))
     return 0
+
+
+def read_sheets(path: Path) -> Sequence[Sheet]:
+    """Return the sheets of a file of labels; what its form could not tell is said."""
+    from fieldassay.commands.cli.output import complain
+    from fieldassay.review.exchange.formats import import_labels
+
+    imported = import_labels(path)
+    for note in imported.notes:
+        complain(f"{path}: {note}")
+    return imported.sheets
 
 
 def _write_log(store: Store, target: Path) -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fieldassay.commands.cli.exchange import read_sheets
 from fieldassay.commands.cli.grouping import GroupedCommand, json_option
 from fieldassay.commands.cli.inputs import read_plan_option, spec_options
 from fieldassay.commands.cli.regressions import default_baseline
 
 if TYPE_CHECKING:
-    from fieldassay.records.labels_file import Sheet
     from fieldassay.review.promotion.promote import PromoteOptions, Promotion
 
 _PATH = click.Path(path_type=Path)
@@ -72,7 +72,7 @@ def promote(**given: Any) -> int:
         takes_unreadable=given["takes_unreadable"],
     )
     if given["folder"] is None:
-        sheets = _read_sheets(given["labels"])
+        sheets = [sheet for path in given["labels"] for sheet in read_sheets(path)]
         found = apply(given["gold"], sheets, options)
         if not given["is_dry"] and found.files:
             found.write()
@@ -80,19 +80,6 @@ def promote(**given: Any) -> int:
     else:
         _promote_review(given, options)
     return 0
-
-
-def _read_sheets(paths: Sequence[Path]) -> list[Sheet]:
-    from fieldassay.commands.cli.output import complain
-    from fieldassay.review.exchange.formats import import_labels
-
-    sheets: list[Sheet] = []
-    for path in paths:
-        imported = import_labels(path)
-        sheets += imported.sheets
-        for note in imported.notes:
-            complain(f"{path}: {note}")
-    return sheets
 
 
 def _print(found: Promotion, given: Mapping[str, Any], waiting: Sequence[str] = ()) -> None:
