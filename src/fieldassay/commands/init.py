@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import textwrap
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +59,13 @@ _ALARM = (
 )
 
 
-class Draft(Struct, frozen=True):
+class Draft(Struct, frozen=True, dict=True):
     """The text of a first spec, with comments, and remarks that its reader should see at once."""
 
     text: str
     remarks: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         """Return the plan of the spec."""
         return read_plan(self.text)

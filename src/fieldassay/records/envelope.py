@@ -425,7 +425,7 @@ def _read_duration(known: Mapping[str, Any], others: Mapping[str, Any]) -> float
         (known.get("timing", {}).get("duration_ms"), _MILLISECONDS),
         (known.get("processing_time"), _SECONDS),
     ]
-    told += [(others.get(key), factor) for key, factor in _DURATIONS.items()]
+    told += [(others[key], factor) for key, factor in _DURATIONS.items() if key in others]
     numbers = ((read_number(value), factor) for value, factor in told)
     duration = next((read_number(number * factor) for number, factor in numbers if number is not None), None)
     return duration if duration is not None and duration >= 0 else None
