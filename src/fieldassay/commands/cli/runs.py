@@ -52,7 +52,6 @@ def runs() -> None:
 )
 def list_runs(**given: Any) -> int:
     """List runs, the newest first, with their headline."""
-
     from fieldassay.commands.cli.output import screen, write
     from fieldassay.decisions.baseline.file_changes import find_file_changes
     from fieldassay.io.files.staging import list_leftovers
@@ -89,7 +88,6 @@ def show(id: str, store: Path, is_json: bool) -> int:
 @click.option("--yes", "is_sure", is_flag=True, help="Do not ask.")
 def remove(ids: Sequence[str], store: Path, has_leftovers: bool, is_sure: bool) -> int:
     """Remove runs for good. A run with files in its folder that are not its own is left alone."""
-
     from fieldassay.commands.cli.output import complain
     from fieldassay.errors import Problem, ProblemsError
     from fieldassay.io.files.staging import discard, list_foreign

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fieldassay.errors import problem
 from fieldassay.metrics.estimate import Estimate
 from fieldassay.metrics.result.headline import tabulate_estimates
 from fieldassay.reports.export.tables import Listing, check_system
 from fieldassay.runs.run import Run
-
-if TYPE_CHECKING:
-    pass
 
 MEASURES = ("precision", "recall", "f1", "support")
 AVERAGES = {"micro avg": "", "macro avg": "macro_", "weighted avg": "weighted_"}

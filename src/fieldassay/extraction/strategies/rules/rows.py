@@ -17,7 +17,6 @@ from fieldassay.regex import lazy_regex
 
 _WIDE = 1.2
 """A gap of more than this times the height of a row divides segments."""
-_WORDS_LEFT = 8
 _CELL = 1000
 """The width of a column of a table without places: wider than its texts, in characters."""
 _EDGES = ",;:"
